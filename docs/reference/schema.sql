@@ -126,7 +126,8 @@ CREATE TABLE rolecall.tasks (
     timeout interval,
     result jsonb,
     step_number integer,
-    trace_context text
+    trace_context text,
+    expires_at timestamp with time zone
 )
 WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='1000', autovacuum_analyze_scale_factor='0.05', autovacuum_vacuum_cost_delay='0', fillfactor='45');
 CREATE TABLE rolecall.schedules (
@@ -264,6 +265,7 @@ CREATE TABLE rolecall.finished_tasks (
     dedupe_pending boolean,
     timeout interval,
     trace_context text,
+    expires_at timestamp with time zone,
     CONSTRAINT a_failed_task_says_why CHECK (((state <> 'failed'::rolecall.task_state) OR (error IS NOT NULL))),
     CONSTRAINT only_terminal_states_stand_here CHECK ((state = ANY (ARRAY['completed'::rolecall.task_state, 'failed'::rolecall.task_state, 'cancelled'::rolecall.task_state])))
 )
@@ -420,6 +422,7 @@ CREATE TABLE rolecall.finished_tasks_default (
     dedupe_pending boolean,
     timeout interval,
     trace_context text,
+    expires_at timestamp with time zone,
     CONSTRAINT a_failed_task_says_why CHECK (((state <> 'failed'::rolecall.task_state) OR (error IS NOT NULL))),
     CONSTRAINT only_terminal_states_stand_here CHECK ((state = ANY (ARRAY['completed'::rolecall.task_state, 'failed'::rolecall.task_state, 'cancelled'::rolecall.task_state])))
 );
@@ -438,6 +441,8 @@ CREATE TABLE rolecall.handlers (
     after_procedure text,
     key text,
     dedupe_key text,
+    expires interval,
+    CONSTRAINT expires_is_positive CHECK ((expires > '00:00:00'::interval)),
     CONSTRAINT lease_is_between_a_tenth_of_a_second_and_a_day CHECK (((lease >= '00:00:00.1'::interval) AND (lease <= '1 day'::interval))),
     CONSTRAINT max_attempts_is_positive_or_zero_for_unlimited CHECK ((max_attempts >= 0)),
     CONSTRAINT name_is_a_word CHECK ((name ~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$'::text)),
@@ -742,7 +747,7 @@ CREATE INDEX finished_tasks_default_key_id_idx ON rolecall.finished_tasks_defaul
 CREATE INDEX finished_tasks_default_parent_id_parent_fence_idx ON rolecall.finished_tasks_default USING btree (parent_id, parent_fence) WHERE (parent_id IS NOT NULL);
 CREATE INDEX finished_tasks_not_completed ON ONLY rolecall.finished_tasks USING btree (state, id) WHERE (state <> 'completed'::rolecall.task_state);
 CREATE INDEX finished_tasks_default_state_id_idx ON rolecall.finished_tasks_default USING btree (state, id) WHERE (state <> 'completed'::rolecall.task_state);
-CREATE INDEX handlers_with_keys ON rolecall.handlers USING btree (name) WHERE ((key IS NOT NULL) OR (dedupe_key IS NOT NULL));
+CREATE INDEX handlers_with_defaults ON rolecall.handlers USING btree (name) WHERE ((key IS NOT NULL) OR (dedupe_key IS NOT NULL) OR (expires IS NOT NULL));
 CREATE INDEX idle_marks_by_role ON rolecall.idle_marks USING btree (role, until);
 CREATE INDEX idle_marks_by_worker ON rolecall.idle_marks USING btree (worker_id, until);
 CREATE INDEX keys_with_a_capacity ON rolecall.keys USING btree (key) WHERE ((declared IS NOT NULL) OR (capacity IS NOT NULL));
@@ -771,6 +776,7 @@ CREATE INDEX task_owners_by_owner ON rolecall.task_owners USING btree (owner, ta
 CREATE INDEX task_tokens_by_task ON rolecall.task_tokens USING btree (task_id);
 CREATE INDEX tasks_beside_a_twin ON rolecall.tasks USING btree (dedupe_key) WHERE dedupe_pending;
 CREATE INDEX tasks_by_parent ON rolecall.tasks USING btree (parent_id, id) WHERE (parent_id IS NOT NULL);
+CREATE INDEX tasks_expiring ON rolecall.tasks USING btree (expires_at) WHERE ((expires_at IS NOT NULL) AND (state = ANY (ARRAY['blocked'::rolecall.task_state, 'pending'::rolecall.task_state])));
 CREATE INDEX tasks_held_up ON rolecall.tasks USING btree (id) WHERE (state = ANY (ARRAY['blocked'::rolecall.task_state, 'waiting'::rolecall.task_state]));
 CREATE INDEX tasks_in_line ON rolecall.tasks USING btree (line_id, scheduled_for, id) WHERE ((state = 'pending'::rolecall.task_state) AND (NOT parked));
 CREATE INDEX tasks_running ON rolecall.tasks USING btree (worker_id) WHERE (state = 'running'::rolecall.task_state);

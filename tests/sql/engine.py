@@ -55,6 +55,7 @@ class Claim:
     parent_id: int | None
     last_error: str | None
     key_slot: int | None = None
+    expires_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +96,7 @@ class TaskRow:
     step: int
     on_failure: str
     timeout: float | None
+    expires_at: datetime | None
 
 
 class Engine:
@@ -240,6 +242,9 @@ class Engine:
 
     def rescue(self, limit: int = 1000) -> dict[int, str]:
         return dict(self.rows("select task_id, state::text from rolecall.rescue(%s)", limit))
+
+    def expire(self, limit: int = 1000) -> dict[int, str]:
+        return dict(self.rows("select task_id, state::text from rolecall.expire(%s)", limit))
 
     def cancel(self, *ids: int) -> dict[int, str]:
         return dict(self.rows("select * from rolecall.cancel(%s)", list(ids)))

@@ -44,10 +44,13 @@ create table rolecall.handlers (
     after_procedure text,
     key text,
     dedupe_key text,
+    expires interval,
     constraint name_is_a_word check (name ~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$'),
     constraint lease_is_between_a_tenth_of_a_second_and_a_day check (lease between '100 ms' and '1 day'),
     constraint timeout_is_positive check (timeout > '0 s'),
     constraint max_attempts_is_positive_or_zero_for_unlimited check (max_attempts >= 0),
-    constraint retry_is_a_policy check (retry ->> 'kind' in ('none', 'linear', 'exponential'))
+    constraint retry_is_a_policy check (retry ->> 'kind' in ('none', 'linear', 'exponential')),
+    constraint expires_is_positive check (expires > '0 s')
 );
-create index handlers_with_keys on rolecall.handlers (name) where key is not null or dedupe_key is not null;
+create index handlers_with_defaults on rolecall.handlers (name)
+    where key is not null or dedupe_key is not null or expires is not null;

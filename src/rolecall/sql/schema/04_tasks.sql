@@ -41,7 +41,8 @@ create table rolecall.tasks (
     timeout interval,
     result jsonb,
     step_number int,
-    trace_context text
+    trace_context text,
+    expires_at timestamptz
 ) with (
     autovacuum_vacuum_scale_factor = 0.01,
     autovacuum_vacuum_threshold = 1000,
@@ -137,3 +138,6 @@ create index tasks_by_parent on rolecall.tasks (parent_id, id) where parent_id i
 create index tasks_tried_often on rolecall.tasks (line_id) where attempt >= 5;
 -- What waits for others, in a list; what never does costs nothing here.
 create index tasks_held_up on rolecall.tasks (id) where state in ('blocked', 'waiting');
+-- Where who ends tasks that have expired looks for them; tasks that never do cost nothing here.
+create index tasks_expiring on rolecall.tasks (expires_at)
+    where expires_at is not null and state in ('blocked', 'pending');

@@ -31,6 +31,7 @@ create table rolecall.finished_tasks (
     dedupe_pending boolean,
     timeout interval,
     trace_context text,
+    expires_at timestamptz,
     constraint only_terminal_states_stand_here check (state in ('completed', 'failed', 'cancelled')),
     constraint a_failed_task_says_why check (state <> 'failed' or error is not null)
 ) partition by range (finished_at);

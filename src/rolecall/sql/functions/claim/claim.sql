@@ -30,7 +30,8 @@ $$;
 -- worker holds there already. It must run them one after another, in the order in which it got them, and none
 -- beside one that waits for its children; those that follow count as prefetched.
 -- returns: the claimed tasks in claim order; key_slot = the place of its key that each holds, null without a
--- key, negative where it follows others in that place
+-- key, negative where it follows others in that place; expires_seconds = within which a prefetched one is to
+-- begin, null for one that never expires
 -- raises: RC050 wrong isolation level
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 -- public: yes
@@ -40,7 +41,8 @@ create or replace function rolecall.claim_in_order(
 returns table (
     id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb,
     key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
-    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text, key_slot int
+    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text, key_slot int,
+    expires_seconds float8
 )
 language plpgsql
 volatile
@@ -83,7 +85,8 @@ create or replace function rolecall.give_tasks(
 returns table (
     id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb,
     key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
-    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text, key_slot int
+    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text, key_slot int,
+    expires_seconds float8
 )
 language plpgsql
 volatile
@@ -130,7 +133,8 @@ begin
         picked.priority::int, task.payload, task.key, task.chain_id, task.chain_index, task.scheduled_for,
         task.created_at, extract(epoch from picked.lease)::float8,
         extract(epoch from coalesce(task.timeout, picked.timeout))::float8,
-        coalesce(task.step_number, task.step, 0), task.parent_id, task.error, task.key_slot::int;
+        coalesce(task.step_number, task.step, 0), task.parent_id, task.error, task.key_slot::int,
+        extract(epoch from task.expires_at - p_now)::float8;
 end
 $$;
 
@@ -397,7 +401,8 @@ begin
             from rolecall.tasks as task
             where task.line_id = p_line_id and task.state = 'pending' and not task.parked
                 and (task.scheduled_for, task.id) > (v_after.scheduled_for, v_after.id)
-                and task.scheduled_for <= p_now and task.id <> all(p_taken)
+                and task.scheduled_for <= p_now and (task.expires_at <= p_now) is not true
+                and task.id <> all(p_taken)
                 and (task.key is null or task.key_slot is not null or task.key <> all(v_met))
             order by task.scheduled_for, task.id
             limit v_step

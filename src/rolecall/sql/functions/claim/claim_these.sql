@@ -6,7 +6,8 @@
 -- not served (another role or handler than the worker's, or the worker is not on the roll), misfit (for other
 -- releases of its handler), paused, not due, no free slot (it is claimed into one only, and is not among the
 -- first p_start named), key busy (no place of its key is free), not first (another task of its key is
--- better), busy (somebody else has it or its key locked: to be asked again)
+-- better), busy (somebody else has it or its key locked: to be asked again), expired (nobody begins it any
+-- more). expires_seconds is as of claim_in_order
 -- raises: RC050 wrong isolation level
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 -- public: yes
@@ -14,7 +15,8 @@ create or replace function rolecall.claim_these(p_worker_id bigint, p_ids bigint
 returns table (
     id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb,
     key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
-    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text, verdict text
+    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text, verdict text,
+    expires_seconds float8
 )
 language plpgsql
 volatile
@@ -44,7 +46,7 @@ begin
     select taken.id, taken.fence, taken.attempt, taken.max_attempts, taken.role, taken.handler,
         taken.priority, taken.payload, taken.key, taken.chain_id, taken.chain_index, taken.scheduled_for,
         taken.created_at, taken.lease_seconds, taken.timeout_seconds, taken.step, taken.parent_id,
-        taken.last_error, null
+        taken.last_error, null, taken.expires_seconds
     from rolecall.give_tasks(
         p_worker_id, v_picked.ids, v_picked.slots, v_picked.line_ids, p_start, v_now
     ) as taken;
@@ -52,7 +54,7 @@ begin
         return query
         select refused.id, null::int, null::int, null::int, null, null, null::int, null::jsonb, null,
             null::bigint, null::int, null::timestamptz, null::timestamptz, null::float8, null::float8,
-            null::int, null::bigint, null, refused.verdict
+            null::int, null::bigint, null, refused.verdict, null::float8
         from rolecall.why_not_claimed(v_claimant, v_ids, v_picked.ids, p_start, v_now) as refused;
     end if;
 end
@@ -95,7 +97,7 @@ begin
         select task.id, task.key, task.key_slot, task.line_id
         from rolecall.tasks as task
         where task.id = named.id and task.state = 'pending' and task.scheduled_for <= p_now
-            and task.line_id = any(v_lines)
+            and (task.expires_at <= p_now) is not true and task.line_id = any(v_lines)
             and not (named.n > p_start and v_never_ahead[array_position(v_lines, task.line_id)]) is true
         for update skip locked
     ) as seen;
@@ -161,10 +163,11 @@ declare
 begin
     return query
     with open as materialized (
-        select named.id, named.n, task.state, task.line_id, task.scheduled_for, task.key, task.key_slot
+        select named.id, named.n, task.state, task.line_id, task.scheduled_for, task.key, task.key_slot,
+            rolecall.has_expired(task.state, task.expires_at, p_now) as expired
         from unnest(p_ids) with ordinality as named (id, n)
         left join lateral (
-            select one.state, one.line_id, one.scheduled_for, one.key, one.key_slot
+            select one.state, one.line_id, one.scheduled_for, one.key, one.key_slot, one.expires_at
             from rolecall.tasks as one
             where one.id = named.id offset 0
         ) as task on true
@@ -179,6 +182,7 @@ begin
             else 'unknown'
         end
         when open.state = 'running' then 'taken'
+        when open.expired then 'expired'
         when open.state <> 'pending' then open.state::text
         when ((p_claimant.roles = '{}' or setting.role = any(p_claimant.roles))
             and setting.handler = any(p_claimant.handlers)) is not true then 'not served'

@@ -29,5 +29,6 @@ as $$
         where task.state = 'pending' and not task.parked
             and task.scheduled_for <= rolecall.clock() + interval '5 min'
             and (task.fence > 0 or task.scheduled_for <= rolecall.clock())
+            and (task.expires_at <= rolecall.clock()) is not true
     )
 $$;

@@ -133,6 +133,7 @@ as $$
             where task.line_id = line.id and task.state = 'pending' and not task.parked
                 and task.scheduled_for <= p_now
                 and (task.scheduled_for, task.id) > (floor.scheduled_for, floor.id)
+                and (task.expires_at <= p_now) is not true
                 and task.id <> all(p_taken)
             order by task.scheduled_for, task.id
             limit p_limit
@@ -181,7 +182,7 @@ begin
     select task.scheduled_for, task.id into v_first
     from rolecall.tasks as task
     where task.line_id = p_line_id and task.state = 'pending' and not task.parked
-        and task.scheduled_for <= p_now
+        and task.scheduled_for <= p_now and (task.expires_at <= p_now) is not true
     order by task.scheduled_for, task.id
     limit 1;
     if found then

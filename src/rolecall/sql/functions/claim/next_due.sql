@@ -35,6 +35,7 @@ as $$
         select task.scheduled_for
         from rolecall.tasks as task
         where task.line_id = line.line_id and task.state = 'pending' and not task.parked
+            and (task.expires_at <= rolecall.clock()) is not true
             and task.scheduled_for >= case
                 when floor.look_below_at > clock_timestamp() + interval '1 s' then floor.scheduled_for
                 else '-infinity'

@@ -98,7 +98,7 @@ begin
             from rolecall.tasks as one
             where one.line_id = p_line_id and one.state = 'pending' and not one.parked
                 and (one.scheduled_for, one.id) > (v_after.scheduled_for, v_after.id)
-                and one.scheduled_for <= p_now
+                and one.scheduled_for <= p_now and (one.expires_at <= p_now) is not true
                 and (one.key is null or one.key_slot is not null or one.key <> all(v_met)
                     or one.key = any(v_full) or one.id = any(v_heads))
             order by one.scheduled_for, one.id

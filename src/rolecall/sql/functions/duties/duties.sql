@@ -16,6 +16,7 @@ declare
     v_now constant timestamptz := clock_timestamp();
     v_clock constant timestamptz := rolecall.clock();
     v_called constant text[] := rolecall.duties_called_for();
+    v_next_expiry constant timestamptz := rolecall.next_expiry();
 begin
     select
         array_agg(given.name order by given.place) filter (
@@ -25,7 +26,8 @@ begin
             min(duty.next_at) filter (where duty.rests) - v_now,
             (select min(next_run_at) from rolecall.schedules where enabled and next_run_at > v_clock)
                 - v_clock,
-            (select min(paused_until) from rolecall.roles where paused_until > v_clock) - v_clock
+            (select min(paused_until) from rolecall.roles where paused_until > v_clock) - v_clock,
+            case when v_next_expiry > v_clock then v_next_expiry - v_clock end
         ))::float8,
         coalesce((array_agg(duty.done_by order by duty.done_at desc nulls last))[1] = p_by, false)
     into due, next_in, did_last
@@ -79,7 +81,8 @@ begin
 end
 $$;
 
--- Names the duties that are called for before their time: a schedule is due, a pause is over.
+-- Names the duties that are called for before their time: a schedule is due, a pause is over, a task has
+-- expired.
 -- returns: their names
 create or replace function rolecall.duties_called_for()
 returns text[]
@@ -97,6 +100,31 @@ begin
     if exists (select from rolecall.roles where paused_until <= v_clock) then
         v_names := v_names || text 'pauses';
     end if;
+    if rolecall.next_expiry() <= v_clock then
+        v_names := v_names || text 'expiry';
+    end if;
     return v_names;
+end
+$$;
+
+-- Says when the next task expires.
+-- returns: the moment, which may have passed; null where none does
+create or replace function rolecall.next_expiry()
+returns timestamptz
+language plpgsql
+stable
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+begin
+    return (
+        select task.expires_at
+        from rolecall.tasks as task
+        where task.state in ('blocked', 'pending') and task.expires_at is not null
+        order by task.expires_at
+        limit 1
+    );
 end
 $$;

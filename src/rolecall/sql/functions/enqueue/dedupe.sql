@@ -92,7 +92,7 @@ $$;
 -- Finds, for refused drafts that say no more than a dedupe_key, the open task that stands for each: in one
 -- go, as there may be many.
 -- returns: one row a draft, in the order of the positions; the task's id is null where none stands (any
--- more), or the draft says more
+-- more), where it has expired, or the draft says more
 create or replace function rolecall.plain_twins(p_tasks jsonb, p_positions bigint[])
 returns table (n bigint, id bigint)
 language plpgsql
@@ -101,12 +101,15 @@ set search_path = ''
 set jit = off
 set enable_seqscan = off
 as $$
+declare
+    v_now constant timestamptz := rolecall.clock();
 begin
     return query
     select item.n, (
         select task.id from rolecall.tasks as task
         where item.draft -> 'dedupe' is null
             and task.dedupe_key = rolecall.full_dedupe_key(item.draft) and task.dedupe_pending is not true
+            and rolecall.has_expired(task.state, task.expires_at, v_now) is not true
     )
     from (
         select refused.n, refused.turn, p_tasks -> (refused.n - 1)::int as draft
@@ -120,7 +123,7 @@ $$;
 -- any more.
 -- returns: the id, whether it already stood, and what it needs, as `link_needs` takes it
 -- raises: RC031 unknown role, RC040 invalid task or payloads that cannot be merged, RC045 the dedupe_key is
--- to be new, RC050 wrong isolation level, where a keyed task is put off
+-- to be new, RC050 wrong isolation level, where a keyed task is put off or one has expired
 -- locks: the dedupe key, waiting for an uncommitted task with the same one; what `hold_tasks` locks of a task
 -- to change
 -- notifies: rolecall_wake, where an idle worker waits for the role
@@ -148,6 +151,8 @@ begin
             id := v_inserted.ids[1];
             needy := v_inserted.needy;
             exit when v_inserted.refused is null;
+        elsif v_mode in ('keep', 'error') and rolecall.expire_twin(id) then
+            continue;
         elsif v_mode = 'error' then
             perform rolecall.refuse_twin(p_n, p_task ->> 'dedupe_key', id);
         else
@@ -158,6 +163,31 @@ begin
         end if;
     end loop;
     return next;
+end
+$$;
+
+-- Ends a task that would stand for a new one, but has expired: it never runs.
+-- returns: whether it had expired
+-- raises: RC050 wrong isolation level, where it had
+-- locks: what `hold_tasks` locks of it; and as conclude
+-- notifies: as conclude
+create or replace function rolecall.expire_twin(p_id bigint)
+returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+    v_returned record;
+begin
+    if rolecall.expired_among(array[p_id]) is null then
+        return false;
+    end if;
+    perform rolecall.require_read_committed();
+    perform rolecall.hold_tasks(array[p_id]);
+    select * into v_returned from rolecall.return_tasks(rolecall.expired_among(array[p_id]));
+    perform rolecall.conclude(v_returned.endings, v_returned.keys);
+    return true;
 end
 $$;
 
@@ -203,8 +233,9 @@ begin
 end
 $$;
 
--- Gives an unclaimed task what a newer draft of its dedupe key asks for: its moment, and its payload and
--- priority, or both payloads merged and the higher priority. A key that its handler declares is made anew.
+-- Gives an unclaimed task what a newer draft of its dedupe key asks for: when it is due and expires, and its
+-- payload and priority, or both payloads merged and the higher priority. A key that its handler declares is
+-- made anew.
 -- returns: false when the task was claimed or ended meanwhile
 -- raises: RC031 unknown role; RC040 payloads that cannot be merged, or become too large; RC050 wrong
 -- isolation level, where a keyed one is put off
@@ -236,7 +267,9 @@ begin
     if not found then
         return false;
     end if;
-    select draft.payload, draft.due, coalesce(draft.priority, p_place.priority, 0) as priority into v_draft
+    select draft.payload, draft.due, draft.expires_at,
+        coalesce(draft.priority, p_place.priority, 0) as priority
+    into v_draft
     from rolecall.drafts_of(jsonb_build_array(p_task), v_now) as draft;
     v_turn := greatest(v_draft.due, v_now);
     if v_merges then
@@ -256,7 +289,8 @@ begin
     );
     v_key := rolecall.key_for_payload(v_twin.handler, v_twin.key, v_twin.payload, v_draft.payload);
     update rolecall.tasks as task
-    set payload = v_draft.payload, scheduled_for = v_turn, parked = false, line_id = v_line_id, key = v_key
+    set payload = v_draft.payload, scheduled_for = v_turn, expires_at = v_draft.expires_at, parked = false,
+        line_id = v_line_id, key = v_key
     where task.id = p_id;
     if v_turn <= v_now then
         perform rolecall.wake_lines(array[v_line_id]);

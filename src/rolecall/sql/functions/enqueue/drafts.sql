@@ -7,7 +7,7 @@ returns table (
     n bigint, role text, handler text, priority int, due timestamptz, key text, dedupe_key text,
     max_attempts int,
     payload jsonb, retry jsonb, timeout interval, on_failure rolecall.child_rule, needs jsonb, dedupe jsonb,
-    one_root boolean, trace_context text
+    one_root boolean, trace_context text, expires_at timestamptz
 )
 language sql
 volatile
@@ -18,14 +18,15 @@ as $$
         item.key, kind.handler || '/' || item.dedupe_key, kind.max_attempts,
         coalesce(item.payload, '{}'), item.retry, make_interval(secs => item.timeout),
         item.on_failure::rolecall.child_rule, nullif(item.needs, '[]'), nullif(item.dedupe, 'null'),
-        kind.one_root, item.trace_context
+        kind.one_root, item.trace_context,
+        rolecall.expiry_of(item.expires_at, item.expires, kind.due, p_now)
     from rows from (jsonb_to_recordset(p_tasks) as (
         role text, handler text, payload jsonb, priority int, scheduled_for timestamptz, after float8,
         key text, dedupe_key text, max_attempts int, retry jsonb, timeout float8, on_failure text,
-        needs jsonb, dedupe jsonb, trace_context text
+        needs jsonb, dedupe jsonb, trace_context text, expires float8, expires_at timestamptz
     )) with ordinality as item (
         role, handler, payload, priority, scheduled_for, after, key, dedupe_key, max_attempts, retry, timeout,
-        on_failure, needs, dedupe, trace_context, n
+        on_failure, needs, dedupe, trace_context, expires, expires_at, n
     )
     cross join lateral (
         select found.*, rolecall.due_at(item.scheduled_for, item.after, p_now) as due
@@ -41,6 +42,7 @@ as $$
             ),
             rolecall.edge_problem(item.timeout, item.on_failure, item.needs),
             rolecall.asking_problem(item.scheduled_for, item.after, item.trace_context),
+            rolecall.expiry_problem(item.expires_at, item.expires, kind.due, p_now),
             case when item.dedupe <> 'null' then rolecall.dedupe_problem(item.dedupe, item.dedupe_key) end
         ) as text
     ) as problem
@@ -69,7 +71,8 @@ end
 $$;
 
 -- Resolves which role and handler a draft means, and finds what they set.
--- returns: one row; `known` is null where there is no such role, `keys` says whether the handler declares any
+-- returns: one row; `known` is null where there is no such role, `keys` says whether the handler declares
+-- any, or when its tasks expire
 -- search_path: not set, so that it is inlined into the statement that calls it
 create or replace function rolecall.kind_of(p_role text, p_handler text, p_max_attempts int)
 returns table (
@@ -83,7 +86,7 @@ as $$
         coalesce(p_role, handler.role, named.handler), named.handler,
         nullif(coalesce(p_max_attempts, handler.max_attempts, role.max_attempts, 0), 0),
         role.max_payload_bytes, role.one_root, role.name,
-        handler.key is not null or handler.dedupe_key is not null
+        handler.key is not null or handler.dedupe_key is not null or handler.expires is not null
     from (values (coalesce(p_handler, p_role))) as named (handler)
     left join rolecall.handlers as handler on handler.name = named.handler
     left join rolecall.roles as role on role.name = coalesce(p_role, handler.role, named.handler)
@@ -98,6 +101,20 @@ language sql
 stable
 as $$
     select coalesce(p_moment, p_now + make_interval(secs => least(greatest(p_after, 0), 4e9)))
+$$;
+
+-- Says from when on no attempt of a draft's task begins: from a moment on, so many seconds after it is due,
+-- or never (null).
+-- returns: the moment, which may have passed
+-- search_path: not set, so that it is inlined into the statement that calls it
+create or replace function rolecall.expiry_of(
+    p_moment timestamptz, p_seconds float8, p_due timestamptz, p_now timestamptz
+)
+returns timestamptz
+language sql
+stable
+as $$
+    select coalesce(p_moment, greatest(p_due, p_now) + make_interval(secs => p_seconds))
 $$;
 
 -- Says what is wrong with a task that somebody wants to enqueue.
@@ -150,6 +167,29 @@ as $$
             then 'scheduled_for and after exclude each other: say a moment or a delay'
         when length(p_trace_context) > 1000
             then format('the trace_context has %s characters, allowed are 1000', length(p_trace_context))
+    end
+$$;
+
+-- Says what is wrong with when a draft wants its task to expire. A moment that has passed is not: whether a
+-- draft is refused is not to depend on how long it was on its way.
+-- returns: a sentence, or null when nothing is
+-- search_path: not set, so that it is inlined into the statement that calls it
+create or replace function rolecall.expiry_problem(
+    p_moment timestamptz, p_seconds float8, p_due timestamptz, p_now timestamptz
+)
+returns text
+language sql
+stable
+as $$
+    select case
+        when num_nonnulls(p_moment, p_seconds) = 2
+            then 'expires_at and expires exclude each other: say a moment or a duration'
+        when p_seconds not between 0.001 and 4e9
+            then format('expires is %s s, allowed are 0.001 to 4e9', p_seconds)
+        when p_moment > p_now + interval '100 years' or p_moment = '-infinity'
+            then format('expires_at %s is not within the next hundred years', p_moment)
+        when p_moment <= p_due and p_due > p_now
+            then format('it expires at %s, before it is due at %s', p_moment, p_due)
     end
 $$;
 
@@ -274,10 +314,10 @@ as $$
     end
 $$;
 
--- Gives drafts that say no key, or no dedupe_key, the one that their handler declares. Whoever enqueues, and
--- by whatever way, comes by here: two tasks that must not run together do not depend on what their callers
--- know.
--- returns: the batch, with those keys
+-- Gives drafts that say no key, no dedupe_key, or not when they expire, what their handler declares. Whoever
+-- enqueues, and by whatever way, comes by here: two tasks that must not run together do not depend on what
+-- their callers know.
+-- returns: the batch, with that
 -- raises: RC040 for a payload that no key can be made of
 create or replace function rolecall.with_declared_keys(p_tasks jsonb)
 returns jsonb
@@ -296,7 +336,11 @@ as $$
                 'dedupe_key', coalesce(item.draft ->> 'dedupe_key', rolecall.fill_template(
                     handler.dedupe_key, item.draft -> 'payload', handler.signature,
                     format('task %s: the dedupe_key of %s', item.n - 1, handler.name)
-                ))
+                )),
+                'expires', case
+                    when num_nonnulls(item.draft ->> 'expires', item.draft ->> 'expires_at') = 0
+                        then extract(epoch from handler.expires)
+                end
             ))
         end
         order by item.n
@@ -306,7 +350,7 @@ as $$
         select *
         from rolecall.handlers as known
         where known.name = coalesce(item.draft ->> 'handler', item.draft ->> 'role')
-            and (known.key is not null or known.dedupe_key is not null)
+            and (known.key is not null or known.dedupe_key is not null or known.expires is not null)
         offset 0
     ) as handler on true
 $$;

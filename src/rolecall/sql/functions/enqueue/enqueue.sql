@@ -47,7 +47,7 @@ begin
         perform rolecall.require_durability();
     end if;
     if p_tasks -> 1 is null and jsonb_typeof(v_draft) = 'object'
-        and not v_draft ?| array['retry', 'timeout', 'on_failure', 'needs', 'dedupe'] then
+        and not v_draft ?| '{retry, timeout, expires, expires_at, on_failure, needs, dedupe}' then
         v_id := rolecall.enqueue_plain(
             v_draft ->> 'role', v_draft ->> 'handler', v_draft -> 'payload', (v_draft ->> 'priority')::int,
             (v_draft ->> 'scheduled_for')::timestamptz, (v_draft ->> 'after')::float8, v_draft ->> 'key',
@@ -68,9 +68,9 @@ end
 $$;
 
 -- Stores one task with two small statements, where that is all there is to do: the draft is sound, its role
--- has had such a task before, its handler declares no keys, and no task stands for it. What this does not
--- store, store_tasks resolves or refuses. Whatever a statement names is made ready at each call, so it names
--- no more than it needs.
+-- has had such a task before, its handler declares nothing for it, and no task stands for it. What this does
+-- not store, store_tasks resolves or refuses. Whatever a statement names is made ready at each call, so it
+-- names no more than it needs.
 -- returns: the task's id; null where nothing was stored
 -- locks: the dedupe key; waits for an uncommitted task with the same one
 -- notifies: rolecall_wake, where an idle worker waits for the role

@@ -1,6 +1,6 @@
 -- Stores a batch of tasks, each in the place given for it, else as the first of its own chain. Where a task
 -- with the same handler and dedupe_key stands for a new one, the new one's dedupe mode decides. What says no
--- key gets the one that its handler declares.
+-- key, or not when it expires, gets what its handler declares.
 -- returns: one row: the ids in input order, and which of them already stood
 -- raises: RC031 unknown role, RC040 invalid task or need, RC043 needs in a circle, RC045 a dedupe_key that is
 -- to be new, RC050 wrong isolation level, where a keyed task is put off
@@ -27,7 +27,7 @@ begin
     -- Most programs have no such handler.
     if exists (
         select from rolecall.handlers as handler
-        where handler.key is not null or handler.dedupe_key is not null
+        where handler.key is not null or handler.dedupe_key is not null or handler.expires is not null
     ) then
         v_tasks := rolecall.with_declared_keys(p_tasks);
     end if;
@@ -136,10 +136,11 @@ begin
             coalesce(item.priority, 0) as level, rolecall.due_at(item.scheduled_for, item.after, v_now) as due
         from rows from (jsonb_to_recordset(p_tasks) as (
             role text, handler text, payload jsonb, priority int, scheduled_for timestamptz, after float8,
-            key text, max_attempts int, retry jsonb, timeout float8, on_failure text, trace_context text
+            key text, max_attempts int, retry jsonb, timeout float8, on_failure text, trace_context text,
+            expires float8, expires_at timestamptz
         )) with ordinality as item (
             role, handler, payload, priority, scheduled_for, after, key, max_attempts, retry, timeout,
-            on_failure, trace_context, n
+            on_failure, trace_context, expires, expires_at, n
         )
     ),
     kind as materialized (
@@ -157,7 +158,7 @@ begin
     stored as (
         insert into rolecall.tasks (
             id, chain_id, created_at, scheduled_for, line_id, max_attempts, key, payload, retry, timeout,
-            on_failure, trace_context
+            on_failure, trace_context, expires_at
         )
         select
             draft.id, draft.id, v_now, greatest(draft.due, v_now),
@@ -167,7 +168,8 @@ begin
             kind.most,
             case when kind.one_root then coalesce(draft.key, 'role:' || kind.role_name) else draft.key end,
             coalesce(draft.payload, '{}'), draft.retry, make_interval(secs => draft.timeout),
-            draft.on_failure::rolecall.child_rule, draft.trace_context
+            draft.on_failure::rolecall.child_rule, draft.trace_context,
+            rolecall.expiry_of(draft.expires_at, draft.expires, draft.due, v_now)
         from draft
         join kind on kind.name = draft.name and kind.level = draft.level
             and kind.role is not distinct from draft.role
@@ -180,7 +182,8 @@ begin
                     draft.max_attempts, draft.retry
                 ),
                 rolecall.edge_problem(draft.timeout, draft.on_failure, null),
-                rolecall.asking_problem(draft.scheduled_for, draft.after, draft.trace_context)
+                rolecall.asking_problem(draft.scheduled_for, draft.after, draft.trace_context),
+                rolecall.expiry_problem(draft.expires_at, draft.expires, draft.due, v_now)
             ) as text
         ) as problem
         where case when kind.known is null or problem.text is not null
@@ -248,7 +251,7 @@ begin
             id, chain_id, chain_index, created_at, scheduled_for, line_id, max_attempts, key, dedupe_key,
             payload, retry,
             timeout, origin_id, parent_id, parent_fence, depth, needed, on_failure, state, open_needs,
-            dedupe_pending, trace_context
+            dedupe_pending, trace_context, expires_at
         )
         select
             placed.id, coalesce(placed.chain_id, placed.id), coalesce(placed.chain_index, 0), v_now,
@@ -270,7 +273,7 @@ begin
             case
                 when placed.dedupe is not null then rolecall.coexists(placed.dedupe_key, placed.dedupe)
             end,
-            placed.trace_context
+            placed.trace_context, placed.expires_at
         from placed
         left join line using (role, handler, level, never_ahead)
         where placed.dedupe_key is null or placed.n <> all(p_later) and case

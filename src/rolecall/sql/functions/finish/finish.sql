@@ -229,7 +229,7 @@ begin
             task.max_attempts, task.key, task.dedupe_key, task.payload, task.retry, task.info,
             task.children_info, coalesce(report.result, task.result) as result, task.origin_id,
             task.parent_id, task.parent_fence, task.depth, task.on_failure, task.dedupe_pending,
-            task.timeout, task.trace_context, task.needed, report.ran, report.next,
+            task.timeout, task.trace_context, task.expires_at, task.needed, report.ran, report.next,
             nullif(report.next -> 'continuation', 'null') is not null as continued
     ),
     moved as (
@@ -237,7 +237,7 @@ begin
             id, chain_id, chain_index, created_at, scheduled_for, claimed_at, started_at, finished_at,
             worker_id, line_id, fence, attempt, max_attempts, state, key, dedupe_key, payload, retry, info,
             result, origin_id, parent_id, parent_fence, depth, on_failure, continued, dedupe_pending, timeout,
-            trace_context
+            trace_context, expires_at
         )
         select
             id, chain_id, chain_index, created_at, scheduled_for, claimed_at,
@@ -248,7 +248,7 @@ begin
             p_now, worker_id, line_id, fence, attempt, max_attempts, 'completed', key, dedupe_key, payload,
             retry, coalesce(children_info || coalesce(info, '{}'), info), result,
             origin_id, parent_id, parent_fence, depth, on_failure, nullif(continued, false), dedupe_pending,
-            timeout, trace_context
+            timeout, trace_context, expires_at
         from done
     )
     -- They come in the order of their ids, as they were deleted: to ask for an order sorts all that is known.

@@ -114,8 +114,8 @@ end
 $$;
 
 -- Decides what a lost claim comes to. A task whose cancellation was asked for never runs again, however its
--- claim ends. A task that was lost with its worker keeps its place in the line and waits for nothing; the
--- third time it is a suspect, and waits as after an error.
+-- claim ends, nor does one that has expired. A task that was lost with its worker keeps its place in the line
+-- and waits for nothing; the third time it is a suspect, and waits as after an error.
 -- returns: one row: the attempt is spent, the state that follows, and when a pending task is due again
 create or replace function rolecall.decide_after_attempt(
     p_task rolecall.tasks, p_policy jsonb, p_reason text, p_after float8, p_final boolean, p_now timestamptz
@@ -147,7 +147,7 @@ as $$
     select
         spent,
         case
-            when p_reason = 'cancelled' then 'cancelled'
+            when p_reason in ('cancelled', 'expired') then 'cancelled'
             when spent and (p_final or p_task.attempt >= p_task.max_attempts or delay is null) then 'failed'
             when p_task.cancel_requested_at is not null then 'cancelled'
             when p_reason = 'blocked' then 'blocked'

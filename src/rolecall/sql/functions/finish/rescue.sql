@@ -126,8 +126,8 @@ as $$
     end
 $$;
 
--- Returns claims that a rescue has taken, and what they kept from others; what is kept waiting is left to the
--- next rescue.
+-- Returns what a rescue has taken, or what has expired, and what that kept from others; what is kept waiting
+-- is left to the next call.
 -- returns: one row a rescued task, with the state it went to
 -- locks: as try_to_rescue, waiting a moment only
 -- notifies: rolecall_wake, where an idle worker waits for the role
@@ -253,7 +253,8 @@ begin
 end
 $$;
 
--- Returns expired claims, unless something was waited for too long, or came meanwhile.
+-- Returns what a rescue has taken, or what has expired, unless something was waited for too long, or came
+-- meanwhile.
 -- returns: one row a rescued task, with the state it went to
 -- raises: 55P03, RC090 undo this and try again
 -- locks: the caller holds the tasks; keys rows in key order
@@ -269,7 +270,10 @@ declare
 begin
     if rolecall.collects_events() then
         perform rolecall.note_open(
-            'job_reaped', array(select (lost -> 'id')::bigint from jsonb_array_elements(p_expired) as lost)
+            'job_reaped', array(
+                select (lost -> 'id')::bigint from jsonb_array_elements(p_expired) as lost
+                where lost ->> 'reason' <> 'expired'
+            )
         );
     end if;
     select * into v_returned from rolecall.return_tasks(p_expired);

@@ -99,8 +99,8 @@ end
 $$;
 
 -- Finds who stands first for keys: of each line in which due tasks want the key, as many as the key has room
--- for, parked or not. It steps from line to line of the key, so that lines in which nobody wants it cost
--- nothing.
+-- for, parked or not; none that has expired. It steps from line to line of the key, so that lines in which
+-- nobody wants it cost nothing.
 -- returns: one row a task
 create or replace function rolecall.heads_of_keys(p_keys text[], p_rooms int[], p_now timestamptz)
 returns table (key text, id bigint, line_id int, scheduled_for timestamptz, parked boolean)
@@ -137,6 +137,7 @@ as $$
         from rolecall.tasks as task
         where task.key = step.key and task.line_id = step.line_id and task.state = 'pending'
             and task.key_slot is null and task.scheduled_for <= p_now
+            and (task.expires_at <= p_now) is not true
         order by task.scheduled_for, task.id
         limit step.room
     ) as head

@@ -116,8 +116,9 @@ end
 $$;
 
 -- Moves failed and cancelled tasks back among the open ones, under their id and fence, with all their
--- attempts before them. Their parents count them again. The info of one that had children is forgotten: it
--- has theirs in it, and there will be others.
+-- attempts before them; they do not expire any more: whoever wants them back wants them run. Their parents
+-- count them again. The info of one that had children is forgotten: it has theirs in it, and there will be
+-- others.
 -- returns: those that are back; another open task with its dedupe key keeps one from it
 -- locks: the caller holds them, their open children and their open parents
 create or replace function rolecall.bring_back(p_ids bigint[])

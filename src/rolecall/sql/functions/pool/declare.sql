@@ -58,6 +58,8 @@ begin
             perform rolecall.refuse(
                 'RC041', format('%s: lease is 0.1 to 86400 s, timeout 0.001 to 4e9 s', v_item ->> 'name')
             );
+        elsif (v_item ->> 'expires')::float8 not between 0.001 and 4e9 then
+            perform rolecall.refuse('RC041', format('%s: expires is 0.001 to 4e9 s', v_item ->> 'name'));
         elsif (v_item ->> 'max_attempts')::int < 0 then
             perform rolecall.refuse(
                 'RC041', format('%s: max_attempts is positive, or 0 for unlimited', v_item ->> 'name')
@@ -217,16 +219,17 @@ as $$
             rolecall.find_procedure(given.procedure, false) as procedure,
             rolecall.find_procedure(given.before, true) as before_procedure,
             rolecall.find_procedure(given.after, true) as after_procedure,
-            given.key, given.dedupe_key
+            given.key, given.dedupe_key, make_interval(secs => given.expires) as expires
         from jsonb_to_record(p_said) as given (
             name text, role text, description text, signature jsonb, lease float8, timeout float8,
-            max_attempts int, retry jsonb, procedure text, before text, after text, key text, dedupe_key text
+            max_attempts int, retry jsonb, procedure text, before text, after text, key text, dedupe_key text,
+            expires float8
         )
     ),
     stored as (
         insert into rolecall.handlers as handler (
             name, role, description, signature, lease, timeout, max_attempts, retry, procedure,
-            before_procedure, after_procedure, key, dedupe_key
+            before_procedure, after_procedure, key, dedupe_key, expires
         )
         select * from item
         where not exists (
@@ -234,11 +237,11 @@ as $$
             where (
                 known.name, known.role, known.description, known.signature, known.lease, known.timeout,
                 known.max_attempts, known.retry, known.procedure, known.before_procedure,
-                known.after_procedure, known.key, known.dedupe_key
+                known.after_procedure, known.key, known.dedupe_key, known.expires
             ) is not distinct from (
                 item.name, item.role, item.description, item.signature, item.lease, item.timeout,
                 item.max_attempts, item.retry, item.procedure, item.before_procedure, item.after_procedure,
-                item.key, item.dedupe_key
+                item.key, item.dedupe_key, item.expires
             )
         )
         on conflict (name) do update
@@ -246,7 +249,7 @@ as $$
             lease = excluded.lease, timeout = excluded.timeout, max_attempts = excluded.max_attempts,
             retry = excluded.retry, procedure = excluded.procedure,
             before_procedure = excluded.before_procedure, after_procedure = excluded.after_procedure,
-            key = excluded.key, dedupe_key = excluded.dedupe_key
+            key = excluded.key, dedupe_key = excluded.dedupe_key, expires = excluded.expires
         returning procedure
     )
     select rolecall.notify('rolecall_handlers', '') from stored where procedure is not null

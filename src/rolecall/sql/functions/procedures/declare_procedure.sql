@@ -16,7 +16,8 @@ create or replace function rolecall.declare_procedure(
     p_timeout interval default null,
     p_lease interval default null,
     p_key text default null,
-    p_dedupe_key text default null
+    p_dedupe_key text default null,
+    p_expires interval default null
 )
 returns void
 language sql
@@ -27,6 +28,6 @@ as $$
         'name', p_name, 'procedure', p_procedure, 'role', p_role, 'before', p_before, 'after', p_after,
         'description', p_description, 'max_attempts', p_max_attempts, 'retry', p_retry,
         'timeout', extract(epoch from p_timeout), 'lease', extract(epoch from p_lease),
-        'key', p_key, 'dedupe_key', p_dedupe_key
+        'key', p_key, 'dedupe_key', p_dedupe_key, 'expires', extract(epoch from p_expires)
     ))))
 $$;

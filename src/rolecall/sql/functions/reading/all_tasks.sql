@@ -16,7 +16,7 @@ select
     coalesce(task.open_children, 0) as open_children, coalesce(task.open_needs, 0) as open_needs,
     coalesce(task.step_number, task.step, 0) as step,
     coalesce(task.on_failure, 'fail_parent')::text as on_failure,
-    extract(epoch from task.timeout)::float8 as timeout
+    extract(epoch from task.timeout)::float8 as timeout, task.expires_at
 from rolecall.tasks as task
 join rolecall.lines as line on line.id = task.line_id
 union all
@@ -28,6 +28,6 @@ select
     task.scheduled_for, task.created_at, task.claimed_at, task.started_at, null, null,
     null, task.finished_at,
     task.origin_id, task.parent_id, coalesce(task.depth, 0)::int, 0, 0, 0,
-    coalesce(task.on_failure, 'fail_parent')::text, extract(epoch from task.timeout)::float8
+    coalesce(task.on_failure, 'fail_parent')::text, extract(epoch from task.timeout)::float8, task.expires_at
 from rolecall.finished_tasks as task
 join rolecall.lines as line on line.id = task.line_id;

@@ -68,7 +68,8 @@ as $$
             'handler', task.handler, 'key_name', task.key, 'attempt', task.attempt, 'error', task.error,
             'worker_id', task.worker_id, 'scheduled_for', task.scheduled_for, 'claimed_at', task.claimed_at,
             'started_at', task.started_at, 'lease_until', task.lease_until, 'deadline_at', task.deadline_at,
-            'cancel_requested_at', task.cancel_requested_at, 'finished_at', task.finished_at)
+            'cancel_requested_at', task.cancel_requested_at, 'finished_at', task.finished_at,
+            'expires_at', task.expires_at)
         from rolecall.all_tasks as task
         where task.id = p_task_id
     )

@@ -1,0 +1,3 @@
+-- breaking: no
+-- handlers_with_defaults stands for it.
+drop index rolecall.handlers_with_keys;
