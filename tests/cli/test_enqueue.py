@@ -37,6 +37,10 @@ REFUSED = [
     (["add", "--after", "soon"], 2, "--after"),
     (["add", "--after", "nan"], 2, "nan"),
     (["add", "--after", "9000000000"], 2, "hundred years"),
+    (["add", "--expires", "soon"], 2, "neither a duration"),
+    (["add", "--expires", "0"], 2, "expires is 0 s"),
+    (["add", "--expires", "9999-12-31"], 2, "hundred years"),
+    (["add", "--expires", "2050-01-01", "--at", "2051-01-01"], 2, "before it is due"),
     (["add", "--key", ""], 2, "key"),
     (["add", "--key", "k" * 201], 2, "key"),
     (["add", "--max-attempts", "-1"], 2, "max_attempts"),
@@ -105,6 +109,20 @@ def test_a_past_date_means_now(cli: Run, sql: Sql) -> None:
 def test_a_delay_is_counted_from_now(cli: Run, sql: Sql) -> None:
     assert cli("enqueue", "add", "--after", "1h30m").code == 0
     assert sql("select scheduled_for - created_at from rolecall.all_tasks") == [(timedelta(minutes=90),)]
+
+
+@pytest.mark.parametrize(
+    ("when", "question", "answer"),
+    [
+        ("15m", "expires_at - scheduled_for", timedelta(minutes=15)),
+        ("2050-01-31T12:00:00Z", "expires_at", datetime.fromisoformat("2050-01-31T12:00:00Z")),
+    ],
+)
+def test_a_task_expires_after_a_duration_or_at_a_date(
+    cli: Run, sql: Sql, when: str, question: str, answer: object
+) -> None:
+    assert cli("enqueue", "add", "--after", "1h", "--expires", when).code == 0
+    assert sql(f"select {question} from rolecall.all_tasks") == [(answer,)]
 
 
 @pytest.mark.parametrize(("arguments", "code", "part"), REFUSED, ids=lambda value: str(value)[:40])

@@ -46,6 +46,33 @@ async def test_everything_that_is_said_is_stored(face: Face) -> None:
     assert (task.state, task.status) == (TaskState.PENDING, "scheduled")
 
 
+@pytest.mark.parametrize("expires", [90, timedelta(seconds=90)], ids=str)
+async def test_a_task_expires_so_long_after_it_is_due(face: Face, expires: Any) -> None:
+    task = await face("get", (await face("enqueue", "add", {"a": 1}, after=60, expires=expires)).id)
+
+    assert task.expires_at == task.scheduled_for + timedelta(seconds=90)
+
+
+async def test_a_task_expires_at_a_moment(face: Face) -> None:
+    moment = datetime.now(UTC) + timedelta(hours=1)
+
+    assert (await face("get", (await face("enqueue", "add", {"a": 1}, expires=moment)).id)).expires_at == moment
+
+
+@pytest.mark.parametrize(
+    ("expires", "says"),
+    [
+        (datetime(2030, 1, 1), "expires 2030-01-01T00:00:00 has no time zone"),  # noqa: DTZ001 - that is the mistake
+        (0, "expires is 0 s, allowed are 0.001 to 4e9"),
+        (math.nan, "nan"),
+    ],
+    ids=str,
+)
+async def test_what_is_no_time_to_expire_is_refused(face: Face, expires: Any, says: str) -> None:
+    with pytest.raises(InvalidTask, match=says):
+        await face("enqueue", "add", {"a": 1}, expires=expires)
+
+
 async def test_options_of_a_ready_task_win_over_its_own(face: Face) -> None:
     task = NewTask(handler="add", payload={"a": 1}, priority=1, key="k")
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from time import monotonic
 
 import pytest
@@ -54,6 +54,22 @@ async def test_the_tasks_of_a_lost_worker_are_rescued_all_in_one_run(
     assert summary == "Rescued 25 tasks of lost workers: 25 pending"
     assert {bench.task(task_id).state for task_id in ids} == {"pending"}
     assert await duties.rescue(session) is None
+
+
+async def test_what_has_expired_is_cancelled_all_in_one_run(
+    bench: Bench, session: DatabaseSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duties, "MOST_RESCUED", 10)
+
+    @bench.app.task
+    async def push() -> None: ...
+
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    ids = bench.enqueue(*[push.task().options(expires=yesterday)] * 25)
+
+    assert await duties.expire(session) == "Cancelled 25 tasks that have expired"
+    assert {bench.task(task_id).state for task_id in ids} == {"cancelled"}
+    assert await duties.expire(session) is None
 
 
 async def test_due_schedules_fire_once_whoever_ticks(bench: Bench, session: DatabaseSession) -> None:

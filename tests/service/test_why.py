@@ -206,3 +206,35 @@ async def test_all_that_holds_is_told_the_most_important_first(services: Service
 
     assert [cause.kind.value for cause in causes] == ["scheduled", "key_held", "role_paused", "no_worker"]
     assert causes[1].tasks == (holder,)
+
+
+async def test_a_task_that_waits_says_until_when_it_may(services: Services, pool: Engine) -> None:
+    pool.worker()
+
+    causes = (await services.tasks.why(pool.enqueue("sums", after=60, expires=30))).causes
+
+    assert [cause.kind.value for cause in causes] == ["scheduled", "expires"]
+    assert causes[1].until == START + timedelta(seconds=90)
+
+
+async def test_one_that_has_expired_says_that_alone(
+    services: Services, pool: Engine, aconnection: psycopg.AsyncConnection[Any]
+) -> None:
+    task_id = pool.enqueue("sums", expires=30)
+    await later(pool, aconnection, seconds=30)
+
+    cause = await only(services, task_id)
+
+    assert (cause.kind, cause.until) == ("expired", START + timedelta(seconds=30))
+    assert pool.expire() == {task_id: "cancelled"}
+    assert (await only(services, task_id)).sentence.endswith("it expired at 2026-01-01 00:00:30Z, before it began")
+
+
+async def test_one_that_began_in_time_runs(
+    services: Services, pool: Engine, aconnection: psycopg.AsyncConnection[Any]
+) -> None:
+    task_id = pool.enqueue("sums", expires=30)
+    pool.claim_one()
+    await later(pool, aconnection, seconds=40)
+
+    assert await kinds(services, task_id) == ["running"]

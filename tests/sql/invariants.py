@@ -35,7 +35,7 @@ RULES = {
         select task.key, line.role, line.handler from rolecall.tasks as task
         join rolecall.lines as line on line.id = task.line_id
         where task.key is not null and task.state = 'pending' and task.key_slot is null
-            and task.scheduled_for <= rolecall.clock()
+            and task.scheduled_for <= rolecall.clock() and (task.expires_at <= rolecall.clock()) is not true
         group by task.key, line.role, line.handler
         having count(*) filter (where not task.parked) < least(count(*), {CAPACITY} - (
             select count(*) from rolecall.tasks as holder where holder.key = task.key and holder.key_slot > 0

@@ -149,6 +149,8 @@ def test_a_limit_of_one_is_one_under_any_plan(engine: Engine) -> None:
         ("select * from rolecall.rescue()", "tasks_running"),
         ("select rolecall.deregister_worker(7)", "tasks_running"),
         ("select * from rolecall.fire_schedules()", "schedules_due"),
+        ("select * from rolecall.expire()", "tasks_expiring"),
+        ("select rolecall.next_expiry()", "tasks_expiring"),
     ],
 )
 def test_a_duty_reads_no_more_than_it_has_to(engine: Engine, query: str, index: str) -> None:
@@ -157,6 +159,16 @@ def test_a_duty_reads_no_more_than_it_has_to(engine: Engine, query: str, index: 
     engine.claim(5)
 
     assert_cheap(engine, query)
+
+
+def test_a_claim_costs_the_same_behind_many_expired_tasks(engine: Engine) -> None:
+    """After the walk that goes past them, however long nobody ends them."""
+    fill(engine, 20_000, expires_at="2000-01-01T00:00:00Z")
+    fill(engine, 20)
+    for _ in range(3):
+        engine.rows(CLAIM)
+
+    assert_cheap(engine, CLAIM)
 
 
 def test_a_report_finds_its_task_by_id_whatever_the_statistics_say(engine: Engine) -> None:

@@ -77,6 +77,39 @@ async def test_all_words_of_a_task_are_understood(http: httpx2.AsyncClient) -> N
     assert [need["name"] for need in await get(http, f"/api/tasks/{task_id}/needs")] == [None, "it"]
 
 
+@pytest.mark.parametrize(
+    ("words", "at"),
+    [
+        ({"expires": 90}, "2031-01-31T12:01:30Z"),
+        ({"expires_at": "2031-02-01T00:00:00+01:00"}, "2031-01-31T23:00:00Z"),
+        ({}, None),
+    ],
+    ids=str,
+)
+async def test_a_task_says_when_it_expires(http: httpx2.AsyncClient, words: dict[str, Any], at: str | None) -> None:
+    task_id = await enqueue(http, scheduled_for="2031-01-31T12:00:00Z", **words)
+
+    assert (await get(http, f"/api/tasks/{task_id}"))["expires_at"] == at
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({"expires": 0}, "greater than 0"),
+        ({"expires": "soon"}, "valid number"),
+        ({"expires_at": "2031-01-31T12:00:00"}, "timezone"),
+        ({"expires": 5, "expires_at": "2031-01-31T12:00:00Z"}, "exclude each other"),
+        ({"after": 60, "expires_at": "1999-01-01T00:00:00Z"}, "before it is due"),
+    ],
+    ids=str,
+)
+async def test_what_is_no_time_to_expire_is_refused(http: httpx2.AsyncClient, words: dict[str, Any], says: str) -> None:
+    answer = await http.post("/api/tasks", json=ADD | words)
+
+    assert answer.status_code == 422
+    assert says in answer.text
+
+
 async def test_a_standing_twin_is_the_answer_with_200(http: httpx2.AsyncClient) -> None:
     task_id = await enqueue(http, dedupe_key="seven")
 

@@ -47,6 +47,7 @@ class HandlerOptions(TypedDict, total=False):
     retry: RetryPolicy | None
     max_attempts: int | None
     timeout: Duration | None
+    expires: Duration | None
     lease: Duration | None
     process: bool
     description: str | None
@@ -72,13 +73,15 @@ class HandlerSettings:
     refusing the payload (a batch handler's items say that themselves). The five before it are the links to other
     handlers, as declared. `key` and `dedupe_key` are what the handler's tasks have where they are given none, whoever
     enqueues them: texts in which fields of the payload stand in braces, as in `store:{store_id}`. Where such a field is
-    None, the task has no key.
+    None, the task has no key. A task that does not say when it `expires` does so as long after it is due as its handler
+    says.
     """
 
     role: str | None = None
     retry: RetryPolicy | None = None
     max_attempts: int | None = None
     timeout: Duration | None = None
+    expires: Duration | None = None
     lease: Duration | None = None
     batch: int | None = None
     process: bool = False
@@ -235,6 +238,7 @@ class HandlerDefinition(Generic[P, R_co]):
             "signature": self.signature.schema,
             "lease": in_seconds(settings.lease),
             "timeout": in_seconds(settings.timeout),
+            "expires": in_seconds(settings.expires),
             "max_attempts": settings.max_attempts,
             "retry": settings.retry.to_json() if settings.retry else None,
             "key": settings.key,

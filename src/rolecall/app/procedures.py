@@ -22,6 +22,7 @@ class ProcedureOptions(TypedDict, total=False):
     retry: RetryPolicy
     max_attempts: int
     timeout: Duration
+    expires: Duration
     lease: Duration
     key: str
     dedupe_key: str
@@ -54,4 +55,5 @@ class ProcedureDefinition:
         retry = self.options.get("retry")
         said |= {"retry": retry.to_json() if retry else None}
         said |= {"timeout": in_seconds(self.options.get("timeout")), "lease": in_seconds(self.options.get("lease"))}
+        said |= {"expires": in_seconds(self.options.get("expires"))}
         return {name: value for name, value in said.items() if value is not None}

@@ -16,6 +16,7 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
 DURATIONS = {
     "lease": (0.1, 86_400.0),
     "timeout": (0.001, 4e9),
+    "expires": (0.001, 4e9),
     "keep_completed": (0.0, 4e9),
     "keep_failed": (0.0, 4e9),
 }

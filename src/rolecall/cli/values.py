@@ -52,6 +52,19 @@ def read_duration(text: str, flag: str) -> float:
         raise ConfigError(str(error), variable=flag, value=text) from None
 
 
+def read_when(text: str, flag: str) -> float | datetime:
+    """Seconds, as `read_duration` reads them, or a date, as `read_date` does."""
+    try:
+        return durations.read_duration(text)
+    except ValueError:
+        pass
+    try:
+        return read_date(text)
+    except InvalidTask:
+        problem = f"{text!r} is neither a duration such as 90 or 15m, nor a date such as 2026-01-31T12:00:00Z"
+        raise ConfigError(problem, variable=flag, value=text) from None
+
+
 def _text(argument: str, name: str) -> str:
     try:
         if argument == "-":

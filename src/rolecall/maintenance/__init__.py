@@ -10,7 +10,7 @@
 
     rescue, deaths      every  5 s of the pool                 schedules   when one is due
     counting, history   every 10 s                             pauses      when one is over
-    unparking, housekeeping    60 s
+    unparking, housekeeping    60 s                             expiry      when a task has expired
 
 There is no leader. A duty is a row that says when it comes next. Whoever finds it due takes it in the same statement
 that begins it: a process that dies or fails there leaves it due, and nobody waits for another. So a pool of any size

@@ -52,6 +52,12 @@ async def rescue(session: Runs) -> str | None:
     return f"Rescued {became.total()} tasks of lost workers: {told_of(became)}"
 
 
+async def expire(session: Runs) -> str | None:
+    """Cancel what has expired before it began, batch by batch until one is short."""
+    became = await rescue_in_batches(session, claims.expire, MOST_RESCUED)
+    return f"Cancelled {became.total()} tasks that have expired" if became else None
+
+
 async def fire(session: Runs) -> str | None:
     """Fire what is due, by interval and by cron expression; the engine lets each occasion happen once."""
     dealt_with = [*await _fire_intervals(session), *await fire_cron(session)]
@@ -151,6 +157,7 @@ DUTIES = (
     Duty(name="deaths", every=5.0, run_once=rescue_unseen),
     Duty(name="schedules", every=60.0, run_once=fire),
     Duty(name="pauses", every=60.0, run_once=end_pauses),
+    Duty(name="expiry", every=60.0, run_once=expire),
     Duty(name="counting", every=10.0, run_once=count_finished),
     Duty(name="history", every=10.0, run_once=write_history),
     Duty(name="unparking", every=60.0, run_once=unpark),

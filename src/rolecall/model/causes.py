@@ -1,6 +1,6 @@
 """Reads out of a task's situation why it does not run: pure reasoning, in the order in which it matters.
 
-    ended, claimed            say all there is to say
+    ended, claimed, expired   say all there is to say
     waits for tasks, a time   then its key, its role, its workers
     nothing of that           its place in line, or that the next claim takes it
 
@@ -42,7 +42,10 @@ def causes_of(task: Situation) -> list[Cause]:
         return [_finished(task, task.finished_at)]
     if task.state is TaskState.RUNNING:
         return [_running(task)]
-    return [*_waits(task), *_time(task), *_key(task), *_role(task), *_fit(task), *_workers(task)] or [_claimable(task)]
+    if task.expires_at is not None and task.expires_at <= task.at:
+        return [_expired(task, task.expires_at)]
+    held = [*_waits(task), *_time(task), *_key(task), *_role(task), *_fit(task), *_workers(task)]
+    return [*held, *_expiry(task)] if held else [_claimable(task)]
 
 
 def _finished(task: Situation, at: datetime) -> Cause:
@@ -80,6 +83,15 @@ def _moments(task: Situation) -> dict[str, str]:
 def _asked_to_stop(task: Situation) -> str:
     asked = task.cancel_requested_at
     return "" if asked is None else f"; since {_moment(asked)} its cancellation is asked for"
+
+
+def _expired(task: Situation, at: datetime) -> Cause:
+    return Cause(
+        kind=CauseKind.EXPIRED,
+        sentence=f"it expired at {_moment(at)}: it is not begun any more",
+        change=f"any process with upkeep cancels it within moments; then retry it: rolecall tasks retry {task.id}",
+        until=at,
+    )
 
 
 def _waits(task: Situation) -> Iterator[Cause]:
@@ -288,6 +300,17 @@ def _line(ahead: int, taking: Sequence[LiveWorker]) -> Iterator[Cause]:
         workers=_ids(taking),
         number=min(ahead, COUNTED),
         more=ahead > COUNTED,
+    )
+
+
+def _expiry(task: Situation) -> Iterator[Cause]:
+    if task.expires_at is None:
+        return
+    yield Cause(
+        kind=CauseKind.EXPIRES,
+        sentence=f"it expires at {_moment(task.expires_at)}: if it has not begun by then, it is cancelled",
+        change=None,
+        until=task.expires_at,
     )
 
 

@@ -26,7 +26,8 @@ class DeclaredHandler:
 
     `signature` is the JSON schema of its payload, None for one that declares none. `max_attempts` of 0 is no limit.
     `procedure` names what the database runs, for a SQL handler. `key` and `dedupe_key` are templates of what its tasks
-    have where they are given none.
+    have where they are given none; within `expires` after they are due its tasks are to begin, where they say nothing
+    else.
     """
 
     name: str
@@ -40,6 +41,7 @@ class DeclaredHandler:
     procedure: str | None
     key: str | None = None
     dedupe_key: str | None = None
+    expires: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,6 +60,7 @@ class TaskOptions(TypedDict, total=False):
     max_attempts: int | None
     retry: RetryPolicy | None
     timeout: Duration | None
+    expires: Duration | datetime | None
     needs: Sequence[Need | int | Enqueued | NewTask]
     on_failure: ChildRule | None
 
@@ -79,7 +80,8 @@ class NewTask(Generic[R_co]):
 
     At least one of `handler` and `role` is needed; the database fills in the other. `after` is a delay,
     `scheduled_for` a moment instead (with a time zone); what lies in the past means now. `max_attempts` of 0 is no
-    limit, `timeout` how long an attempt may take; both durations are seconds or timedeltas. What it `needs` must have
+    limit, `timeout` how long an attempt may take. No attempt begins after it `expires`, so long after it is due or at
+    a moment: what has not begun by then is cancelled. Durations are seconds or timedeltas. What it `needs` must have
     finished before it may run; `on_failure` says what its failure does to its parent and siblings, if it is a child.
     Where a task stands with the same `dedupe_key`, `dedupe` says what is done; without it, an open one is kept.
     `trace_context` is the trace that it is asked for in: a W3C traceparent, and after a space its tracestate, if any.
@@ -97,6 +99,7 @@ class NewTask(Generic[R_co]):
     max_attempts: int | None = None
     retry: RetryPolicy | None = None
     timeout: Duration | None = None
+    expires: Duration | datetime | None = None
     needs: Sequence[Need | int | Enqueued | NewTask] = ()
     on_failure: ChildRule | None = None
     trace_context: str | None = None
@@ -145,7 +148,8 @@ class ClaimedTask(NamedTuple):
     `payload_json` is the payload's JSON text, not decoded yet. Lease and timeout are seconds; a timeout of
     None is no limit. `max_attempts` of 0 is no limit. `step` counts the times that its children have finished;
     `last_error` is that of the attempt before. `key_slot` is the place of its key that it holds, where the
-    worker may hold several tasks for one, to run them one after another; negative: it follows others there.
+    worker may hold several tasks for one, to run them one after another; negative: it follows others there. One
+    that is prefetched is to begin within `expires_seconds` of its claim, or not at all.
     """
 
     id: int
@@ -167,6 +171,7 @@ class ClaimedTask(NamedTuple):
     parent_id: int | None = None
     last_error: str | None = None
     key_slot: int | None = None
+    expires_seconds: float | None = None
 
     @property
     def claim(self) -> Claim:
@@ -197,7 +202,7 @@ class TaskSummary:
     """A task, open or finished, without what can be megabytes; what is read are the columns of its fields.
 
     `state` is stored; `status` is the finer name that people use (scheduled, ready, stale, retrying ...).
-    `max_attempts` of None is no limit.
+    `max_attempts` of None is no limit. No attempt begins from `expires_at` on.
     """
 
     id: int
@@ -232,6 +237,7 @@ class TaskSummary:
     step: int
     on_failure: ChildRule
     timeout: float | None
+    expires_at: datetime | None
 
     @property
     def is_finished(self) -> bool:

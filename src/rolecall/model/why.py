@@ -24,13 +24,14 @@ __all__ = [
 class CauseKind(StrEnum):
     """What can be said of a task that does not run at this moment, the most important first.
 
-    The first four and the last one stand alone; of the others, all that hold are told.
+    The first five and the last one stand alone; of the others, all that hold are told.
     """
 
     FINISHED = "finished"
     STALE = "stale"
     CLAIMED = "claimed"
     RUNNING = "running"
+    EXPIRED = "expired"
     WAITING = "waiting"
     BLOCKED = "blocked"
     RETRYING = "retrying"
@@ -48,6 +49,7 @@ class CauseKind(StrEnum):
     NO_FREE_SLOT = "no_free_slot"
     HANDED_OVER = "handed_over"
     IN_LINE = "in_line"
+    EXPIRES = "expires"
     CLAIMABLE = "claimable"
 
 
@@ -168,6 +170,7 @@ class Situation:
     deadline_at: datetime | None
     cancel_requested_at: datetime | None
     finished_at: datetime | None
+    expires_at: datetime | None
     waits: Obstacles | None = None
     rescue_from: datetime | None = None
     last_event: str | None = None

@@ -18,6 +18,7 @@ __all__ = [
     "claim",
     "claim_these",
     "claim_what_fits",
+    "expire",
     "finish",
     "finish_free",
     "finish_here",
@@ -65,7 +66,10 @@ def claim_what_fits(
     The worker runs these one after another. The answer also says whether the next one in line waits for a free slot.
     """
     return Statement(
-        query=f"select {CLAIM_COLUMNS}, key_slot, {HELD_BACK} from rolecall.claim_in_order({CLAIM_PARAMS}, %s::int)",
+        query=(
+            f"select {CLAIM_COLUMNS}, key_slot, expires_seconds, {HELD_BACK}"
+            f" from rolecall.claim_in_order({CLAIM_PARAMS}, %s::int)"
+        ),
         params=(worker_id, list(roles), list(handlers), limit, start, run),
         read=_read_claim,
     )
@@ -78,10 +82,14 @@ def claim_these(
 
     The first `start` of those that are given are marked started (None: all of them), the rest are prefetched. The
     reasons are those of `rolecall.claim_these`: taken, finished, unknown, blocked, waiting, not served, misfit, paused,
-    not due, no free slot, key busy, not first (another task of its key is better), busy (locked just now: ask again).
+    not due, no free slot, key busy, not first (another task of its key is better), busy (locked just now: ask again),
+    expired.
     """
     return Statement(
-        query=f"select {CLAIM_COLUMNS}, verdict from rolecall.claim_these(%s::bigint, %s::bigint[], %s::int)",
+        query=(
+            f"select {CLAIM_COLUMNS}, null::int, expires_seconds, verdict"
+            " from rolecall.claim_these(%s::bigint, %s::bigint[], %s::int)"
+        ),
         params=(worker_id, list(ids), start),
         read=_read_given,
     )
@@ -176,6 +184,16 @@ def rescue(limit: int = 1000, silent_for: float = 0.0) -> Statement[dict[int, Ta
         params=(limit, silent_for),
         read=_read_states,
         tells=RESCUED,
+    )
+
+
+def expire(limit: int = 1000) -> Statement[dict[int, TaskState]]:
+    """Cancel tasks that have expired before they began; the answer says what became of each."""
+    return Statement(
+        query="select task_id, state::text from rolecall.expire(%s::int)",
+        params=(limit,),
+        read=_read_states,
+        tells=ENDS,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, assert_never
 import msgspec
 
 from rolecall.model.codecs import written
+from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.errors import InvalidTask
 from rolecall.model.outcomes import (
     MARK,
@@ -90,7 +91,8 @@ def _task_item(task: NewTask, index: int) -> dict[str, object]:
     if task.priority != 0:
         item["priority"] = task.priority
     if task.scheduled_for is not None:
-        item["scheduled_for"] = _moment(task.scheduled_for, index)
+        item["scheduled_for"] = _moment("scheduled_for", task.scheduled_for, index)
+    item |= _expiry(task.expires, index)
     if task.retry is not None:
         item["retry"] = task.retry.to_json()
     if task.dedupe is not None:
@@ -130,10 +132,18 @@ def _need_item(need: Need | int | Enqueued | NewTask, earlier: Mapping[int, int]
     return item
 
 
-def _moment(moment: datetime, index: int) -> str:
+def _moment(name: str, moment: datetime, index: int) -> str:
     if moment.tzinfo is None:
-        raise InvalidTask(f"scheduled_for {moment.isoformat()} has no time zone", index=index)
+        raise InvalidTask(f"{name} {moment.isoformat()} has no time zone", index=index)
     return moment.isoformat()
+
+
+def _expiry(expires: Duration | datetime | None, index: int) -> dict[str, object]:
+    if expires is None:
+        return {}
+    if isinstance(expires, datetime):
+        return {"expires_at": _moment("expires", expires, index)}
+    return {"expires": in_seconds(expires)}
 
 
 def _blame(items: Sequence[dict[str, object]]) -> InvalidTask:

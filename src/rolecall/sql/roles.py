@@ -26,7 +26,7 @@ __all__ = [
 
 COLUMNS = (
     "name, role, description, signature::text, extract(epoch from lease)::float8, extract(epoch from timeout)::float8, "
-    "max_attempts, retry::text, procedure, key, dedupe_key"
+    "max_attempts, retry::text, procedure, key, dedupe_key, extract(epoch from expires)::float8"
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Request
@@ -65,8 +66,8 @@ class NeedRequest(Body):
 class TaskRequest(OpenBody):
     """A task to enqueue; at least one of handler and role is given. Durations in seconds.
 
-    `max_retries` is `max_attempts` less the first attempt. Second names of the app for fields of the payload stand
-    beside it.
+    `max_retries` is `max_attempts` less the first attempt. No attempt begins once the task has expired. Second names of
+    the app for fields of the payload stand beside it.
     """
 
     handler: ShortText | None = None
@@ -82,6 +83,8 @@ class TaskRequest(OpenBody):
     max_retries: Annotated[int, Field(ge=0, lt=LARGEST_INT)] | None = None
     retry: RetryRequest | None = None
     timeout: Annotated[float, Field(gt=0, le=3e9)] | None = None
+    expires: Annotated[float, Field(gt=0, le=3e9, description="So long after it is due.")] | None = None
+    expires_at: Moment | None = None
     needs: Annotated[list[Id | NeedRequest], Field(max_length=MOST_NEEDS)] = Field(default_factory=list)
 
 
@@ -136,8 +139,15 @@ def _options(request: TaskRequest, earlier: Sequence[NewTask]) -> TaskOptions:
         max_attempts=agreed("max_attempts", request.max_attempts, "max_retries", _attempts(request.max_retries)),
         retry=None if request.retry is None else RetryPolicy(**request.retry.model_dump()),
         timeout=request.timeout,
+        expires=_expiry(request, len(earlier)),
         needs=[_need(need, earlier) for need in request.needs],
     )
+
+
+def _expiry(request: TaskRequest, index: int) -> float | datetime | None:
+    if request.expires is not None and request.expires_at is not None:
+        raise InvalidTask("expires and expires_at exclude each other: say a duration or a moment", index=index)
+    return request.expires if request.expires_at is None else request.expires_at
 
 
 def _attempts(retries: int | None) -> int | None:

@@ -52,7 +52,7 @@ LOOK_EVERY = 30.0
 MOST_TAKES = 20
 MOST_AT_ONCE = 100
 AWAY = "Redis does not answer, polling instead after two seconds"
-GONE = frozenset({"taken", "finished", "unknown"})
+GONE = frozenset({"taken", "finished", "unknown", "expired"})
 
 log = logging.getLogger("rolecall.worker")
 

@@ -76,6 +76,7 @@ class HeldTask:
         "deadline",
         "delivered_at",
         "ended",
+        "expires_at",
         "finishing",
         "follows",
         "lease_ends_at",
@@ -103,6 +104,10 @@ class HeldTask:
         self.deadline = None if task.timeout_seconds is None else claimed_at + task.timeout_seconds
         self.look_again(claimed_at)
         self.started = started and not self.follows  # the database knows that it began
+        # From here on it does not begin any more; one that counts as started has begun.
+        self.expires_at = math.inf
+        if task.expires_seconds is not None and not self.started:
+            self.expires_at = claimed_at + task.expires_seconds
         self.delivered_at = claimed_at  # since when it waits for a slot
         self.began_at = 0.0  # until its handler is called
         self.slot: RunnerSlot | None = None

@@ -66,12 +66,12 @@ class LocalQueue:
         return len(self.ready) + self.places.behind
 
     def take(self) -> HeldTask | None:
-        """Take the next task whose lease stands; those on the way there whose lease has run out are given back."""
+        """Take the next task that may begin; those on the way there whose time for that is over are given back."""
         now, late, next_one = monotonic(), [], None
         with self._lock:
             while self.ready and next_one is None:
                 held = self.ready.popleft()
-                if held.lease_ends_at > now:
+                if held.lease_ends_at > now and held.expires_at > now:
                     next_one = held
                 else:
                     late.append(held)
@@ -124,9 +124,9 @@ class LocalQueue:
         if self.waiting <= self.call_at:
             self.call_producer()
         now = monotonic()
-        if late := [other for other in alike if other.lease_ends_at <= now]:
+        if late := [other for other in alike if min(other.lease_ends_at, other.expires_at) <= now]:
             self._give_back_late(late)
-        return [other for other in alike if other.lease_ends_at > now]
+        return [other for other in alike if other not in late]
 
     def take_older(self, before: float) -> list[HeldTask]:
         """Take back what has lain here since that moment, or longer."""
@@ -176,10 +176,11 @@ class LocalQueue:
         await asyncio.sleep(0)
 
     def _give_back_late(self, late: list[HeldTask]) -> None:
-        # This process stood still, or the claim's answer was late: another worker may have them, or have ended them.
+        # They have expired, or this process stood still, or the claim's answer was late: then another worker may have
+        # them, or have ended them.
         with self._lock:
             late += [other for held in late for other in self.places.close(held)]
-        log.warning("%d tasks are not begun, as their leases have run out meanwhile", len(late))
+        log.warning("%d tasks are not begun, as their leases have run out or they have expired meanwhile", len(late))
         self._give_back(late)
 
     def _turn(self) -> None:

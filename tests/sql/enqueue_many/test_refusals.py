@@ -41,6 +41,13 @@ def test_an_unknown_role_is_refused(engine: Engine, task: Document) -> None:
         ({"max_attempts": -1}, "max_attempts is -1; 0 stands for unlimited"),
         ({"retry": {"kind": "maybe"}}, "is not a retry policy"),
         ({"retry": []}, "is not a retry policy"),
+        ({"expires": 0}, "expires is 0 s, allowed are 0.001 to 4e9"),
+        ({"expires": -5}, "expires is -5 s"),
+        ({"expires": 1e300}, "allowed are 0.001 to 4e9"),
+        ({"expires_at": "2999-01-01T00:00:00Z"}, "not within the next hundred years"),
+        ({"expires_at": "-infinity"}, "not within the next hundred years"),
+        ({"expires_at": "2026-01-01T00:01:00Z", "expires": 5}, "expires_at and expires exclude each other"),
+        ({"expires_at": "2026-01-01T00:01:00Z", "after": 60}, "before it is due at 2026-01-01 00:01:00"),
     ],
     ids=str,
 )

@@ -196,6 +196,17 @@ def test_a_task_that_is_rescued_is_told_of_with_the_attempt_that_was_lost(engine
     assert collected.documents[0]["attempt"] == 1
 
 
+def test_a_task_that_has_expired_is_told_of_as_cancelled(engine: Engine) -> None:
+    task_id = engine.enqueue(expires=30)
+    engine.clock.advance(seconds=30)
+
+    with collecting(engine) as collected:
+        engine.expire()
+
+    assert collected.told == [("job_cancelled", task_id)]
+    assert collected.documents[0]["error"] == "it expired at 2026-01-01 00:00:30Z, before it began"
+
+
 def test_a_deleted_chain_is_told_of(engine: Engine) -> None:
     task_id = engine.enqueue()
     engine.complete(engine.claim_one())

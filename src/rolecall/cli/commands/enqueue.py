@@ -10,7 +10,7 @@ from typer import Argument, Option
 from rolecall.cli.commands.tasks import print_task
 from rolecall.cli.output import print_line
 from rolecall.cli.shell import Shell
-from rolecall.cli.values import read_date, read_duration, read_payload
+from rolecall.cli.values import read_date, read_duration, read_payload, read_when
 from rolecall.model.dedupe import Dedupe, DedupeMode, DedupeScope
 from rolecall.model.errors import RolecallError
 from rolecall.model.states import TaskState
@@ -36,6 +36,9 @@ def enqueue(  # sizes: each is an option of the command
     window: Annotated[str | None, Option(metavar="DURATION", help="For the scope any: how long ago.")] = None,
     max_attempts: Annotated[int | None, Option(help="How often to try; 0 = without limit.")] = None,
     timeout: Annotated[str | None, Option(metavar="DURATION", help="How long an attempt may take.")] = None,
+    expires: Annotated[
+        str | None, Option(metavar="WHEN", help="Not begun later than so long after it is due, or than this date.")
+    ] = None,
     needs: Annotated[list[int] | None, Option(metavar="ID", help="Not before this task has completed; again.")] = None,
     wait: Annotated[str | None, Option(metavar="DURATION", help="Wait so long for it to finish.")] = None,
 ) -> None:
@@ -52,6 +55,7 @@ def enqueue(  # sizes: each is an option of the command
         dedupe=_dedupe(dedupe_mode, dedupe_scope, window),
         max_attempts=max_attempts,
         timeout=None if timeout is None else read_duration(timeout, "--timeout"),
+        expires=None if expires is None else read_when(expires, "--expires"),
         needs=needs or (),
     )
     seconds = None if wait is None else read_duration(wait, "--wait")

@@ -215,6 +215,43 @@ as $$
         )
 $$;
 
+-- Finds those among some tasks that have expired.
+-- returns: one document a task, as return_tasks takes it; null where there is none
+create or replace function rolecall.expired_among(p_ids bigint[])
+returns jsonb
+language plpgsql
+volatile
+set search_path = ''
+set jit = off
+set enable_seqscan = off
+as $$
+begin
+    return (
+        select jsonb_agg(jsonb_build_object(
+            'id', task.id, 'reason', 'expired', 'error',
+            to_char(task.expires_at at time zone 'UTC', '"it expired at "YYYY-MM-DD HH24:MI:SS"Z, before "')
+            || case when task.fence = 0 then 'it began' else 'its next attempt began' end
+        ))
+        from rolecall.tasks as task
+        where task.id = any(p_ids) and rolecall.has_expired(task.state, task.expires_at, rolecall.clock())
+    );
+end
+$$;
+
+-- Says whether a task in such a state, which is to begin before a moment, has expired. Between two steps it
+-- has none any more.
+-- returns: true, else false or null
+-- search_path: not set, so that it is inlined into the statement that calls it
+create or replace function rolecall.has_expired(
+    p_state rolecall.task_state, p_expires_at timestamptz, p_now timestamptz
+)
+returns boolean
+language sql
+immutable
+as $$
+    select p_expires_at <= p_now and p_state in ('blocked', 'pending')
+$$;
+
 -- Says why a claim no longer owns its task.
 -- returns: taken, completed, cancelled, deleted; already where this very claim ended by its own report; owned
 -- where it still owns

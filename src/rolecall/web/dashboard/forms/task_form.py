@@ -47,6 +47,7 @@ OPTIONS: Mapping[str, Callable[[str], object]] = {
     "dedupe_key": str,
     "max_attempts": read_integer,
     "timeout": read_seconds,
+    "expires": read_seconds,
 }
 NEEDED = "this is needed"
 PLACE = re.compile(r"\$\.(\w+)")

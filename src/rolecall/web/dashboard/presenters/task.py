@@ -42,6 +42,7 @@ STORY_WORDS: Mapping[str, tuple[str, str]] = {
     "snoozed": ("Put itself off", "warn"),
     "blocked": ("Waits for what it needs", "warn"),
     "waiting": ("Waits for its children", "warn"),
+    "expired": ("Expired", "warn"),
     "retried": ("Put back by hand", "accent"),
     "triggered": ("Made due by hand", "accent"),
     "unparked": ("Brought back, as nothing held its key", "warn"),

@@ -1,0 +1,75 @@
+"""Who ends what has expired, against claims, ends of its key, cancellations and those who enqueue it again."""
+
+from __future__ import annotations
+
+from tests.sql.engine import Engine
+from tests.sql.interleavings.stage import Stage, Step, commit, opening
+
+
+def at_the_last_moment(step: Step) -> Step:
+    """Do something as it was a second before the tasks expired."""
+
+    def early(engine: Engine) -> object:
+        engine.rows("select set_config('rolecall.fake_now', (rolecall.clock() - interval '1 s')::text, true)")
+        return step(engine)
+
+    return opening(early)
+
+
+def later(stage: Stage) -> None:
+    stage.engine.clock.advance(seconds=30)
+
+
+def test_a_task_is_either_claimed_in_time_or_ended(stage: Stage) -> None:
+    for play in stage.orders(2, 2):
+        task_id = stage.engine.enqueue(expires=30)
+        worker = stage.engine.worker()
+        later(stage)
+
+        [[claims, _], [ended, _]] = play.run(
+            (at_the_last_moment(lambda engine: engine.claim(1, worker=worker)), commit),
+            (opening(Engine.expire), commit),
+        )
+
+        assert play.waited == set()
+        assert (len(claims), stage.engine.state(task_id)) in ((1, "running"), (0, "cancelled"))
+        assert len(claims) + len(ended) == 1
+
+
+def test_the_end_of_a_key_beside_it_leaves_nothing_parked_behind(stage: Stage) -> None:
+    for play in stage.orders(2, 2):
+        stage.engine.enqueue(key="k")
+        holder = stage.engine.claim_one()
+        stage.engine.enqueue(key="k", expires=30)
+        alive = stage.engine.enqueue(key="k")
+        stage.engine.claim(1)
+        later(stage)
+
+        play.run((opening(lambda engine: engine.complete(holder)), commit), (opening(Engine.expire), commit))
+
+        stage.engine.expire()
+        assert stage.engine.claim_one().id == alive
+
+
+def test_it_ends_once_whoever_cancels_it_beside(stage: Stage) -> None:
+    for play in stage.orders(2, 2):
+        task_id = stage.engine.enqueue(key="k", expires=30)
+        later(stage)
+
+        play.run((opening(lambda engine: engine.cancel(task_id)), commit), (opening(Engine.expire), commit))
+
+        assert stage.engine.state(task_id) == "cancelled"
+        assert len(stage.engine.events(task_id)) == 1
+
+
+def test_who_enqueues_it_again_gets_a_task_that_runs(stage: Stage) -> None:
+    for play in stage.orders(2, 2):
+        late = stage.engine.enqueue(dedupe_key="d", expires=30)
+        later(stage)
+
+        [[new, _], _] = play.run(
+            (opening(lambda engine: engine.enqueue(dedupe_key="d")), commit), (opening(Engine.expire), commit)
+        )
+
+        assert new != late
+        assert stage.engine.states() == {late: "cancelled", new: "pending"}

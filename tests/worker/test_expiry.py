@@ -1,0 +1,91 @@
+"""A task that has expired is begun by no worker, and is cancelled instead."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from time import monotonic
+from typing import Any, cast
+
+import pytest
+
+from rolecall import Event, EventType
+from rolecall.model.tasks import ClaimedTask
+from rolecall.worker.in_flight import HeldTask
+from rolecall.worker.local_queue import LocalQueue
+from tests.worker.bench import Bench, until
+
+
+class Told:
+    """A sink that keeps what became of tasks."""
+
+    wanted = (EventType.JOB_CANCELLED,)
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def emit(self, event: Event) -> None:
+        self.events.append(event)
+
+
+async def test_it_is_cancelled_though_a_worker_was_there_to_run_it(bench: Bench) -> None:
+    ran: list[str] = []
+    told = Told()
+    bench.app.add_sink(told)
+
+    @bench.app.task
+    async def push(text: str) -> None:
+        ran.append(text)
+
+    late, alive = bench.enqueue(
+        push.task(text="late").options(expires=datetime.now(UTC) - timedelta(seconds=1)),
+        push.task(text="alive").options(expires=3600),
+    )
+    async with bench.working(maintenance=True):
+        [cancelled, _] = await bench.finished(late, alive)
+        await until(lambda: told.events)
+
+    assert ran == ["alive"]
+    assert (cancelled.state, cancelled.attempt) == ("cancelled", 0)
+    assert cancelled.error is not None
+    assert cancelled.error.startswith("it expired at ")
+    assert [event.error for event in told.events] == [cancelled.error]
+
+
+async def test_a_handler_says_when_its_tasks_expire(bench: Bench) -> None:
+    @bench.app.task(expires=timedelta(minutes=5))
+    async def push() -> None: ...
+
+    [task_id] = bench.enqueue(push.task())
+
+    task = bench.task(task_id)
+    assert task.expires_at == task.scheduled_for + timedelta(minutes=5)
+
+
+def held(number: int, *, started: bool = False, expires_seconds: float | None = None) -> HeldTask:
+    now = datetime.now(UTC)
+    task = ClaimedTask(
+        number, 1, 1, 0, "r", "h", 0, "{}", None, number, 0, now, now, 60.0, 60.0, expires_seconds=expires_seconds
+    )
+    return HeldTask(task, cast("Any", None), 1, monotonic(), started=started)
+
+
+@pytest.mark.parametrize("most", [None, 2])
+async def test_one_that_was_claimed_ahead_and_expired_meanwhile_is_given_back(most: int | None) -> None:
+    """One at a time, and those that fill up a batch."""
+    given_back: list[HeldTask] = []
+    queue = LocalQueue(given_back.extend)
+    late, alive, other = held(1, expires_seconds=-0.1), held(2, expires_seconds=60), held(3)
+    queue.put([late, alive])
+
+    taken = queue.take() if most is None else queue.take_like(other, most)
+
+    assert taken == (alive if most is None else [alive])
+    assert given_back == [late]
+
+
+async def test_one_that_was_claimed_into_a_free_slot_has_begun() -> None:
+    queue = LocalQueue(lambda _: None)
+    begun = held(1, started=True, expires_seconds=-0.1)
+    queue.put([begun])
+
+    assert queue.take() is begun
