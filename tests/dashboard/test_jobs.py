@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 import httpx2
@@ -159,6 +160,8 @@ async def test_what_is_left_out_is_left_to_the_function(pool: Engine, app: App, 
         ("payload.address", '{"city": "Rome"}', "required field `street`"),
         ("priority", "1000", "less than or equal to 100"),
         ("timeout", "soon", "is not a duration"),
+        ("expires", "soon", "is not a duration"),
+        ("expires", "0", "greater than 0"),
         ("scheduled_for", "tomorrow", "is not a date and time"),
     ],
 )
@@ -174,7 +177,14 @@ async def test_a_problem_stands_beside_its_field_and_what_was_typed_stays(  # si
 
 
 async def test_options_are_those_of_the_api(pool: Engine, app: App, http: httpx2.AsyncClient) -> None:
-    options = {"priority": "7", "key": "k", "max_attempts": "0", "timeout": "1h30m", "zone": "America/Phoenix"}
+    options = {
+        "priority": "7",
+        "key": "k",
+        "max_attempts": "0",
+        "timeout": "1h30m",
+        "expires": "2d",
+        "zone": "America/Phoenix",
+    }
 
     await enqueue(http, **options, scheduled_for="2026-12-24T18:00", dedupe_key="d", dedupe="error")
 
@@ -182,6 +192,7 @@ async def test_options_are_those_of_the_api(pool: Engine, app: App, http: httpx2
     assert (task.priority, task.key, task.max_attempts) == (7, "k", None)
     assert task.scheduled_for.isoformat() == "2026-12-25T01:00:00+00:00"
     assert pool.value("select timeout::text from rolecall.tasks") == "01:30:00"
+    assert pool.value("select expires_at - scheduled_for from rolecall.tasks") == timedelta(days=2)
     again = await enqueue(http, **options, dedupe_key="d", dedupe="error")
     assert again.status_code == 409
     assert f"task {task.id}" in again.text

@@ -28,6 +28,20 @@ async def test_a_task_tells_who_runs_it_until_when_and_how_far_it_is(pool: Engin
     assert [each.text for each in page.all("summary")] == ["Payload, 8 B", "Info"]
 
 
+async def test_a_task_tells_until_when_it_may_begin_and_that_it_did_not(
+    pool: Engine, http: httpx2.AsyncClient, clock: Clock
+) -> None:
+    clock.set(START)
+    task = pool.enqueue("sums", handler="add", expires=60)
+    assert "Expires" in (await shown(http, f"/tasks/{task}")).one("section", **{"aria-labelledby": "facts"}).text
+    clock.advance(seconds=60)
+    pool.expire()
+
+    page = await shown(http, f"/tasks/{task}")
+
+    assert "it expired at 2026-01-01 00:01:00Z, before it began" in page.text
+
+
 async def test_the_first_card_says_why_a_task_does_not_run(pool: Engine, http: httpx2.AsyncClient) -> None:
     """Why, and who holds its key."""
     holder = pool.enqueue("sums", handler="add", key="ledger")

@@ -69,7 +69,7 @@ def test_a_prefetched_task_says_within_which_time_it_is_to_begin(engine: Engine)
     assert [claim.expires_seconds for claim in engine.claim_in_order(engine.worker())] == [20, None]
 
 
-def test_a_drain_in_sql_passes_it_over(engine: Engine) -> None:
+def test_a_drain_in_sql_ends_it_and_does_not_run_it(engine: Engine) -> None:
     engine.rows("create procedure public.push(payload jsonb) language sql as 'select'")
     engine.rows("select rolecall.declare_procedure('push', 'public.push', 'work')")
     late, alive = engine.enqueue(handler="push", expires=30), engine.enqueue(handler="push")
@@ -77,7 +77,8 @@ def test_a_drain_in_sql_passes_it_over(engine: Engine) -> None:
 
     engine.rows("call rolecall.process_tasks()")
 
-    assert engine.states() == {late: "pending", alive: "completed"}
+    assert engine.states() == {late: "cancelled", alive: "completed"}
+    assert engine.task(late).attempt == 0
 
 
 def test_nobody_waits_for_it_or_stays_awake(engine: Engine) -> None:

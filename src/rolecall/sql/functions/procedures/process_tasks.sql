@@ -34,6 +34,7 @@ begin
     end;
     if v_commits then
         perform rolecall.rescue();
+        perform rolecall.expire();
     end if;
     v_worker_id := rolecall.open_drain(p_role);
     loop
