@@ -230,11 +230,13 @@ async def test_one_that_has_expired_says_that_alone(
     assert (await only(services, task_id)).sentence.endswith("it expired at 2026-01-01 00:00:30Z, before it began")
 
 
-async def test_one_that_began_in_time_runs(
+async def test_one_that_began_in_time_runs_and_waits_for_its_children(
     services: Services, pool: Engine, aconnection: psycopg.AsyncConnection[Any]
 ) -> None:
     task_id = pool.enqueue("sums", expires=30)
-    pool.claim_one()
+    claim = pool.claim_one()
     await later(pool, aconnection, seconds=40)
 
     assert await kinds(services, task_id) == ["running"]
+    pool.complete(claim, next={"children": [{"role": "sums"}]})
+    assert await kinds(services, task_id) == ["waiting"]

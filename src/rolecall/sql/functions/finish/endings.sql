@@ -319,9 +319,9 @@ begin
 end
 $$;
 
--- Decides how parents go on whose last child has ended: with their next step where they have one, which never
--- expires, else to their end, which is a failure where a child's was one that the parent shares. What the
--- children told adds up beside the parent's own info.
+-- Decides how parents go on whose last child has ended: with their next step where they have one, else to
+-- their end, which is a failure where a child's was one that the parent shares. What the children told adds
+-- up beside the parent's own info.
 -- returns: one row: the keys and endings of those that ended
 -- locks: the caller holds the tasks
 -- notifies: rolecall_wake, where an idle worker waits for a role
@@ -359,7 +359,7 @@ begin
     from parent;
     update rolecall.tasks as task
     set state = 'pending', step = 1, step_number = coalesce(task.step_number, task.step, 0) + 1,
-        gathers = null, serial = null, open_children = null, expires_at = null,
+        gathers = null, serial = null, open_children = null,
         attempt = 0, refunds = 0, worker_id = null, claimed_at = null, started_at = null, lease_until = null,
         deadline_at = null
     where task.id = any(v_going_on);

@@ -417,7 +417,8 @@ begin
 end
 $$;
 
--- Takes what a parent's handler returned and lets the task wait, if it has open children.
+-- Takes what a parent's handler returned and lets the task wait, if it has open children. It has begun, so it
+-- does not expire any more.
 -- returns: whether it waits now
 -- locks: the caller holds the task
 create or replace function rolecall.start_waiting(p_id bigint, p_result jsonb, p_gathers boolean)
@@ -430,7 +431,7 @@ declare
     v_task rolecall.tasks;
 begin
     update rolecall.tasks as task
-    set result = coalesce(p_result, task.result), gathers = p_gathers
+    set result = coalesce(p_result, task.result), gathers = p_gathers, expires_at = null
     where task.id = p_id
     returning task.* into v_task;
     if v_task.open_children is null then

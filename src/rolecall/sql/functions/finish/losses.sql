@@ -238,8 +238,7 @@ begin
 end
 $$;
 
--- Says whether a task in such a state, which is to begin before a moment, has expired. Between two steps it
--- has none any more.
+-- Says whether a task in such a state, which is to begin before a moment, has expired.
 -- returns: true, else false or null
 -- search_path: not set, so that it is inlined into the statement that calls it
 create or replace function rolecall.has_expired(
