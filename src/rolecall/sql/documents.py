@@ -139,11 +139,9 @@ def _moment(name: str, moment: datetime, index: int) -> str:
 
 
 def _expiry(expires: Duration | datetime | None, index: int) -> dict[str, object]:
-    if expires is None:
-        return {}
     if isinstance(expires, datetime):
         return {"expires_at": _moment("expires", expires, index)}
-    return {"expires": in_seconds(expires)}
+    return {} if expires is None else {"expires": in_seconds(expires)}
 
 
 def _blame(items: Sequence[dict[str, object]]) -> InvalidTask:
