@@ -20,7 +20,7 @@ import psycopg
 
 from rolecall.db.embedded.process import Account, server_account
 from rolecall.testing import memory
-from rolecall.testing.plugin import VARIABLE
+from rolecall.testing.servers import VARIABLE
 from tools.offences import ROOT
 from tools.servers import Servers, find
 

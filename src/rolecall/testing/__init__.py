@@ -6,9 +6,41 @@ Load the fixtures with `pytest_plugins = ["rolecall.testing.plugin"]` in your co
 
 from __future__ import annotations
 
-from rolecall.testing.clock import Clock
-from rolecall.testing.databases import TestServer, clone, template
-from rolecall.testing.draining import drain, working
-from rolecall.testing.in_transaction import inline
+from typing import TYPE_CHECKING
 
-__all__ = ["Clock", "TestServer", "clone", "drain", "inline", "template", "working"]
+from rolecall.model.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from rolecall.testing.clock import Clock
+    from rolecall.testing.databases import TestServer, clone, dsn_of, prepare, template, url_of
+    from rolecall.testing.draining import drain, working
+    from rolecall.testing.enqueued import all_enqueued, assert_enqueued, assert_not_enqueued
+    from rolecall.testing.in_transaction import inline
+else:
+    # Whoever calls a handler as a function, or marks a place at which it may die, imports no worker for it.
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "rolecall.testing.clock": ("Clock",),
+            "rolecall.testing.databases": ("TestServer", "clone", "dsn_of", "prepare", "template", "url_of"),
+            "rolecall.testing.draining": ("drain", "working"),
+            "rolecall.testing.enqueued": ("all_enqueued", "assert_enqueued", "assert_not_enqueued"),
+            "rolecall.testing.in_transaction": ("inline",),
+        },
+    )
+
+__all__ = [
+    "Clock",
+    "TestServer",
+    "all_enqueued",
+    "assert_enqueued",
+    "assert_not_enqueued",
+    "clone",
+    "drain",
+    "dsn_of",
+    "inline",
+    "prepare",
+    "template",
+    "url_of",
+    "working",
+]

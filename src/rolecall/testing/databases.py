@@ -1,22 +1,27 @@
-"""Throw-away databases: one migrated template, and a clone of it for every test (some 30 ms each)."""
+"""Throw-away databases: a migrated template, and a clone of it a test (some 30 ms each); or one that is there."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from time import sleep
 from typing import Any
+from urllib.parse import quote, unquote, urlencode
 from uuid import uuid4
 
 import psycopg
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.sql import SQL, Identifier
 
+from rolecall.app import App
 from rolecall.db.connect import connect
 from rolecall.db.migrator import ROLECALL, Migrations, migrate
+from rolecall.model.errors import ConfigError
 
-__all__ = ["TestServer", "clone", "template"]
+__all__ = ["TestServer", "clone", "dsn_of", "prepare", "template", "url_of"]
 
+DRIVER = re.compile(r"^(postgres(?:ql)?)\+\w+://")
 END_SESSIONS = "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s"
 MOST_LOOKS = 200
 BETWEEN_LOOKS = 0.001
@@ -64,6 +69,50 @@ def clone(server: TestServer, template: str) -> Iterator[str]:
     """Make a database like the template and yield its connection string; drop it at the end."""
     with _database(server, "test", template) as name:
         yield server.dsn(name)
+
+
+def prepare(database: object, *apps: App) -> str:
+    """Bring a database of your own to the schema of Rolecall and of these apps, and return its connection string.
+
+    For test suites that have a database already; `database` is anything that `dsn_of` takes. Nothing happens to one
+    that is up to date. Commits; raises what `rolecall.migrate` raises.
+    """
+    dsn = dsn_of(database)
+    with connect(dsn, "testing") as connection:
+        for package in (ROLECALL, *(each for app in apps for each in app.migrations)):
+            migrate(connection, package)
+    return dsn
+
+
+def dsn_of(database: object) -> str:
+    """Return the connection string of a database: of a text, or of a URL or an engine (also async) of SQLAlchemy's.
+
+    What a URL says of a driver (`postgresql+asyncpg://`) is left out. Raises ConfigError for anything else.
+    """
+    url: Any = getattr(database, "url", database)
+    if not isinstance(url, str) and hasattr(url, "render_as_string"):
+        url = url.render_as_string(hide_password=False)
+    if not isinstance(url, str):
+        problem = "is a connection string, or an engine or a URL of SQLAlchemy's"
+        raise ConfigError(problem, variable="database", value=type(database).__qualname__)
+    return DRIVER.sub(r"\1://", url)
+
+
+def url_of(database: object, driver: str | None = None) -> str:
+    """Return the connection string as a URL, with a driver as SQLAlchemy names it: `url_of(database, "asyncpg")`.
+
+    `database` is anything that `dsn_of` takes.
+    """
+    said = conninfo_to_dict(dsn_of(database))
+    user, password, host, port, name = (
+        quote(str(said.pop(word, None) or ""), safe="") for word in ("user", "password", "host", "port", "dbname")
+    )
+    if host.startswith("%2F"):  # the folder of a socket
+        said["host"], host = unquote(host), ""
+    who = f"{user}:{password}@" if password else f"{user}@" if user else ""
+    where = f"{host}:{port}" if port else host
+    rest = f"?{urlencode(said)}" if said else ""
+    return f"postgresql{f'+{driver}' if driver else ''}://{who}{where}/{name}{rest}"
 
 
 def _end_sessions(connection: psycopg.Connection[Any], database: str) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from time import monotonic
 from typing import Any, TypeVar, overload
@@ -27,6 +26,7 @@ from rolecall.sql import claims, keys, outside, roles, tasks, workers
 from rolecall.sql.statement import Statement
 from rolecall.telemetry import Emitter
 from rolecall.telemetry.context import current
+from rolecall.testing.asking import in_a_loop, on_loan
 from rolecall.worker.afterwards import Afterwards
 from rolecall.worker.events import WorkerEvents
 from rolecall.worker.execution import registry_of, steps_after_children
@@ -79,37 +79,7 @@ def inline(
         raise ConfigError("is in no transaction: begin the one that your test rolls back", variable="connection")
     if isinstance(connection, psycopg.AsyncConnection):
         return _run(app, connection, most, raising=raising)
-    return _in_a_loop(lambda: _run_on_loan(app, connection, most, raising=raising))
-
-
-def _in_a_loop(call: Callable[[], Awaitable[T]]) -> T:
-    async def main() -> T:
-        return await call()
-
-    # In a thread, as the test may be within a loop of its own.
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, main()).result()
-
-
-class Loan(psycopg.AsyncConnection[tuple[Any, ...]]):
-    """A sync connection's session in the hands of a loop; nothing is closed with it, and nothing prepared.
-
-    Two would give their prepared statements the same names.
-    """
-
-    def __del__(self, *_warn: Any) -> None:
-        """Say nothing: the session goes on."""
-
-
-async def _run_on_loan(app: App, connection: psycopg.Connection[Any], most: int, *, raising: bool) -> list[Task]:
-    session = connection.pgconn
-    heard_by = session.notice_handler, session.notify_handler
-    loan = Loan(session)
-    loan.prepare_threshold = None
-    try:
-        return await _run(app, loan, most, raising=raising)
-    finally:
-        session.notice_handler, session.notify_handler = heard_by
+    return in_a_loop(lambda: on_loan(connection, lambda loan: _run(app, loan, most, raising=raising)))
 
 
 async def _run(app: App, connection: AsyncConnection, most: int, *, raising: bool) -> list[Task]:

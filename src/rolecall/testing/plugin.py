@@ -1,30 +1,35 @@
-"""Fixtures for pytest: a server, a migrated database for every test, connections to it, and its clock.
+"""Fixtures for pytest: a server, a migrated database for every test, connections to it, clients, and its clock.
 
 The server is the one that ROLECALL_TEST_SERVER names (a superuser's connection string), else an embedded one
-in memory or else in a temporary folder, which the processes of pytest-xdist share. Override
-`migrations` to bring your own tables along. `aconnection` needs pytest-asyncio in auto mode, or anyio.
+in memory or else in a temporary folder, which the processes of pytest-xdist share. Override `task_app` to have clients
+that know your app and tables that it brings along, or `database` to use one of your own (`rolecall.testing.prepare`).
+`aconnection` and `atask_client` need pytest-asyncio, in either mode, or anyio; nothing else does.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
 import psycopg
 import pytest
 
+from rolecall.app import App
+from rolecall.client.async_client import AsyncClient
+from rolecall.client.sync_client import Client
 from rolecall.db.connect import connect, connect_async
-from rolecall.db.embedded.server import EmbeddedServer
-from rolecall.db.embedded.start import ServerOptions
 from rolecall.db.migrator import ROLECALL, Migrations
 from rolecall.testing import memory
 from rolecall.testing.clock import Clock
 from rolecall.testing.databases import TestServer, clone, template
+from rolecall.testing.servers import given_or_embedded
 
-VARIABLE = "ROLECALL_TEST_SERVER"
-# Nothing in it is worth waiting for a disk, nor much memory.
-THROW_AWAY = ServerOptions(extra={"fsync": "off", "max_wal_size": "256MB", "max_prepared_transactions": "20"})
+try:
+    # In its strict mode it takes no other fixtures for its own.
+    from pytest_asyncio import fixture as async_fixture
+except ImportError:
+    async_fixture: Callable[..., Any] = pytest.fixture  # type: ignore[no-redef]  # anyio takes these
 
 
 def pytest_unconfigure() -> None:
@@ -34,23 +39,24 @@ def pytest_unconfigure() -> None:
 
 
 @pytest.fixture(scope="session")
-def migrations() -> Sequence[Migrations]:
+def task_app() -> App | None:
+    """The app whose tasks are tested: override it with your own, for the whole session."""
+    return None
+
+
+@pytest.fixture(scope="session")
+def migrations(task_app: App | None) -> Sequence[Migrations]:
     """Whose tables a test database has."""
-    return (ROLECALL,)
+    return (ROLECALL, *(task_app.migrations if task_app else ()))
 
 
 @pytest.fixture(scope="session")
 def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestServer]:
     """A real Postgres for the whole session."""
-    given = os.environ.get(VARIABLE)
-    if given:
-        yield TestServer(given)
-        return
-    in_memory = memory.room()
     folder = tmp_path_factory.getbasetemp()
     shared = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
-    with EmbeddedServer(in_memory or shared / "postgres", options=THROW_AWAY) as server:
-        yield TestServer(server.superuser_dsn(tcp=True), in_memory=in_memory is not None)
+    with given_or_embedded(shared / "postgres") as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
@@ -74,16 +80,33 @@ def connection(database: str) -> Iterator[psycopg.Connection[Any]]:
         yield connection
 
 
-@pytest.fixture
-async def aconnection(database: str) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-    """An async connection to the test's database, in autocommit."""
+@async_fixture
+async def aconnection(request: pytest.FixtureRequest, database: str) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+    """An async connection to the test's database, in autocommit; it follows `clock`, where a test has one."""
     async with await connect_async(database, "test") as connection:
+        if "clock" in request.fixturenames:
+            request.getfixturevalue("clock").follow(connection)
         yield connection
 
 
 @pytest.fixture
-def clock(database: str, connection: psycopg.Connection[Any]) -> Clock:
-    """The clock of the test's database; `connection` follows it."""
+def task_client(database: str, task_app: App | None) -> Iterator[Client]:
+    """A client of the test's database and of `task_app`."""
+    with Client(database, app=task_app) as client:
+        yield client
+
+
+@async_fixture
+async def atask_client(database: str, task_app: App | None) -> AsyncIterator[AsyncClient]:
+    """An async client of the test's database and of `task_app`."""
+    async with AsyncClient(database, app=task_app) as client:
+        yield client
+
+
+@pytest.fixture
+def clock(database: str, connection: psycopg.Connection[Any]) -> Iterator[Clock]:
+    """The clock of the test's database; `connection` and `aconnection` follow it. It runs again after the test."""
     clock = Clock(database)
     clock.follow(connection)
-    return clock
+    yield clock
+    clock.restart()

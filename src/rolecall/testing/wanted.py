@@ -1,0 +1,184 @@
+"""A task as a test expects it: which handler, which fields of the payload, which options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
+from datetime import datetime, timedelta
+from difflib import get_close_matches
+from typing import Any
+
+import msgspec
+
+from rolecall.app import HandlerDefinition
+from rolecall.model.codecs import written
+from rolecall.model.durations import in_seconds
+from rolecall.model.tasks import NewTask, Task
+
+__all__ = ["AnyHandler", "Wanted", "read_wanted"]
+
+AnyHandler = HandlerDefinition[..., Any] | NewTask | str
+# What a row of the pool tells of a task; `after` is counted from when it was enqueued.
+OPTIONS = frozenset(
+    [
+        "role",
+        "state",
+        "priority",
+        "key",
+        "dedupe_key",
+        "max_attempts",
+        "timeout",
+        "scheduled_for",
+        "after",
+        "on_failure",
+        "parent_id",
+        "chain_id",
+        "origin_id",
+        "attempt",
+    ]
+)
+CLOSE = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is expected; of the payload the fields that are named, of objects within it as well."""
+
+    handler: str | None
+    payload: Mapping[str, object]
+    options: Mapping[str, object]
+
+    def __str__(self) -> str:
+        said = [f"{name}={value!r}" for name, value in (*self.payload.items(), *self.options.items())]
+        of = "" if self.handler is None else f" of {self.handler!r}"
+        return f"task{of} with {', '.join(said)}" if said else f"task{of}"
+
+    def is_met_by(self, task: Task) -> bool:
+        return next(self.differences(task), None) is None
+
+    def differences(self, task: Task) -> Iterator[str]:
+        """Say in what a task is not what is expected; the handler first."""
+        if self.handler not in (None, task.handler):
+            yield f"the handler is {task.handler!r}"
+        yield from _payload_differences("", self.payload, task.payload)
+        for name, value in self.options.items():
+            found = _option_of(task, name)
+            if not _is_option(name, value, found):
+                yield f"{name} is {_shown(found)}, not {_shown(value)}"
+
+
+def read_wanted(what: object, payload: Mapping[str, object] | None, words: Mapping[str, Any]) -> Wanted:
+    """Read what a test expects, in the words of an enqueue: fields of the payload, and options.
+
+    Where the payload is given as a whole, all words are options. Raises TypeError for a word that is neither, or that
+    could be both, and for an option that no row tells.
+    """
+    options = {word: value for word, value in words.items() if payload is not None or word in OPTIONS}
+    named = {word: value for word, value in words.items() if word not in options}
+    expected = dict(payload or named)
+    name: str | None = None
+    match what:
+        case NewTask():
+            name, expected, options = what.handler, {**what.payload, **expected}, {**_said_of(what), **options}
+        case HandlerDefinition():
+            _require_fields(what, expected, words if payload is None else {})
+            asked = {word: value for word, value in what.asked.items() if word != "connection"}
+            name, options = what.name, {**asked, **options}
+        case str() | None:
+            name = what
+        case _:
+            raise TypeError(f"a handler, its name or a task can be looked for, not a {type(what).__name__}")
+    _require_told(options)
+    return Wanted(handler=name, payload=expected, options=options)
+
+
+def _said_of(task: NewTask) -> dict[str, object]:
+    """What a task says beside handler and payload, and not by default."""
+    unsaid = {"handler", "payload", "trace_context"}
+    said = {}
+    for field in fields(NewTask):
+        value = getattr(task, field.name)
+        default = field.default_factory() if field.default_factory is not MISSING else field.default
+        if field.name not in unsaid and value != default:
+            said[field.name] = value
+    return said
+
+
+def _require_fields(
+    handler: HandlerDefinition[..., Any], expected: Mapping[str, object], words: Mapping[str, object]
+) -> None:
+    known = handler.signature.fields
+    for word in known.keys() & OPTIONS & words.keys():
+        raise TypeError(
+            f"{word}= is a field of {handler.name!r} and an option of a task: give the payload as one argument"
+        )
+    # A field that there is not is expected in vain, or not expected in vain.
+    for word in expected.keys() - known.keys() if known and handler.strict else ():
+        raise TypeError(f"{word}= is no field of {handler.name!r}, and no option{_close_to(word, {*known, *OPTIONS})}")
+
+
+def _require_told(options: Mapping[str, object]) -> None:
+    for word in options.keys() - OPTIONS:
+        hint = _close_to(word, OPTIONS) or f"; one can look for {', '.join(sorted(OPTIONS))}"
+        raise TypeError(f"{word}= cannot be looked for{hint}")
+    moment = options.get("scheduled_for")
+    if isinstance(moment, datetime) and moment.tzinfo is None:
+        raise ValueError(f"scheduled_for needs a time zone, and {moment.isoformat()} has none")
+
+
+def _close_to(word: str, known: set[str] | frozenset[str]) -> str:
+    close = get_close_matches(word, known, n=1)
+    return f"; did you mean {close[0]}=?" if close else ""
+
+
+def _payload_differences(path: str, expected: Mapping[str, object], found: Mapping[str, object]) -> Iterator[str]:
+    for name, value in expected.items():
+        here = f"{path}{name}"
+        if name not in found:
+            yield f"there is no {here}"
+        elif isinstance(value, Mapping) and isinstance(inner := found[name], Mapping):
+            yield from _payload_differences(f"{here}.", value, inner)
+        elif not _is_value(value, found[name]):
+            yield f"{here} is {found[name]!r}, not {value!r}"
+
+
+def _is_value(value: object, found: object) -> bool:
+    return bool(value == found) or bool(_plain(value) == found)
+
+
+def _plain(value: object) -> object:
+    """Return a value as JSON has it; what stands for several, such as unittest.mock.ANY, stays."""
+    try:
+        return msgspec.to_builtins(value, str_keys=True, enc_hook=written)
+    except (TypeError, ValueError):
+        return value
+
+
+def _option_of(task: Task, name: str) -> object:
+    return task.scheduled_for - task.created_at if name == "after" else getattr(task, name)
+
+
+def _is_option(name: str, value: Any, found: Any) -> bool:
+    if isinstance(found, datetime) and isinstance(value, datetime):
+        return abs(found - value) <= CLOSE
+    if name == "after" and (seconds := _seconds(value)) is not None:
+        return bool(abs(found.total_seconds() - seconds) <= CLOSE.total_seconds())
+    if name == "timeout":
+        value = _seconds(value)
+    if name == "max_attempts":
+        value = value or None
+    return bool(value == found)
+
+
+def _seconds(value: Any) -> float | None:
+    return in_seconds(value) if isinstance(value, int | float | timedelta) else None
+
+
+def _shown(value: object) -> str:
+    return (
+        value.isoformat()
+        if isinstance(value, datetime)
+        else str(value)
+        if isinstance(value, timedelta)
+        else repr(value)
+    )
