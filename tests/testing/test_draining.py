@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import asyncio
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from rolecall import App, Client, Task, linear
-from rolecall.testing import Clock, drain
+from rolecall import App, Client, Context, Snooze, Task, linear
+from rolecall.testing import Clock, drain, drain_sync
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -72,3 +73,107 @@ async def test_it_says_what_is_still_open_when_its_time_is_over(app: App, databa
 
     with pytest.raises(TimeoutError, match=rf"still open after 2 s: task {task_id} \(add, pending\)"):
         await drain(App("another"), database, timeout=2)
+
+
+async def test_with_the_clock_in_its_hand_it_goes_from_attempt_to_attempt(
+    app: App, database: str, clock: Clock
+) -> None:
+    moments: list[datetime] = []
+
+    @app.task(retry=linear(step=3600, cap=86_400), max_attempts=5)
+    async def hourly(ctx: Context) -> str:
+        moments.append(clock.now())
+        if ctx.attempt < 5:
+            raise ValueError("over a stone")
+        return "arrived"
+
+    clock.set(START)
+    task_id = enqueued(app, database, "hourly")
+
+    went = await drain(app, database, clock=clock)
+
+    task = read(database, task_id)
+    assert (task.state, task.attempt, task.result) == ("completed", 5, "arrived")
+    assert [moment - START for moment in moments] == [timedelta(hours=hours) for hours in (0, 1, 3, 6, 10)]
+    assert (went.began, went.ended, went.moves, went.later) == (START, clock.now(), 4, 0)
+    assert clock.now() == task.finished_at == START + timedelta(hours=10)
+
+
+async def test_what_is_enqueued_for_later_and_what_snoozes_is_due_in_its_turn(
+    app: App, database: str, clock: Clock
+) -> None:
+    order: list[str] = []
+
+    @app.task
+    async def note(name: str, wait: float = 0) -> Snooze | None:
+        order.append(name)
+        return Snooze(wait) if wait and order.count(name) == 1 else None
+
+    clock.set(START)
+    with Client(database, app=app) as client:
+        client.enqueue(note.task(name="tomorrow").options(after=timedelta(days=1)))
+        client.enqueue(note.task(name="in an hour").options(after=3600))
+        client.enqueue(note.task(name="snoozes", wait=7200))
+
+    await drain(app, database, clock=clock)
+
+    assert order == ["snoozes", "in an hour", "snoozes", "tomorrow"]
+
+
+async def test_it_goes_no_further_than_it_is_told_and_says_what_is_left(app: App, database: str, clock: Clock) -> None:
+    clock.set(START)
+    with Client(database, app=app) as client:
+        ids = [client.enqueue("add", {"a": n, "b": 0}, after=timedelta(hours=n)).id for n in range(4)]
+
+    went = await drain(app, database, clock=clock, until=timedelta(hours=2, minutes=30))
+
+    assert [read(database, task_id).state for task_id in ids] == ["completed", "completed", "completed", "pending"]
+    assert (went.ended, went.moves, went.later) == (START + timedelta(hours=2, minutes=30), 2, 1)
+    assert clock.now() == went.ended
+
+
+async def test_schedules_fire_on_the_way(app: App, database: str, clock: Clock) -> None:
+    days: list[datetime] = []
+
+    @app.task
+    async def nightly() -> None:
+        days.append(clock.now())
+
+    app.schedule("nightly", nightly, cron="0 4 * * *", overlap="skip")
+    clock.set(START)
+
+    await drain(app, database, clock=clock, until=timedelta(days=3), schedules=True)
+
+    assert days == [START + timedelta(days=day, hours=4) for day in range(3)]
+
+
+def test_plain_code_drains_too_even_within_a_loop(app: App, database: str) -> None:
+    task_id = enqueued(app, database, "add", a=1, b=2)
+
+    async def within_a_loop() -> None:
+        drain_sync(app, database)
+
+    asyncio.run(within_a_loop())
+
+    assert read(database, task_id).result == 3
+
+
+async def test_a_task_that_never_ends_is_told_of_with_how_far_the_clock_went(
+    app: App, database: str, clock: Clock
+) -> None:
+    @app.task
+    async def poll() -> Snooze:
+        return Snooze(60)
+
+    clock.set(START)
+    enqueued(app, database, "poll")
+
+    with pytest.raises(TimeoutError, match=r"still open after 2 s, after \d+ moves of the clock to 2026-01-01T"):
+        await drain(app, database, clock=clock, timeout=2)
+
+
+async def test_time_does_not_pass_without_a_clock(app: App, database: str, clock: Clock) -> None:
+    with pytest.raises(ValueError, match="until= needs clock="):
+        await drain(app, database, until=timedelta(days=1))
+    with pytest.raises(ValueError, match="schedules=True needs until="):
+        await drain(app, database, clock=clock, schedules=True)

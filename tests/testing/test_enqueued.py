@@ -99,7 +99,7 @@ def test_a_ready_task_is_looked_for_with_its_options(client: Client, database: s
 
 def test_what_has_run_since_was_enqueued_all_the_same(connection: Connection) -> None:
     with connection.transaction(force_rollback=True):
-        Client(app=app).enqueue(bill, order=7, connection=connection)
+        Client(app=app).enqueue(bill, {"order": 7}, connection=connection)
         inline(app, connection)
 
         assert_enqueued(connection, bill, state="completed")
@@ -108,7 +108,7 @@ def test_what_has_run_since_was_enqueued_all_the_same(connection: Connection) ->
 
 def test_a_transaction_that_is_not_committed_is_looked_at_from_within(connection: Connection, database: str) -> None:
     with connection.transaction(force_rollback=True):
-        Client(app=app).enqueue(bill, order=7, connection=connection)
+        Client(app=app).enqueue(bill, {"order": 7}, connection=connection)
 
         assert_enqueued(connection, bill, order=7)
         assert_not_enqueued(database)
@@ -135,7 +135,7 @@ async def test_with_an_async_connection_it_is_awaited(
 def test_a_session_of_sqlalchemys_is_a_connection_too(database: str) -> None:
     engine = create_engine(url_of(database, "psycopg"))
     with Session(engine) as session:
-        Client(app=app).enqueue(bill, order=7, connection=session)
+        Client(app=app).enqueue(bill, {"order": 7}, connection=session)
 
         assert_enqueued(session, bill, order=7)
         session.rollback()
@@ -190,9 +190,7 @@ def test_a_word_that_nothing_could_have_is_refused(database: str, words: dict[st
         assert_not_enqueued(database, bill, **words)
 
 
-def test_a_word_that_could_be_both_is_refused_and_a_payload_in_one_piece_is_not(
-    client: Client, database: str
-) -> None:
+def test_a_word_that_could_be_both_is_refused_and_a_payload_in_one_piece_is_not(client: Client, database: str) -> None:
     client.enqueue(send, {"to": UUID(int=1), "priority": 3}, priority=5)
 
     with pytest.raises(TypeError, match="priority= is a field of 'send' and an option of a task"):

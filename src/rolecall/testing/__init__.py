@@ -13,9 +13,10 @@ from rolecall.model.lazy import lazy_names
 if TYPE_CHECKING:
     from rolecall.testing.clock import Clock
     from rolecall.testing.databases import TestServer, clone, dsn_of, prepare, template, url_of
-    from rolecall.testing.draining import drain, working
+    from rolecall.testing.draining import Drained, drain, drain_sync, working
     from rolecall.testing.enqueued import all_enqueued, assert_enqueued, assert_not_enqueued
     from rolecall.testing.in_transaction import inline
+    from rolecall.testing.schedules import Fired, fire_schedules
 else:
     # Whoever calls a handler as a function, or marks a place at which it may die, imports no worker for it.
     __getattr__, __dir__ = lazy_names(
@@ -23,21 +24,26 @@ else:
         {
             "rolecall.testing.clock": ("Clock",),
             "rolecall.testing.databases": ("TestServer", "clone", "dsn_of", "prepare", "template", "url_of"),
-            "rolecall.testing.draining": ("drain", "working"),
+            "rolecall.testing.draining": ("Drained", "drain", "drain_sync", "working"),
             "rolecall.testing.enqueued": ("all_enqueued", "assert_enqueued", "assert_not_enqueued"),
             "rolecall.testing.in_transaction": ("inline",),
+            "rolecall.testing.schedules": ("Fired", "fire_schedules"),
         },
     )
 
 __all__ = [
     "Clock",
+    "Drained",
+    "Fired",
     "TestServer",
     "all_enqueued",
     "assert_enqueued",
     "assert_not_enqueued",
     "clone",
     "drain",
+    "drain_sync",
     "dsn_of",
+    "fire_schedules",
     "inline",
     "prepare",
     "template",

@@ -1,0 +1,170 @@
+"""Fires what schedules have come to, at the present of a test's clock or through a span of its time."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, TypeVar, overload
+
+import psycopg
+
+from rolecall.app import App
+from rolecall.db.connect import connect_async
+from rolecall.db.run import run_async
+from rolecall.maintenance.duties import fire
+from rolecall.model.schedules import RunOutcome
+from rolecall.model.tasks import Task
+from rolecall.sql import keys, roles, schedules, tasks
+from rolecall.sql.statement import Statement, single
+from rolecall.testing.asking import in_a_loop, on_loan
+from rolecall.testing.clock import Clock
+from rolecall.testing.databases import dsn_of
+
+__all__ = ["Fired", "Session", "declared", "fire_due", "fire_schedules", "next_run"]
+
+T = TypeVar("T")
+AsyncConnection = psycopg.AsyncConnection[Any]
+
+LATEST_RUN: Statement[int] = Statement(
+    query="select coalesce(max(id), 0) from rolecall.schedule_runs",
+    read=single,
+)
+NEXT_RUN: Statement[datetime | None] = Statement(
+    query="select min(next_run_at) from rolecall.schedules where enabled and next_run_at > rolecall.clock()",
+    read=single,
+)
+Run = tuple[str, datetime, RunOutcome, int, int | None, str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fired:
+    """What became of a slot of a schedule: its task, where `outcome` is `enqueued`, or where one stood for it.
+
+    `outcome` and `missed` are those of `rolecall.model.schedules.ScheduleRun`: enqueued, stood, skipped, missed or
+    refused, with the error; and how many slots before it went by without a run.
+    """
+
+    schedule: str
+    slot: datetime
+    outcome: RunOutcome
+    missed: int
+    task: Task | None
+    error: str | None
+
+
+@overload
+def fire_schedules(
+    app: App,
+    database: str | psycopg.Connection[Any],
+    *,
+    clock: Clock | None = None,
+    until: datetime | timedelta | None = None,
+) -> list[Fired]: ...
+
+
+@overload
+def fire_schedules(
+    app: App, database: AsyncConnection, *, clock: Clock | None = None, until: datetime | timedelta | None = None
+) -> Awaitable[list[Fired]]: ...
+
+
+def fire_schedules(
+    app: App,
+    database: str | psycopg.Connection[Any] | AsyncConnection,
+    *,
+    clock: Clock | None = None,
+    until: datetime | timedelta | None = None,
+) -> list[Fired] | Awaitable[list[Fired]]:
+    """Store the app's schedules where they are missing, fire what is due by the clock, and return what came of it.
+
+        clock.set(MONDAY)
+        fire_schedules(app, database)  # stores them: nothing of the past is due
+        [nightly] = fire_schedules(app, database, clock=clock, until=timedelta(days=1))
+        assert nightly.task.payload == {"day": "monday"}
+
+    With `until` (a moment, or how much time passes) and the `clock`, it goes from slot to slot until then, and leaves
+    the clock there; no task runs meanwhile, which matters to schedules that look whether their last task is open: see
+    `drain(..., schedules=True)`. What is due is fired by the code that does it in a worker. In a connection's
+    transaction it is part of that, and an async connection is awaited; a connection string commits. Raises ValueError
+    for `until` without a clock.
+    """
+    if until is not None and clock is None:
+        raise ValueError("until= needs clock=: no time passes but by a clock that is moved")
+
+    def call(connection: AsyncConnection) -> Awaitable[list[Fired]]:
+        return _fire(Session(connection), app, clock, until)
+
+    if isinstance(database, psycopg.AsyncConnection):
+        return call(database)
+    if isinstance(database, psycopg.Connection):
+        return in_a_loop(lambda: on_loan(database, call))
+    return in_a_loop(lambda: _connected(dsn_of(database), call))
+
+
+async def _connected(dsn: str, call: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+    async with await connect_async(dsn, "schedules") as connection:
+        return await call(connection)
+
+
+class Session:
+    """A connection that duties are done on."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self.connection = connection
+
+    async def run(self, statement: Statement[T]) -> T:
+        return await run_async(self.connection, statement)
+
+
+async def _fire(session: Session, app: App, clock: Clock | None, until: datetime | timedelta | None) -> list[Fired]:
+    await declared(session, app)
+    latest = await session.run(LATEST_RUN)
+    await fire_due(session)
+    if clock is not None and until is not None:
+        end = clock.now() + until if isinstance(until, timedelta) else until
+        while (slot := await next_run(session)) is not None and slot <= end:
+            await _move(session, clock, slot)
+            await fire_due(session)
+        await _move(session, clock, end)
+    runs = await session.run(_runs_after(latest))
+    return [await _fired(session, run) for run in runs]
+
+
+async def _move(session: Session, clock: Clock, moment: datetime) -> None:
+    clock.set(moment)
+    await clock.show(session.connection)
+
+
+async def declared(session: Session, app: App) -> None:
+    """Say what the app has, as a worker does at its start."""
+    app.check()
+    await session.run(roles.declare(*app.declaration()))
+    await session.run(keys.declare(app.key_capacities))
+    await session.run(schedules.ensure(app.schedules.values()))
+
+
+async def fire_due(session: Session) -> None:
+    """Fire what is due, as a worker's maintenance does."""
+    await fire(session)
+
+
+async def next_run(session: Session) -> datetime | None:
+    """Ask when the next schedule is due; None where there is none."""
+    return await session.run(NEXT_RUN)
+
+
+def _runs_after(latest: int) -> Statement[list[Run]]:
+    return Statement(
+        query="select schedule.name, run.slot, run.outcome, run.missed, run.task_id, run.error"
+        " from rolecall.schedule_runs as run join rolecall.schedules as schedule on schedule.id = run.schedule_id"
+        " where run.id > %s::bigint and run.slot is not null order by run.id",
+        params=(latest,),
+        read=lambda rows: [(*row,) for row in rows],
+    )
+
+
+async def _fired(session: Session, run: Run) -> Fired:
+    schedule, slot, outcome, missed, task_id, error = run
+    fired = Fired(schedule=schedule, slot=slot, outcome=outcome, missed=missed, task=None, error=error)
+    return fired if task_id is None else replace(fired, task=await session.run(tasks.get(task_id)))
