@@ -12,10 +12,14 @@ from rolecall.model.lazy import lazy_names
 
 if TYPE_CHECKING:
     from rolecall.testing.clock import Clock
+    from rolecall.testing.contexts import FakeBatchContext, FakeContext
+    from rolecall.testing.crashing import FrozenWorker, crash_worker, frozen_worker
     from rolecall.testing.databases import TestServer, clone, dsn_of, prepare, template, url_of
     from rolecall.testing.draining import Drained, drain, drain_sync, working
     from rolecall.testing.enqueued import all_enqueued, assert_enqueued, assert_not_enqueued
     from rolecall.testing.in_transaction import inline
+    from rolecall.testing.performing import perform, perform_batch, perform_sync
+    from rolecall.testing.places import Place, die_here
     from rolecall.testing.schedules import Fired, fire_schedules
 else:
     # Whoever calls a handler as a function, or marks a place at which it may die, imports no worker for it.
@@ -23,10 +27,14 @@ else:
         __name__,
         {
             "rolecall.testing.clock": ("Clock",),
+            "rolecall.testing.contexts": ("FakeBatchContext", "FakeContext"),
+            "rolecall.testing.crashing": ("FrozenWorker", "crash_worker", "frozen_worker"),
             "rolecall.testing.databases": ("TestServer", "clone", "dsn_of", "prepare", "template", "url_of"),
             "rolecall.testing.draining": ("Drained", "drain", "drain_sync", "working"),
             "rolecall.testing.enqueued": ("all_enqueued", "assert_enqueued", "assert_not_enqueued"),
             "rolecall.testing.in_transaction": ("inline",),
+            "rolecall.testing.performing": ("perform", "perform_batch", "perform_sync"),
+            "rolecall.testing.places": ("Place", "die_here"),
             "rolecall.testing.schedules": ("Fired", "fire_schedules"),
         },
     )
@@ -34,17 +42,27 @@ else:
 __all__ = [
     "Clock",
     "Drained",
+    "FakeBatchContext",
+    "FakeContext",
     "Fired",
+    "FrozenWorker",
+    "Place",
     "TestServer",
     "all_enqueued",
     "assert_enqueued",
     "assert_not_enqueued",
     "clone",
+    "crash_worker",
+    "die_here",
     "drain",
     "drain_sync",
     "dsn_of",
     "fire_schedules",
+    "frozen_worker",
     "inline",
+    "perform",
+    "perform_batch",
+    "perform_sync",
     "prepare",
     "template",
     "url_of",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import psycopg
@@ -16,10 +17,9 @@ from rolecall.model.transactions import AsyncJoinable, Joinable
 from rolecall.sql.statement import Statement
 from rolecall.testing.databases import dsn_of
 
-__all__ = ["Loan", "ask", "ask_async", "in_a_loop", "is_async", "on_loan"]
+__all__ = ["Loan", "ask", "ask_async", "in_a_loop", "is_async", "lent", "on_loan"]
 
 T = TypeVar("T")
-R = TypeVar("R")
 
 
 def is_async(database: object) -> bool:
@@ -56,16 +56,23 @@ class Loan(psycopg.AsyncConnection[tuple[Any, ...]]):
         """Say nothing: the session goes on."""
 
 
-async def on_loan(connection: psycopg.Connection[Any], call: Callable[[Loan], Awaitable[T]]) -> T:
-    """Have a sync connection's session used by a loop until the call has ended."""
+@contextmanager
+def lent(connection: psycopg.Connection[Any]) -> Iterator[Loan]:
+    """Lend a sync connection's session to the loop that runs, for the block."""
     session = connection.pgconn
     heard_by = session.notice_handler, session.notify_handler
     loan = Loan(session)
     loan.prepare_threshold = None
     try:
-        return await call(loan)
+        yield loan
     finally:
         session.notice_handler, session.notify_handler = heard_by
+
+
+async def on_loan(connection: psycopg.Connection[Any], call: Callable[[Loan], Awaitable[T]]) -> T:
+    """Have a sync connection's session used by the call."""
+    with lent(connection) as loan:
+        return await call(loan)
 
 
 def in_a_loop(call: Callable[[], Awaitable[T]]) -> T:

@@ -167,4 +167,7 @@ def _runs_after(latest: int) -> Statement[list[Run]]:
 async def _fired(session: Session, run: Run) -> Fired:
     schedule, slot, outcome, missed, task_id, error = run
     fired = Fired(schedule=schedule, slot=slot, outcome=outcome, missed=missed, task=None, error=error)
-    return fired if task_id is None else replace(fired, task=await session.run(tasks.get(task_id)))
+    if task_id is None:
+        return fired
+    task: Task = await session.run(tasks.get(task_id))
+    return replace(fired, task=task)

@@ -77,6 +77,8 @@ class Completer:
 
     def finished_by_handler(self, held: HeldTask) -> None:
         """Take a task whose end its handler's own transaction stored: nothing is left to write."""
+        if failpoints.ARMED:
+            failpoints.hit(failpoints.AFTER_FINISH)
         if held.report is None:
             held.report = Completed(id=held.task.id, fence=held.task.fence)
         self._answered([held], {}, held.collector)

@@ -171,7 +171,7 @@ class BatchRunner:
         contexts = [Context(held_task, self._services) for held_task in fit]
         try:
             results = await self._call(BatchContext(contexts, self._services), slot, list(items.values()))
-            outcomes = _one_each(results, len(fit))
+            outcomes = one_each(results, len(fit))
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its tasks
             report_error(self._outcomes, slot, error)
             return
@@ -198,7 +198,8 @@ class WrongResults(RolecallError):
     """A batch handler returned something that does not say what became of each task."""
 
 
-def _one_each(results: object, number: int) -> Sequence[object]:
+def one_each(results: object, number: int) -> Sequence[object]:
+    """Return what became of each task of a batch; raise WrongResults where that is not said."""
     if results is None or isinstance(results, NoResult):
         return [results] * number
     if not isinstance(results, list | tuple) or len(results) != number:

@@ -1,0 +1,339 @@
+"""Contexts for calling handlers as plain functions: they record what a handler asks for, and need no database."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
+from datetime import UTC, datetime
+from time import monotonic
+from typing import Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack
+
+import psycopg
+
+from rolecall.app import App, HandlerDefinition
+from rolecall.app.contracts import Contract
+from rolecall.db.after_commit import AfterCommit, Call
+from rolecall.model.durations import in_seconds
+from rolecall.model.errors import AlreadyCompleted, ConfigError, HandlerAborted, HandlerError
+from rolecall.model.states import LostReason
+from rolecall.model.tasks import Child, ClaimedTask, Needed, NewTask, NextTasks
+from rolecall.sql import claims
+from rolecall.sql.documents import encode_result
+from rolecall.sql.outside import TOKEN_TTL
+from rolecall.testing.asking import in_a_loop, lent
+from rolecall.worker.context import BatchContext, Context
+from rolecall.worker.handler_services import Connection
+from rolecall.worker.in_flight import HeldTask, RunnerSlot
+from rolecall.worker.outcomes import check_contract, describe, unstored_failure
+from rolecall.worker.subprocess.messages import address_of
+
+__all__ = ["AttemptFacts", "FakeBatchContext", "FakeContext"]
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R_co = TypeVar("R_co", covariant=True)
+T = TypeVar("T")
+
+
+class AttemptFacts(TypedDict, total=False):
+    """What a test may say of an attempt and its task; the rest is that of a first attempt."""
+
+    task_id: int
+    attempt: int
+    max_attempts: int
+    fence: int
+    role: str
+    priority: int
+    payload: Mapping[str, object]
+    key: str | None
+    chain_id: int
+    chain_index: int
+    step: int
+    parent_id: int | None
+    last_error: str | None
+    timeout: float | None
+    worker_id: int
+
+
+class FakeContext(Context, Generic[P, R_co]):
+    """One attempt at a task that is in no database, for a handler that is called as a function.
+
+        ctx = FakeContext(bill, attempt=2)
+        assert await bill(ctx, order=7) == "billed 7"
+        assert ctx.facts == {"pages": 3}
+        assert ctx.follow_ups == [send.task(order=7)]
+
+    What the handler asks for is checked as a worker would check it, and recorded: `facts` (of `ctx.info`),
+    `follow_ups`, `continuation`, `spawned`, `siblings`, `tokens`, `calls` (of `after_commit`, but not what was rolled
+    back), and whether the handler `completed` it itself, with which `result`. With the `app`, links between
+    handlers are checked too. `transaction()` gives the `connection` that it was given, in a savepoint if that is
+    psycopg's; without one it raises ConfigError. `lose` has the handler find that it must stop. `children`, `needs` and
+    `failed_siblings` are what it is told of them. The other words say which attempt it is: attempt, key, step and more.
+    """
+
+    __slots__ = (
+        "_children",
+        "_completed_in",
+        "_contracts",
+        "_failed_siblings",
+        "_looks",
+        "_lost",
+        "_needs",
+        "app",
+        "calls",
+        "completed",
+        "connection",
+        "definition",
+        "facts",
+        "loop",
+        "result",
+        "tokens",
+    )
+
+    def __init__(  # sizes: each is a word of the call
+        self,
+        handler: HandlerDefinition[P, R_co],
+        *,
+        app: App | None = None,
+        connection: Any = None,
+        children: Sequence[Child] = (),
+        needs: Sequence[Needed] = (),
+        failed_siblings: int = 0,
+        **facts: Unpack[AttemptFacts],
+    ) -> None:
+        self._held = HeldTask(
+            _claimed(handler, facts), NoRunner(), facts.get("worker_id", 1), monotonic(), started=True
+        )
+        self._next = None
+        self._children = children
+        self._needs = needs
+        self._failed_siblings = failed_siblings
+        self._contracts = contract_of_one(handler) if app is None else app.contracts()
+        self._lost: LostReason | None = None
+        self._looks = 0
+        self._completed_in: object = None
+        self.definition = handler
+        self.app = app
+        self.connection = connection
+        self.loop: asyncio.AbstractEventLoop | None = None  # that `wait` hands its calls to
+        self.facts: dict[str, object] = {}
+        self.calls: list[Call] = []
+        self.tokens: list[str] = []
+        self.completed = False
+        self.result: object = None
+
+    @property
+    def follow_ups(self) -> list[NewTask]:
+        """The tasks that it asked for with `follow_up`, and those that its handler's rule made of its result."""
+        return list(self._next.follow_ups) if self._next else []
+
+    @property
+    def continuation(self) -> NewTask | None:
+        """The task that the chain goes on with."""
+        return self._next.continuation if self._next else None
+
+    @property
+    def spawned(self) -> list[NewTask]:
+        """The children that it asked for."""
+        return list(self._next.children) if self._next else []
+
+    @property
+    def siblings(self) -> list[NewTask]:
+        """The children that it gave its parent."""
+        return list(self._next.siblings) if self._next else []
+
+    def lose(self, reason: LostReason | str = LostReason.TAKEN, *, looks: int = 0) -> None:
+        """Have the handler find that it must stop: at once, or when it has looked so many times and found nothing.
+
+        It looks by `aborted`, `check`, `info`, `prepare` and `complete`. Raises ValueError for what is no reason.
+        """
+        self._lost, self._looks = LostReason(reason), looks
+
+    @property
+    def aborted(self) -> LostReason | None:
+        if self._lost is not None and self._held.aborted is None:
+            if self._looks <= 0:
+                self._held.aborted = self._lost
+            self._looks -= 1
+        return self._held.aborted
+
+    def check(self) -> None:
+        if (reason := self.aborted) is not None:
+            raise HandlerAborted(reason=reason)
+
+    async def children(self, of: HandlerDefinition[..., Any] | None = None) -> list[Child]:
+        return [child for child in self._children if of is None or child.handler == of.name]
+
+    async def needs(self, of: HandlerDefinition[..., Any] | None = None) -> list[Needed]:
+        return [need for need in self._needs if of is None or need.handler == of.name]
+
+    async def failed_siblings(self) -> int:
+        return self._failed_siblings
+
+    async def info(self, facts: Mapping[str, object]) -> None:
+        self.check()
+        claims.report_info(self.worker_id, self.task_id, self.fence, facts)  # refuses what cannot be stored
+        self.facts |= facts
+
+    async def issue_token(self, *, ttl: float = TOKEN_TTL) -> str:  # noqa: ARG002 - nothing outlives a test
+        self.tokens.append(secrets.token_urlsafe())
+        return self.tokens[-1]
+
+    @asynccontextmanager
+    async def prepare(self) -> AsyncIterator[Connection]:
+        self.check()
+        async with self.transaction() as tx:
+            yield tx
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        async with open_block(self.connection, [self]) as tx:
+            yield tx
+
+    def after_commit(self, call: Call) -> None:
+        surrounding = AfterCommit.of(self)
+        if surrounding is not None:
+            surrounding.add(call)
+        else:
+            self.calls.append(call)
+
+    async def complete(self, tx: object, result: object = None) -> None:
+        self._complete(tx, result)
+
+    def complete_sync(self, tx: object, result: object = None) -> None:
+        self._complete(tx, result)
+
+    async def in_process(self, function: Callable[Q, T], *args: Q.args, **kwargs: Q.kwargs) -> T:
+        self.check()
+        address_of(function, what=f"{function.__qualname__}()")
+        try:
+            return await asyncio.to_thread(function, *args, **kwargs)
+        except Exception as error:
+            raise HandlerError(describe(error)) from error
+
+    def wait(self, call: Coroutine[Any, Any, T]) -> T:
+        if self.loop is None:
+            return in_a_loop(lambda: call)
+        return asyncio.run_coroutine_threadsafe(call, self.loop).result()
+
+    def require(self, result: object) -> None:
+        """Hold a result, and what was asked for, against what the handler promised; raise what fails an attempt."""
+        self._next = check_contract(self._contracts, self.handler, result, self._next)
+        _, why = encode_result(result)
+        contract = self._contracts.get(self.handler)
+        if why is not None and (error := unstored_failure(result, why, handler=self.handler, contract=contract)):
+            raise error
+
+    def ended(self, *, committed: bool, calls_before: int) -> None:
+        """Let stand what a transaction did, or forget it."""
+        if not committed:
+            del self.calls[calls_before:]
+            if self._completed_in is not None:
+                self.completed, self.result = False, None
+        self._completed_in = None
+
+    def _complete(self, tx: object, result: object) -> None:
+        self.check()
+        if self.completed and self._completed_in is not tx:
+            raise AlreadyCompleted(task_id=self.task_id)
+        if not self.completed:
+            self.require(result)
+            self.completed, self.result, self._completed_in = True, result, tx
+
+    def _collect(self) -> NextTasks:
+        if self._next is None:
+            self._next = NextTasks(gathers=self.definition.gather is not None)
+        return self._next
+
+
+class FakeBatchContext(BatchContext):
+    """The contexts of a batch call whose tasks are in no database; `transaction()` gives the first one's connection."""
+
+    __slots__ = ("_contexts",)
+
+    def __init__(self, contexts: Sequence[FakeContext[..., Any]]) -> None:
+        self.tasks = tuple(contexts)
+        self._contexts = contexts
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        async with open_block(self._contexts[0].connection, self._contexts) as tx:
+            yield tx
+
+
+class NoRunner:
+    """Stands for what runs a handler in a worker."""
+
+    interruptible = False
+    most = 1
+
+    async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
+        """Nothing is run: the test calls the handler itself."""
+
+
+def contract_of_one(handler: HandlerDefinition[..., Any]) -> Mapping[str, Contract]:
+    """Return what a handler promises that can be checked without its app: its result, and a rule of its own."""
+    contract = Contract(
+        handler=handler.name,
+        result=handler.result,
+        continuations=None,
+        must_continue=handler.links.must_continue,
+        needs=None,
+        takes={},
+        then=handler.links.then,
+    )
+    return {handler.name: contract}
+
+
+@asynccontextmanager
+async def open_block(connection: Any, contexts: Sequence[FakeContext[..., Any]]) -> AsyncIterator[Connection]:
+    """Lend the test's connection for a handler's transaction; what is rolled back takes completions and calls along."""
+    if connection is None:
+        raise ConfigError(
+            "is needed by a handler that opens a transaction: FakeContext(..., connection=...)", variable="connection"
+        )
+    committed = False
+    so_far = [len(context.calls) for context in contexts]
+    try:
+        with lent(connection) if isinstance(connection, psycopg.Connection) else nullcontext(connection) as tx:
+            if isinstance(tx, psycopg.AsyncConnection):
+                after_commit = AfterCommit(tx, contexts)
+                async with tx.transaction() as block:
+                    with after_commit.surround():
+                        yield tx
+                contexts[0].calls += after_commit.ended(block)
+                committed = block.status is block.Status.COMMITTED
+            else:
+                yield tx
+                committed = True
+    finally:
+        for context, number in zip(contexts, so_far, strict=True):
+            context.ended(committed=committed, calls_before=number)
+
+
+def _claimed(handler: HandlerDefinition[..., Any], facts: AttemptFacts) -> ClaimedTask:
+    now = datetime.now(UTC)
+    task_id = facts.get("task_id", 1)
+    return ClaimedTask(
+        id=task_id,
+        fence=facts.get("fence", facts.get("attempt", 1)),
+        attempt=facts.get("attempt", 1),
+        max_attempts=facts.get("max_attempts", handler.settings.max_attempts or 0),
+        role=facts.get("role", handler.role),
+        handler=handler.name,
+        priority=facts.get("priority", 0),
+        payload_json=json.dumps(dict(facts.get("payload", {})), default=str),
+        key=facts.get("key"),
+        chain_id=facts.get("chain_id", task_id),
+        chain_index=facts.get("chain_index", 0),
+        scheduled_for=now,
+        created_at=now,
+        lease_seconds=60.0,
+        timeout_seconds=facts.get("timeout", in_seconds(handler.settings.timeout)),
+        step=facts.get("step", 0),
+        parent_id=facts.get("parent_id"),
+        last_error=facts.get("last_error"),
+    )
