@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import asyncpg
 import psycopg
 import pytest
+import sqlalchemy
+from psycopg.conninfo import conninfo_to_dict
+from sqlalchemy.ext.asyncio import create_async_engine
 
+from rolecall import ConfigError
 from rolecall.db.connect import connect, connect_async
-from rolecall.testing import Clock, TestServer, clone, template
+from rolecall.testing import Clock, TestServer, clone, dsn_of, prepare, template, url_of
 
 Connection = psycopg.Connection[Any]
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
@@ -87,3 +93,98 @@ async def test_an_async_connection_is_at_hand(aconnection: psycopg.AsyncConnecti
     cursor = await aconnection.execute("select count(*) from rolecall.roles")
 
     assert await cursor.fetchone() == (0,)
+
+
+async def test_open_connections_follow_the_clock_within_transactions_too(
+    clock: Clock, aconnection: psycopg.AsyncConnection[Any], database: str
+) -> None:
+    with psycopg.connect(database) as idle:
+        clock.follow(idle)
+        clock.set(NEW_YEAR)
+        async with aconnection.transaction():
+            clock.advance(hours=1)
+            cursor = await aconnection.execute("select rolecall.clock()")
+            assert await cursor.fetchone() == (NEW_YEAR + timedelta(hours=1),)
+
+        assert idle.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
+        assert shown(idle) == NEW_YEAR + timedelta(hours=1)
+    clock.advance(hours=1)
+
+
+async def test_a_connection_in_the_midst_of_a_statement_is_not_disturbed(
+    clock: Clock, aconnection: psycopg.AsyncConnection[Any]
+) -> None:
+    asking = asyncio.create_task(aconnection.execute("select pg_sleep(0.2)"))
+    while aconnection.info.transaction_status is not psycopg.pq.TransactionStatus.ACTIVE:
+        await asyncio.sleep(0)
+
+    with pytest.raises(RuntimeError, match="in the midst of a statement"):
+        clock.set(NEW_YEAR)
+    await asking
+
+
+def test_a_clock_that_runs_again_shows_the_real_time(clock: Clock, connection: Connection, database: str) -> None:
+    clock.set(NEW_YEAR)
+
+    clock.restart()
+
+    assert shown(connection) > NEW_YEAR
+    with connect(database, "test") as later:
+        assert shown(later) > NEW_YEAR
+
+
+async def test_connections_of_other_libraries_are_shown_the_time(clock: Clock, database: str) -> None:
+    theirs = await asyncpg.connect(url_of(database))
+    try:
+        clock.set(NEW_YEAR)
+        await clock.show(theirs)
+
+        assert await theirs.fetchval("select rolecall.clock()") == NEW_YEAR
+    finally:
+        await theirs.close()
+
+
+def test_a_database_of_ones_own_is_migrated_once(postgres_server: TestServer) -> None:
+    postgres_server.create("rolecall_prepared")
+    try:
+        dsn = prepare(url_of(postgres_server.dsn("rolecall_prepared"), "asyncpg"))
+        with connect(dsn, "test") as connection:
+            assert shown(connection) is not None
+        assert prepare(dsn) == dsn
+    finally:
+        postgres_server.drop("rolecall_prepared")
+
+
+@pytest.mark.parametrize(
+    ("given", "dsn"),
+    [
+        ("postgresql+asyncpg://ada:secret@db:5432/shop", "postgresql://ada:secret@db:5432/shop"),
+        ("postgres://db/shop", "postgres://db/shop"),
+        ("dbname=shop host=db", "dbname=shop host=db"),
+        (sqlalchemy.make_url("postgresql+psycopg://ada:s%40cret@db/shop"), "postgresql://ada:s%40cret@db/shop"),
+        (create_async_engine("postgresql+asyncpg://ada@db/shop"), "postgresql://ada@db/shop"),
+    ],
+)
+def test_a_connection_string_is_read_out_of_what_sqlalchemy_has(given: object, dsn: str) -> None:
+    assert dsn_of(given) == dsn
+
+
+def test_what_is_no_database_is_refused() -> None:
+    with pytest.raises(ConfigError, match="database: is a connection string, or an engine or a URL"):
+        dsn_of(7)
+
+
+@pytest.mark.parametrize(
+    ("dsn", "url"),
+    [
+        ("host=db dbname=shop", "postgresql+asyncpg://db/shop"),
+        ("user=ada password='a b@' host=db port=5433 dbname=shop", "postgresql+asyncpg://ada:a%20b%40@db:5433/shop"),
+        (
+            "user=ada host=/run/pg dbname=shop sslmode=disable",
+            "postgresql+asyncpg://ada@/shop?sslmode=disable&host=%2Frun%2Fpg",
+        ),
+    ],
+)
+def test_a_connection_string_is_written_as_a_url(dsn: str, url: str) -> None:
+    assert url_of(dsn, "asyncpg") == url
+    assert conninfo_to_dict(dsn_of(url)) == conninfo_to_dict(dsn)

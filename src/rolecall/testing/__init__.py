@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rolecall.model.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from rolecall.testing.cases import RolecallTestCase
     from rolecall.testing.clock import Clock
     from rolecall.testing.contexts import FakeBatchContext, FakeContext
     from rolecall.testing.crashing import FrozenWorker, crash_worker, frozen_worker
@@ -26,6 +27,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "rolecall.testing.cases": ("RolecallTestCase",),
             "rolecall.testing.clock": ("Clock",),
             "rolecall.testing.contexts": ("FakeBatchContext", "FakeContext"),
             "rolecall.testing.crashing": ("FrozenWorker", "crash_worker", "frozen_worker"),
@@ -47,6 +49,7 @@ __all__ = [
     "Fired",
     "FrozenWorker",
     "Place",
+    "RolecallTestCase",
     "TestServer",
     "all_enqueued",
     "assert_enqueued",

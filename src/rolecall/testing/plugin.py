@@ -20,7 +20,7 @@ from rolecall.client.async_client import AsyncClient
 from rolecall.client.sync_client import Client
 from rolecall.db.connect import connect, connect_async
 from rolecall.db.migrator import ROLECALL, Migrations
-from rolecall.testing import memory
+from rolecall.testing import memory, servers
 from rolecall.testing.clock import Clock
 from rolecall.testing.databases import TestServer, clone, template
 from rolecall.testing.servers import given_or_embedded
@@ -34,6 +34,7 @@ except ImportError:
 
 def pytest_unconfigure() -> None:
     """Leave nothing behind, when the last process of the session ends."""
+    servers.close()
     if "PYTEST_XDIST_WORKER" not in os.environ:
         memory.forget()
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from rolecall.app import App
 from rolecall.db.embedded.server import EmbeddedServer
 from rolecall.db.embedded.start import ServerOptions
+from rolecall.db.migrator import ROLECALL
 from rolecall.testing import memory
-from rolecall.testing.databases import TestServer
+from rolecall.testing.databases import TestServer, template
 
-__all__ = ["given_or_embedded"]
+__all__ = ["close", "given_or_embedded", "of_this_process", "template_of_this_process"]
 
 VARIABLE = "ROLECALL_TEST_SERVER"
 # Nothing in it is worth waiting for a disk, nor much memory.
@@ -28,3 +33,31 @@ def given_or_embedded(folder: Path) -> Iterator[TestServer]:
     in_memory = memory.room()
     with EmbeddedServer(in_memory or folder, options=THROW_AWAY) as server:
         yield TestServer(server.superuser_dsn(tcp=True), in_memory=in_memory is not None)
+
+
+@cache
+def of_this_process() -> TestServer:
+    """Start a server that all tests of this process share, until `close`."""
+    atexit.register(close)
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        UNTIL_CLOSED.callback(memory.forget)
+    folder = UNTIL_CLOSED.enter_context(TemporaryDirectory(ignore_cleanup_errors=True))
+    return UNTIL_CLOSED.enter_context(given_or_embedded(Path(folder) / "postgres"))
+
+
+def template_of_this_process(app: App | None) -> str:
+    """Return the name of the database that this process clones for tests of this app."""
+    packages = (ROLECALL, *(app.migrations if app else ()))
+    names = tuple(package.name for package in packages)
+    if names not in TEMPLATES:
+        TEMPLATES[names] = UNTIL_CLOSED.enter_context(template(of_this_process(), packages))
+    return TEMPLATES[names]
+
+
+def close() -> None:
+    """Stop the server that the tests of this process share, where there is one; the process does so at its end."""
+    UNTIL_CLOSED.close()
+
+
+UNTIL_CLOSED = ExitStack()
+TEMPLATES: dict[tuple[str, ...], str] = {}

@@ -1,0 +1,130 @@
+"""Test cases of unittest have a database each, whoever runs them."""
+
+# ruff: noqa: PT009, PT027 - they are what unittest's users write
+from __future__ import annotations
+
+import subprocess
+import sys
+import unittest
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sqlalchemy import create_engine
+
+from rolecall import App, AsyncClient, ConfigError, linear
+from rolecall.testing import RolecallTestCase, drain, url_of
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+app = App("shop")
+
+
+@app.task
+async def send(order: int) -> str:
+    return f"sent {order}"
+
+
+@app.task(max_attempts=2, retry=linear(step=3600, cap=86_400))
+async def stumble() -> None:
+    raise ValueError("over a stone")
+
+
+app.schedule("nightly", send, cron="0 4 * * *", payload={"order": 1})
+
+
+class PlainTests(RolecallTestCase):
+    app = app
+
+    def test_what_was_enqueued_is_asserted_and_done(self) -> None:
+        self.task_client.enqueue(send, order=7)
+
+        [task] = self.assertEnqueued(send, order=7)
+        self.assertNotEnqueued("send", {"order": 8})
+        self.drain()
+
+        self.assertEqual(self.task_client.get(task.id).result, "sent 7")
+        with self.assertRaisesRegex(AssertionError, "no task of 'send' with order=8 was enqueued"):
+            self.assertEnqueued(send, order=8)
+
+    def test_another_test_has_another_database(self) -> None:
+        self.assertNotEnqueued()
+
+    def test_hours_pass_by_its_clock(self) -> None:
+        self.clock.set(START)
+        task = self.task_client.enqueue(stumble)
+
+        self.drain(clock=self.clock)
+
+        self.assertEqual(self.task_client.get(task.id).finished_at, START + timedelta(hours=1))
+
+    def test_schedules_fire(self) -> None:
+        self.clock.set(START)
+
+        [fired] = self.fire_schedules(until=timedelta(days=1))
+
+        self.assertEqual(fired.slot, START + timedelta(hours=4))
+
+    def test_a_transaction_is_rolled_back(self) -> None:
+        with self.connection.transaction(force_rollback=True):
+            self.task_client.enqueue(send.task(order=7), connection=self.connection)
+            [done] = self.inline()
+
+        self.assertEqual(done.result, "sent 7")
+        self.assertNotEnqueued()
+
+
+class AsyncTests(RolecallTestCase, unittest.IsolatedAsyncioTestCase):
+    app = app
+
+    async def test_async_code_is_tested_too(self) -> None:
+        async with AsyncClient(self.database, app=app) as client:
+            await client.enqueue(send, order=7)
+        await drain(app, self.database)
+        self.drain()
+
+        self.assertEnqueued(send, state="completed")
+
+
+class WithoutApp(RolecallTestCase):
+    def test_what_needs_an_app_says_so(self) -> None:
+        with self.assertRaisesRegex(ConfigError, "app: say whose tasks these are"):
+            self.drain()
+
+
+def test_a_database_of_ones_own_is_used_by_all_tests(database: str) -> None:
+    engine = create_engine(url_of(database, "psycopg"))
+
+    class OwnTests(RolecallTestCase):
+        own_database: ClassVar[Any] = engine
+        app = app
+
+        def test_it(self) -> None:
+            self.task_client.enqueue(send, order=7)
+            self.clock.set(START)
+
+        def test_once_more(self) -> None:
+            self.assertGreater(self.clock.now(), START)
+
+    try:
+        result = unittest.TestResult()
+        unittest.TestSuite([OwnTests("test_it"), OwnTests("test_once_more")]).run(result)
+        assert (result.testsRun, result.errors, result.failures) == (2, [], [])
+        with engine.connect() as connection:
+            assert connection.exec_driver_sql("select count(*) from rolecall.tasks").scalar() == 1
+    finally:
+        engine.dispose()
+
+
+def test_unittest_alone_runs_them_and_leaves_nothing_behind() -> None:
+    before = set(Path("/dev/shm").glob("rolecall-tests-*"))  # noqa: S108 - where the server lives
+
+    done = subprocess.run(
+        [sys.executable, "-m", "unittest", "-v", "tests.testing.test_cases"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "Ran 7 tests" in done.stderr
+    assert set(Path("/dev/shm").glob("rolecall-tests-*")) <= before  # noqa: S108 - the same
