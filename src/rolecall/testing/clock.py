@@ -88,10 +88,9 @@ class Clock:
 
 def _show(connection: Follower, moment: str) -> None:
     # By libpq itself, which asks nobody for a loop, and begins no transaction where the driver would.
-    session = connection.pgconn
-    if session.transaction_status is psycopg.pq.TransactionStatus.ACTIVE:
+    if connection.info.transaction_status is psycopg.pq.TransactionStatus.ACTIVE:
         raise RuntimeError("the clock was moved while a connection that follows it was in the midst of a statement")
-    session.exec_params(SHOW, [moment.encode()])
+    connection.pgconn.exec_params(SHOW, [moment.encode()])
 
 
 def _shown(moment: str) -> Statement[str]:
