@@ -12,6 +12,7 @@ import pytest
 
 import rolecall
 import rolecall.cli
+import rolecall.testing
 
 PACKAGES = [
     "rolecall",
@@ -26,8 +27,9 @@ def test_what_a_package_exports_is_sorted(name: str) -> None:
     assert list(exported) == sorted(exported)
 
 
-def test_each_public_name_says_what_it_is() -> None:
-    public = {name: getattr(rolecall, name) for name in getattr(rolecall, "__all__", [])}
+@pytest.mark.parametrize("package", [rolecall, rolecall.testing])
+def test_each_public_name_says_what_it_is(package: ModuleType) -> None:
+    public = {name: getattr(package, name) for name in package.__all__}
     objects = {
         name: found
         for name, found in public.items()
@@ -37,7 +39,7 @@ def test_each_public_name_says_what_it_is() -> None:
     assert [name for name, found in objects.items() if not inspect.getdoc(found)] == []
 
 
-@pytest.mark.parametrize("package", [rolecall, rolecall.cli])
+@pytest.mark.parametrize("package", [rolecall, rolecall.cli, rolecall.testing])
 def test_what_type_checkers_see_of_a_package_what_it_imports_when_asked_and_what_it_exports_are_one(
     package: ModuleType,
 ) -> None:
@@ -47,7 +49,7 @@ def test_what_type_checkers_see_of_a_package_what_it_imports_when_asked_and_what
     assert sorted(seen) == sorted(package.__all__)
 
 
-@pytest.mark.parametrize("package", [rolecall, rolecall.cli])
+@pytest.mark.parametrize("package", [rolecall, rolecall.cli, rolecall.testing])
 def test_a_name_that_was_asked_for_is_the_one_of_its_module(package: ModuleType) -> None:
     for name, module in _imports_for_type_checkers(package).items():
         assert getattr(package, name) is getattr(importlib.import_module(module), name)

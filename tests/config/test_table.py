@@ -10,7 +10,7 @@ import pytest
 
 from rolecall.config import SETTINGS, Setting, read_settings
 from rolecall.config.failpoints import VARIABLE as FAILPOINT
-from rolecall.testing.plugin import VARIABLE as TEST_SERVER
+from rolecall.testing.servers import VARIABLE as TEST_SERVER
 from rolecall.worker.subprocess.child import MARK
 
 ROOT = Path(__file__).resolve().parents[2]

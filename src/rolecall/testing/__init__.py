@@ -1,4 +1,5 @@
-"""For the tests of programs that use Rolecall: a database for every test, a clock to set, a worker to drain it.
+"""For the tests of programs that use Rolecall: a database for every test, a clock to set, a worker to drain it; what
+was enqueued, what a handler asks for, what becomes of a worker that dies.
 
 Load the fixtures with `pytest_plugins = ["rolecall.testing.plugin"]` in your conftest.py, or with
 `-p rolecall.testing.plugin`.
@@ -14,13 +15,13 @@ if TYPE_CHECKING:
     from rolecall.testing.cases import RolecallTestCase
     from rolecall.testing.clock import Clock
     from rolecall.testing.contexts import FakeBatchContext, FakeContext
-    from rolecall.testing.crashing import FrozenWorker, crash_worker, frozen_worker
+    from rolecall.testing.crashing import FrozenWorker, Place, crash_worker, frozen_worker
     from rolecall.testing.databases import TestServer, clone, dsn_of, prepare, template, url_of
     from rolecall.testing.draining import Drained, drain, drain_sync, working
     from rolecall.testing.enqueued import all_enqueued, assert_enqueued, assert_not_enqueued
     from rolecall.testing.in_transaction import inline
     from rolecall.testing.performing import perform, perform_batch, perform_sync
-    from rolecall.testing.places import Place, die_here
+    from rolecall.testing.places import die_here
     from rolecall.testing.schedules import Fired, fire_schedules
 else:
     # Whoever calls a handler as a function, or marks a place at which it may die, imports no worker for it.
@@ -30,13 +31,13 @@ else:
             "rolecall.testing.cases": ("RolecallTestCase",),
             "rolecall.testing.clock": ("Clock",),
             "rolecall.testing.contexts": ("FakeBatchContext", "FakeContext"),
-            "rolecall.testing.crashing": ("FrozenWorker", "crash_worker", "frozen_worker"),
+            "rolecall.testing.crashing": ("FrozenWorker", "Place", "crash_worker", "frozen_worker"),
             "rolecall.testing.databases": ("TestServer", "clone", "dsn_of", "prepare", "template", "url_of"),
             "rolecall.testing.draining": ("Drained", "drain", "drain_sync", "working"),
             "rolecall.testing.enqueued": ("all_enqueued", "assert_enqueued", "assert_not_enqueued"),
             "rolecall.testing.in_transaction": ("inline",),
             "rolecall.testing.performing": ("perform", "perform_batch", "perform_sync"),
-            "rolecall.testing.places": ("Place", "die_here"),
+            "rolecall.testing.places": ("die_here",),
             "rolecall.testing.schedules": ("Fired", "fire_schedules"),
         },
     )

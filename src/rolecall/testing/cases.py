@@ -93,7 +93,7 @@ class RolecallTestCase(unittest.TestCase):
         clock: Clock | None = None,
         until: datetime | timedelta | None = None,
         schedules: bool = False,
-    ) -> Drained:  # sizes: those of `drain`
+    ) -> Drained:
         """Do what `rolecall.testing.drain` does with the test's app and database; an async test may call it too."""
         return drain_sync(
             self._required_app(),

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from time import monotonic, sleep
 from typing import IO
@@ -24,14 +25,26 @@ from rolecall.sql import claims
 from rolecall.sql.statement import Statement, firsts, single
 from rolecall.testing.asking import ask
 from rolecall.testing.databases import dsn_of, url_of
-from rolecall.testing.places import Place
 
-__all__ = ["FrozenWorker", "crash_worker", "frozen_worker"]
+__all__ = ["FrozenWorker", "Place", "crash_worker", "frozen_worker"]
 
 LOOK_SECONDS = 0.02
 MOST_LINES = 30
 MOST_RESCUED = 1_000
 ENDS_WITHIN = 60.0
+
+
+class Place(StrEnum):
+    """Where a worker can be made to die, between the parts of its work; `die_here` marks others, in handlers.
+
+    BEFORE_HANDLER: the task is claimed, its handler not called. BEFORE_COMPLETION: the handler has returned, and
+    nothing of that is stored. AFTER_COMPLETION: its outcome is stored, by the worker or by a transaction of its own,
+    and the worker has done nothing after that.
+    """
+
+    BEFORE_HANDLER = failpoints.AFTER_CLAIM
+    BEFORE_COMPLETION = failpoints.BEFORE_FINISH
+    AFTER_COMPLETION = failpoints.AFTER_FINISH
 
 
 def crash_worker(

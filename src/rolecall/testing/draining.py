@@ -104,7 +104,7 @@ async def drain(  # sizes: each is a word of the call
         raise
 
 
-def drain_sync(
+def drain_sync(  # sizes: those of `drain`
     app: App,
     dsn: str,
     options: WorkerOptions | None = None,
@@ -113,7 +113,7 @@ def drain_sync(
     clock: Clock | None = None,
     until: datetime | timedelta | None = None,
     schedules: bool = False,
-) -> Drained:  # sizes: those of `drain`
+) -> Drained:
     """Do what `drain` does from plain code, in a loop of its own."""
     return in_a_loop(lambda: drain(app, dsn, options, timeout=timeout, clock=clock, until=until, schedules=schedules))
 
