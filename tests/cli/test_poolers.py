@@ -8,8 +8,8 @@ from collections.abc import Callable
 import httpx2
 import pytest
 
-from rolecall.cli.commands.worker import worker_options
 from rolecall.config import read_settings
+from rolecall.worker.options import worker_options
 from tests.cli.conftest import Run
 from tests.cli.processes import Spawn, ended, served, until
 from tests.servers import Bouncer

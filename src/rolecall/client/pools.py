@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import os
 import weakref
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -37,14 +38,18 @@ ALL_IN_USE = "every connection of the pool is in use"
 
 
 class Pools:
-    """The sync face's pool; a given one stays its giver's to close."""
+    """The sync face's pool; a given one stays its giver's to close.
+
+    Each process has a pool of its own: what a forked child inherits are its parent's sessions, and threads that do
+    not run there. It is kept untouched.
+    """
 
     def __init__(self, database: str | Pool | None, *, pooled: bool | None) -> None:
         self._source = Source(database if isinstance(database, str) else None, pooled=pooled)
         self._given = database if isinstance(database, ConnectionPool) else None
-        self._own: Pool | None = None
+        self._own: dict[int, Pool] = {}
         self._dsn: str | None = None
-        self._turn = Lock()
+        self._turns: dict[int, Lock] = {}
         _close_at_exit(self)
 
     @contextmanager
@@ -58,22 +63,28 @@ class Pools:
         """Return the pool, opened. Raises DatabaseUnavailable at once where the server does not let us in."""
         if self._given is not None:
             return self._given
-        with self._turn:
-            if self._own is None:
+        process = os.getpid()
+        with self._turn(process):
+            if process not in self._own:
                 self._dsn = self._source.attach()
                 require_answer(self._dsn)
                 own = pool(self._dsn, "client", Pooler(told=self._source.pooled()))
                 own.open()
-                self._own = own
-            return self._own
+                self._own[process] = own
+            return self._own[process]
 
     def close(self) -> None:
         """Close what is our own; may be called again, and a later `get` opens anew."""
-        with self._turn:
-            own, self._own = self._own, None
+        process = os.getpid()
+        with self._turn(process):
+            own = self._own.pop(process, None)
             if own is not None:
                 own.close()
             self._source.detach()
+
+    def _turn(self, process: int) -> Lock:
+        # One that another thread held at the fork would be held for ever.
+        return self._turns.setdefault(process, Lock())
 
 
 class AsyncPools:

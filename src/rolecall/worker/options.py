@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from rolecall.config import Settings
 from rolecall.config.handoff import HandoffSettings
 from rolecall.model.errors import ConfigError
 from rolecall.model.workers import MOST_SLOTS, require_slots_of_roles
@@ -102,6 +103,28 @@ class WorkerOptions:
         for name in ("memory_backoff", "cpu_backoff"):
             share = getattr(self, name)
             _between(name, 1 if share is None else share, 0.01, 1)
+
+
+def worker_options(all_settings: Settings) -> WorkerOptions:
+    """The worker's options as the settings say."""
+    settings = all_settings.worker
+    return WorkerOptions(
+        roles=settings.roles,
+        name=settings.name,
+        slots=settings.slots,
+        poll_interval=settings.poll_interval,
+        heartbeat_interval=settings.heartbeat_interval,
+        grace=settings.grace,
+        memory_backoff=settings.memory_backoff,
+        cpu_backoff=settings.cpu_backoff,
+        backoff_duration=settings.backoff_duration,
+        pod=settings.pod,
+        node=settings.node,
+        pooled=all_settings.database.pooled,
+        listen_dsn=all_settings.database.listen_url,
+        notifications=all_settings.notifications,
+        handoff=all_settings.handoff,
+    )
 
 
 def _between(name: str, value: float, least: float, most: float) -> None:

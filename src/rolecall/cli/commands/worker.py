@@ -30,7 +30,7 @@ from rolecall.maintenance.deaths import rescue_neighbours
 from rolecall.model.states import TaskState
 from rolecall.sql import insight
 from rolecall.worker.loop import run
-from rolecall.worker.options import WorkerOptions
+from rolecall.worker.options import WorkerOptions, worker_options
 from rolecall.worker.persistent import PersistentWorker
 from rolecall.worker.session import DatabaseSessions
 from rolecall.worker.signals import stop_on_signals
@@ -153,28 +153,6 @@ def secrets_of(shell: Shell) -> Mapping[str, str]:
         **dict.fromkeys(DATABASE_URL_FILE.names, ""),
         NOTIFICATIONS.name: shell.settings.notifications,
     }
-
-
-def worker_options(all_settings: Settings) -> WorkerOptions:
-    """The worker's options as the settings say."""
-    settings = all_settings.worker
-    return WorkerOptions(
-        roles=settings.roles,
-        name=settings.name,
-        slots=settings.slots,
-        poll_interval=settings.poll_interval,
-        heartbeat_interval=settings.heartbeat_interval,
-        grace=settings.grace,
-        memory_backoff=settings.memory_backoff,
-        cpu_backoff=settings.cpu_backoff,
-        backoff_duration=settings.backoff_duration,
-        pod=settings.pod,
-        node=settings.node,
-        pooled=all_settings.database.pooled,
-        listen_dsn=all_settings.database.listen_url,
-        notifications=all_settings.notifications,
-        handoff=all_settings.handoff,
-    )
 
 
 async def _rescue_dead(dsn: str, settings: Settings) -> None:
