@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rolecall.db.embedded.server import EmbeddedServer
     from rolecall.db.migrations import Migrations
     from rolecall.db.migrator import check, grant_roles, migrate
+    from rolecall.hosting import running
     from rolecall.model.audit import Actor
     from rolecall.model.chains import Chain, ChainFilter
     from rolecall.model.codecs import register_codec
@@ -112,6 +113,7 @@ else:
             "rolecall.db.embedded.server": ("EmbeddedServer",),
             "rolecall.db.migrations": ("Migrations",),
             "rolecall.db.migrator": ("check", "grant_roles", "migrate"),
+            "rolecall.hosting": ("running",),
             "rolecall.model.audit": ("Actor",),
             "rolecall.model.chains": ("Chain", "ChainFilter"),
             "rolecall.model.codecs": ("register_codec",),
@@ -301,5 +303,6 @@ __all__ = [
     "migrate",
     "no_retry",
     "register_codec",
+    "running",
     "stagger",
 ]

@@ -35,6 +35,7 @@ class Worker:
         self._app = app
         self._dsn = dsn
         self._options = options or WorkerOptions()
+        self._started = asyncio.Event()
         self._stopping = asyncio.Event()
         self._now = asyncio.Event()
         self._failure: BaseException | None = None
@@ -49,6 +50,10 @@ class Worker:
         self._stopping.set()
         if now:
             self._now.set()
+
+    async def started(self) -> None:
+        """Return once the worker takes tasks; while the database is away, or if it never starts, this waits."""
+        await self._started.wait()
 
     async def run(self, stop: asyncio.Event | None = None) -> None:
         """Work until `stop()` is called, or the given event is set, or this coroutine is cancelled.
@@ -123,6 +128,7 @@ class Worker:
     async def _work(self, wirings: Sequence[Wiring]) -> None:
         working = [self._begin(wiring) for wiring in wirings]
         watching = self._watch_for_idleness(wirings[0]) if self._options.until_idle else None
+        self._started.set()
         try:
             await self._stopping.wait()
         except asyncio.CancelledError:

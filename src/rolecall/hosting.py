@@ -1,0 +1,67 @@
+"""An app inside a process that is somebody else's, such as a web server: a client and, if asked for, a worker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from rolecall.app import App
+from rolecall.client.async_client import AsyncClient
+from rolecall.client.pools import Source
+from rolecall.config import read_settings
+from rolecall.worker.options import WorkerOptions, worker_options
+from rolecall.worker.worker import Worker
+
+__all__ = ["running"]
+
+
+@asynccontextmanager
+async def running(
+    app: App, database: str | None = None, *, worker: WorkerOptions | bool = False, pooled: bool | None = None
+) -> AsyncIterator[AsyncClient]:
+    """Have an app at hand for as long as the block lasts: the lifespan of a web application.
+
+        @asynccontextmanager
+        async def lifespan(api: FastAPI) -> AsyncIterator[dict[str, AsyncClient]]:
+            async with running(app, worker=True) as client:
+                yield {"client": client}
+
+    The client is connected and the app declared when the block begins; `database` and `pooled` are those of
+    AsyncClient. With `worker`, a worker runs in this loop, too, and takes tasks by then: with these options, or those
+    that the environment tells `rolecall worker`. Signals are left to the process. When the block ends, however it does,
+    what runs may finish within the worker's grace period. What ends the worker before that is logged at once and raised
+    at the end of the block, unless the block raises. Raises DatabaseUnavailable, SchemaMissing and what else keeps a
+    client or a worker from starting.
+    """
+    source = Source(database, pooled=pooled)
+    try:
+        dsn = await asyncio.to_thread(source.attach)
+        async with AsyncClient(dsn, app=app, pooled=source.pooled()) as client:
+            await client.open()
+            if worker is False:
+                yield client
+                return
+            options = worker_options(read_settings()) if worker is True else worker
+            told = options.pooled if options.pooled is not None else source.pooled()
+            async with _working(Worker(app, dsn, replace(options, pooled=told))):
+                yield client
+    finally:
+        await asyncio.to_thread(source.detach)
+
+
+@asynccontextmanager
+async def _working(worker: Worker) -> AsyncIterator[None]:
+    working = asyncio.create_task(worker.run(), name="rolecall-worker")
+    started = asyncio.create_task(worker.started())
+    try:
+        await asyncio.wait({working, started}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()
+        yield
+    finally:
+        started.cancel()
+        worker.stop()
+        await asyncio.gather(working, return_exceptions=True)
+    working.result()
