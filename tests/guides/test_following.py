@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -16,7 +14,7 @@ from tests.durability import durable
 from tests.guides.blocks import GUIDES, README, blocks_in
 from tests.guides.not_run import NOT_RUN
 from tests.guides.reader import Reader
-from tests.packaging.installing import Environment, build_wheels
+from tests.packaging.installing import Environment, build_wheels, made_once
 
 __all__ = ["durable"]
 
@@ -60,18 +58,19 @@ SCENES: dict[str, Callable[[Reader], None]] = {
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """An environment with everything, made once for all processes of this run."""
-    own = tmp_path_factory.getbasetemp()
-    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "installed"
-    shared.mkdir(exist_ok=True)
-    environment = Environment(shared / "venv", shared / "wheels")
-    with (shared / "lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (shared / "done").exists():
-            build_wheels(environment.wheels)
-            environment.make()
-            environment.install(EVERYTHING)
-            (shared / "done").touch()
-    return environment
+
+    def make(folder: Path) -> None:
+        environment = environment_in(folder)
+        build_wheels(environment.wheels)
+        environment.make()
+        environment.install(EVERYTHING)
+
+    return environment_in(made_once(tmp_path_factory.getbasetemp(), "installed", make))
+
+
+def environment_in(folder: Path) -> Environment:
+    """The environment of a folder, and the wheels beside it."""
+    return Environment(folder / "venv", folder / "wheels")
 
 
 @pytest.fixture

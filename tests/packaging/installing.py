@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from tests.packaging.building import PROJECTS, build
 from tools.offences import ROOT
 from tools.uv import Uv
 
-LOCKED = ROOT / "locks" / "run.lock"
+TO_RUN, TO_DEVELOP = (ROOT / "locks" / f"{name}.lock" for name in ("run", "dev"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,7 @@ class Environment:
 
     folder: Path
     wheels: Path
+    locked: Path = TO_RUN
 
     @property
     def programs(self) -> Path:
@@ -39,10 +42,22 @@ class Environment:
         """
         uv = Uv.find(ROOT)
         command = [str(uv.program), "pip", "install", "--quiet", "--python", str(self.programs / "python")]
-        command += ["--find-links", str(self.wheels), "--constraint", str(LOCKED), *words]
+        command += ["--find-links", str(self.wheels), "--constraint", str(self.locked), *words]
         cached = subprocess.run([*command, "--offline"], env=uv.environment, check=False, capture_output=True)
         if cached.returncode:
             subprocess.run(command, env=uv.environment, check=True)
+
+
+def made_once(base: Path, name: str, make: Callable[[Path], None]) -> Path:
+    """Have a folder made once for all processes of this run; `base` is pytest's own."""
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "done").exists():
+            make(folder)
+            (folder / "done").touch()
+    return folder
 
 
 def build_wheels(folder: Path) -> None:

@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from rolecall.app import App
+from rolecall.app.tables import with_others
 from rolecall.client.async_client import AsyncClient
 from rolecall.client.sync_client import Client
 from rolecall.db.connect import connect, connect_async
@@ -47,8 +48,8 @@ def task_app() -> App | None:
 
 @pytest.fixture(scope="session")
 def migrations(task_app: App | None) -> Sequence[Migrations]:
-    """Whose tables a test database has."""
-    return (ROLECALL, *(task_app.migrations if task_app else ()))
+    """Whose tables a test database has, beside ours."""
+    return task_app.migrations if task_app else ()
 
 
 @pytest.fixture(scope="session")
@@ -63,7 +64,7 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestSe
 @pytest.fixture(scope="session")
 def database_template(postgres_server: TestServer, migrations: Sequence[Migrations]) -> Iterator[str]:
     """The name of the migrated database that the tests' databases are cloned from."""
-    with template(postgres_server, migrations) as name:
+    with template(postgres_server, with_others((ROLECALL,), migrations)) as name:
         yield name
 
 

@@ -1,0 +1,24 @@
+"""What the environment says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where the database is (by way of PgBouncer), and whether the web process runs a worker, too."""
+
+    database_url: str
+    worker_inside: bool = False
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Self:
+        """Read them; raise KeyError for what is missing."""
+        return cls(
+            database_url=environ["DATABASE_URL"],
+            worker_inside=environ.get("SHOP_WORKER_INSIDE", "no") == "yes",
+        )

@@ -1,0 +1,24 @@
+"""A database for each test, with the shop's tables; the plugin `rolecall.testing.plugin` brings the server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+import pytest
+from shop.database import connect
+from shop.tasks import app
+
+from rolecall import AsyncClient, Migrations, running
+
+
+@pytest.fixture(scope="session")
+def migrations() -> Sequence[Migrations]:
+    return app.migrations
+
+
+@pytest.fixture
+async def client(database: str) -> AsyncIterator[AsyncClient]:
+    """The shop's client; its sessions lead to the test's database, too."""
+    connect(database)
+    async with running(app, database) as client:
+        yield client
