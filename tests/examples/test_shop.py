@@ -10,7 +10,7 @@ import httpx2
 import psycopg
 import pytest
 
-from rolecall.testing import TestServer
+from rolecall.testing import TestServer, url_of
 from tests.cli.processes import until
 from tests.examples.conftest import Make
 from tests.examples.projects import Program, Project
@@ -46,7 +46,7 @@ def test_its_own_tests_pass(shop: Project, postgres_server: TestServer) -> None:
 
 
 def test_an_order_is_billed_by_a_worker_apart(shop: Project, pgbouncer: Bouncer, database: str) -> None:
-    through = pgbouncer.through(database)
+    through = url_of(pgbouncer.through(database))
     shop.run("rolecall", "migrate", "--app", "shop.worker:app", DATABASE_URL=through)
 
     with (
@@ -63,7 +63,7 @@ def test_an_order_is_billed_by_a_worker_apart(shop: Project, pgbouncer: Bouncer,
 def test_an_order_is_billed_by_the_workers_inside_of_two_web_processes(
     shop: Project, pgbouncer: Bouncer, database: str, connection: psycopg.Connection[Any]
 ) -> None:
-    through = pgbouncer.through(database)
+    through = url_of(pgbouncer.through(database))
     shop.run("rolecall", "migrate", "--app", "shop.worker:app", DATABASE_URL=through)
 
     with shop.running(*WEB, "--workers", "2", DATABASE_URL=through, SHOP_WORKER_INSIDE="yes") as web:

@@ -15,6 +15,7 @@ POOLER = "it names a pooler; tests/cli/test_poolers.py and tests/guides/test_poo
 OTHER_PROGRAMS = "it takes programs of the server's own major version; tests/db/test_restored.py dumps and restores"
 BROKER = "it names a broker; tests/cli/test_relay.py has one"
 JOINED = "it is a fragment; tests/client/test_joined.py opens a transaction of each library"
+PYTEST = "it needs pytest, which we do not bring; tests/guides/test_frameworks.py has it"
 FRAGMENT = "it is a fragment, for looking at; a guide has the whole"
 
 NOT_RUN: Mapping[str, Mapping[str, str]] = {
@@ -32,6 +33,8 @@ NOT_RUN: Mapping[str, Mapping[str, str]] = {
     "egress.md": {
         "storecrawl routes test": ELSEWHERE,
     },
+    "fastapi.md": {"$ python -m pytest": PYTEST},
+    "flask.md": {"$ python -m pytest": PYTEST},
     "kubernetes.md": {
         "docker build": CLUSTER,
         "kubectl": CLUSTER,
@@ -47,6 +50,7 @@ NOT_RUN: Mapping[str, Mapping[str, str]] = {
         "rolecall migrate --roles": CREATE_ROLES,
         "create role": CREATE_ROLES,
     },
+    "litestar.md": {"$ python -m pytest": PYTEST},
     "live.md": {
         "const events": "it is for a browser; tests/guides/test_live.py follows the stream",
         "await ctx.info": FRAGMENT,
@@ -70,6 +74,7 @@ NOT_RUN: Mapping[str, Mapping[str, str]] = {
         "rolecall people add": "it asks for a password at a terminal; tests/cli/test_access.py answers",
         "rolecall serve --app shop:app --host 10.0.0.5": ELSEWHERE,
     },
+    "starlette.md": {"$ python -m pytest": PYTEST},
     "testing.md": {
         "$ python -m pytest": "it needs pytest, which we do not bring; tests/guides/test_testing.py calls the test",
     },

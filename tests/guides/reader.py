@@ -21,10 +21,18 @@ from tests.packaging.installing import Environment
 
 PATIENCE = 90.0
 # These stay until they are stopped; the last one speaks for as long as somebody listens.
-STAYS = re.compile(r"([A-Z_]+=\S+ )*rolecall (?P<verb>up|serve|worker)\b(?!.* --until-idle)")
+STAYS = re.compile(
+    r"([A-Z_]+=\S+ )*(rolecall )?(?P<verb>(?<=rolecall )(up|serve|worker)\b(?!.* --until-idle)|uvicorn\b|flask\b)"
+)
 STREAMS = re.compile(r"curl .*-N\b|curl -N\b")
 # What `up` says last: the API comes before the worker, which has declared its handlers by then.
-READY = {"serve": "The API is served at", "up": "Starting worker", "worker": "Starting worker"}
+READY = {
+    "flask": "Running on",
+    "serve": "The API is served at",
+    "up": "Starting worker",
+    "uvicorn": "Application startup complete",
+    "worker": "Starting worker",
+}
 KEPT = re.compile(r"(export )?\w+=")
 INSTALLS = "pip install "
 ALIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

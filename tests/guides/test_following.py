@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from rolecall.db.connect import connect
+from rolecall.testing import url_of
 from tests.durability import durable
 from tests.guides.blocks import GUIDES, README, blocks_in
 from tests.guides.not_run import NOT_RUN
 from tests.guides.reader import Reader
-from tests.packaging.installing import Environment, build_wheels, made_once
+from tests.packaging.installing import TO_DEVELOP, Environment, build_wheels, made_once
 
 __all__ = ["durable"]
 
@@ -23,7 +24,7 @@ DOCUMENTS = {path.name: path for path in (README, *sorted(GUIDES.glob("*.md")))}
 BY_ITSELF = README.name
 EVERYTHING = ("rolecall[embedded,web]", "storecrawl")
 ASKS_THE_DOCTOR = ("capacity.md",)
-USUAL_PORTS = ("8321", "9000")
+USUAL_PORTS = ("8321", "9000", "8000", "8001")
 PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -70,7 +71,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 def environment_in(folder: Path) -> Environment:
     """The environment of a folder, and the wheels beside it."""
-    return Environment(folder / "venv", folder / "wheels")
+    return Environment(folder / "venv", folder / "wheels", TO_DEVELOP)
 
 
 @pytest.fixture
@@ -88,7 +89,7 @@ def reader(request: pytest.FixtureRequest, tmp_path: Path, database: str, instal
         environment.make()
     variables = {"PATH": f"{environment.programs}:{PATH}", "HOME": str(home), "LANG": "C.UTF-8"}
     if document != BY_ITSELF:
-        variables |= {"DATABASE_URL": database}
+        variables |= {"DATABASE_URL": url_of(database)}
     reader = Reader(
         document=document,
         folder=folder,

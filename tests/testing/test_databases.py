@@ -174,6 +174,12 @@ def test_what_is_no_database_is_refused() -> None:
         dsn_of(7)
 
 
+def test_a_url_leads_to_the_same_database(database: str, database_url: str) -> None:
+    with psycopg.connect(database) as one, psycopg.connect(database_url) as other:
+        assert one.info.dbname == other.info.dbname
+        assert one.info.port == other.info.port
+
+
 @pytest.mark.parametrize(
     ("dsn", "url"),
     [

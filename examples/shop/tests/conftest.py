@@ -17,8 +17,8 @@ def migrations() -> Sequence[Migrations]:
 
 
 @pytest.fixture
-async def client(database: str) -> AsyncIterator[AsyncClient]:
+async def client(database_url: str) -> AsyncIterator[AsyncClient]:
     """The shop's client; its sessions lead to the test's database, too."""
-    connect(database)
-    async with running(app, database) as client:
+    connect(database_url)
+    async with running(app, database_url) as client:
         yield client

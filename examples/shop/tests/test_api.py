@@ -23,8 +23,8 @@ Connection = psycopg.Connection[Any]
 
 
 @pytest.fixture
-def web(database: str) -> Iterator[TestClient]:
-    with TestClient(make_api(Settings(database_url=database))) as web:
+def web(database_url: str) -> Iterator[TestClient]:
+    with TestClient(make_api(Settings(database_url=database_url))) as web:
         yield web
 
 

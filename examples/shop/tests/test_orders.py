@@ -30,10 +30,10 @@ async def place(client: AsyncClient, customer_id: int) -> tuple[UUID, int]:
     return order.id, task.id
 
 
-async def test_an_order_is_billed_and_its_customer_told(client: AsyncClient, database: str) -> None:
+async def test_an_order_is_billed_and_its_customer_told(client: AsyncClient, database_url: str) -> None:
     order_id, task_id = await place(client, customer_id=7)
 
-    await drain(app, database)
+    await drain(app, database_url)
 
     bill = (await client.get(task_id)).result
     async with sessions() as session:
@@ -43,7 +43,7 @@ async def test_an_order_is_billed_and_its_customer_told(client: AsyncClient, dat
 
 
 async def test_a_mail_server_that_is_away_for_a_moment_costs_no_second_invoice(
-    client: AsyncClient, database: str, monkeypatch: pytest.MonkeyPatch
+    client: AsyncClient, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[str] = []
 
@@ -55,7 +55,7 @@ async def test_a_mail_server_that_is_away_for_a_moment_costs_no_second_invoice(
     monkeypatch.setattr(mail, "send", send)
     order_id, _ = await place(client, customer_id=7)
 
-    await drain(app, database)
+    await drain(app, database_url)
 
     async with sessions() as session:
         assert (await session.get_one(Order, order_id)).status == OrderStatus.CONFIRMED
@@ -63,7 +63,7 @@ async def test_a_mail_server_that_is_away_for_a_moment_costs_no_second_invoice(
     assert tried == [f"Invoice {invoice.number}"] * 2
 
 
-async def test_an_order_that_is_billed_already_is_not_billed_again(client: AsyncClient, database: str) -> None:
+async def test_an_order_that_is_billed_already_is_not_billed_again(client: AsyncClient, database_url: str) -> None:
     order_id, task_id = await place(client, customer_id=7)
     async with sessions.begin() as session:
         session.add(Invoice(order_id=order_id, customer_id=7, total=Decimal(9)))
@@ -71,7 +71,7 @@ async def test_an_order_that_is_billed_already_is_not_billed_again(client: Async
     again = await client.enqueue(bill_order.using(max_attempts=1), customer_id=7, order=placed)
     await client.cancel(task_id)
 
-    await drain(app, database)
+    await drain(app, database_url)
 
     assert (await client.get(again)).state is TaskState.FAILED
     async with sessions() as session:

@@ -28,7 +28,7 @@ async def bill(customer_id: int, total: str, *, at: datetime) -> None:
         session.add(Invoice(order_id=order_id, customer_id=customer_id, total=Decimal(total), billed_at=at))
 
 
-async def test_a_day_is_put_together_from_what_each_customer_was_billed(client: AsyncClient, database: str) -> None:
+async def test_a_day_is_put_together_from_what_each_customer_was_billed(client: AsyncClient, database_url: str) -> None:
     noon = datetime(2026, 11, 23, 12, tzinfo=UTC)
     await bill(7, "9.00", at=noon)
     await bill(7, "1.50", at=noon)
@@ -36,7 +36,7 @@ async def test_a_day_is_put_together_from_what_each_customer_was_billed(client: 
     await bill(8, "99.00", at=noon + timedelta(days=1))
 
     await client.enqueue(report_day, day=MONDAY)
-    await drain(app, database)
+    await drain(app, database_url)
 
     async with sessions() as session:
         report = await session.get_one(DailyReport, MONDAY)
@@ -44,9 +44,9 @@ async def test_a_day_is_put_together_from_what_each_customer_was_billed(client: 
     assert report.by_customer == {"7": "10.50", "8": "20.00"}
 
 
-async def test_a_day_without_invoices_has_an_empty_report(client: AsyncClient, database: str) -> None:
+async def test_a_day_without_invoices_has_an_empty_report(client: AsyncClient, database_url: str) -> None:
     await client.enqueue(report_day, day=MONDAY)
-    await drain(app, database)
+    await drain(app, database_url)
 
     async with sessions() as session:
         report = await session.get_one(DailyReport, MONDAY)

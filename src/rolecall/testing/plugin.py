@@ -23,7 +23,7 @@ from rolecall.db.connect import connect, connect_async
 from rolecall.db.migrator import ROLECALL, Migrations
 from rolecall.testing import memory, servers
 from rolecall.testing.clock import Clock
-from rolecall.testing.databases import TestServer, clone, template
+from rolecall.testing.databases import TestServer, clone, template, url_of
 from rolecall.testing.servers import given_or_embedded
 
 try:
@@ -73,6 +73,12 @@ def database(postgres_server: TestServer, database_template: str) -> Iterator[st
     """The connection string of a fresh, migrated database."""
     with clone(postgres_server, database_template) as dsn:
         yield dsn
+
+
+@pytest.fixture
+def database_url(database: str) -> str:
+    """The same as a URL, as SQLAlchemy, asyncpg and DATABASE_URL have it."""
+    return url_of(database)
 
 
 @pytest.fixture
