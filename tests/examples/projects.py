@@ -17,7 +17,7 @@ from tests.packaging.installing import TO_DEVELOP, Environment
 from tools.offences import ROOT
 
 EXAMPLES = ROOT / "examples"
-PATIENCE = 60.0
+PATIENCE = 120.0
 LONGEST = 280.0
 # What a developer's shell has; what he sets for Rolecall comes beside it.
 INHERITED = ("HOME", "LANG", "PATH", "SSL_CERT_FILE", "TMPDIR")
@@ -103,7 +103,9 @@ def project_in(folder: Path, example: str) -> Project:
 def make_project(folder: Path, example: str, *words: str) -> None:
     """Copy an example, and install what `pip install` with these words would, with our wheel among what it finds."""
     project = project_in(folder, example)
-    shutil.copytree(EXAMPLES / example, project.folder, ignore=shutil.ignore_patterns("__pycache__", ".*_cache"))
+    shutil.copytree(
+        EXAMPLES / example, project.folder, ignore=shutil.ignore_patterns("__pycache__", ".*_cache", "rolecall-data")
+    )
     project.environment.wheels.mkdir()
     build("rolecall", "wheel", project.environment.wheels)
     project.environment.make()
