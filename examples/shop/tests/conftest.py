@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
-from shop.database import connect
-from shop.tasks import app
 
 from rolecall import AsyncClient, Migrations, running
+from shop.database import connect
+from shop.tasks import app
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 from fastapi.testclient import TestClient
+
 from shop.api import make_api
 from shop.schemas import OrderOut
 from shop.settings import Settings

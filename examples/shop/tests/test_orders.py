@@ -6,16 +6,16 @@ from decimal import Decimal
 from uuid import UUID
 
 import pytest
+from sqlalchemy import select
+
+from rolecall import AsyncClient, TaskState
+from rolecall.testing import drain
 from shop import mail
 from shop.database import sessions
 from shop.models import Invoice, Order, OrderLine, OrderStatus
 from shop.schemas import PlacedOrder
 from shop.tasks import app
 from shop.tasks.orders import bill_order
-from sqlalchemy import select
-
-from rolecall import AsyncClient, TaskState
-from rolecall.testing import drain
 
 
 async def place(client: AsyncClient, customer_id: int) -> tuple[UUID, int]:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
 from uuid import uuid4
 
-import psycopg
+from rolecall import AsyncClient
+from rolecall.testing import drain
 from shop.database import sessions
 from shop.models import DailyReport, Invoice, Order
 from shop.tasks import app
 from shop.tasks.reports import report_day, report_yesterday
-
-from rolecall import AsyncClient
-from rolecall.testing import drain, inline
 
 MONDAY = date(2026, 11, 23)
 
@@ -53,12 +50,12 @@ async def test_a_day_without_invoices_has_an_empty_report(client: AsyncClient, d
     assert (report.invoices, report.by_customer) == (0, {})
 
 
-async def test_the_schedule_asks_for_the_day_before(
-    client: AsyncClient, aconnection: psycopg.AsyncConnection[Any]
-) -> None:
-    async with aconnection.transaction(force_rollback=True):
-        await client.enqueue(report_yesterday.using(connection=aconnection))
+async def test_the_schedule_has_the_day_before_reported(client: AsyncClient, database_url: str) -> None:
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    await bill(7, "9.00", at=yesterday)
 
-        _, report = await inline(app, aconnection)
+    await client.enqueue(report_yesterday)
+    await drain(app, database_url)
 
-        assert report.payload == {"day": str(datetime.now(UTC).date() - timedelta(days=1))}
+    async with sessions() as session:
+        assert (await session.get_one(DailyReport, yesterday.date())).revenue == Decimal("9.00")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from sqlalchemy import make_url
+from psycopg.conninfo import conninfo_to_dict
+from sqlalchemy import URL
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 from sqlalchemy.pool import NullPool
 
@@ -18,13 +19,21 @@ def connect(database_url: str) -> None:
 
 
 def make_engine(database_url: str) -> AsyncEngine:
-    """Make an engine of an address as libpq and Rolecall know it, `postgresql://...`.
+    """Make an engine of an address as libpq and Rolecall know it: a URL, or words such as `host=...`.
 
     The pool is PgBouncer's. Two sessions may meet on one of its connections: no prepared statement has a name that
     another could have, and none is kept.
     """
+    parts = {name: str(value) for name, value in conninfo_to_dict(database_url).items() if value is not None}
+    url = URL.create(
+        "postgresql+asyncpg",
+        username=parts.get("user"),
+        password=parts.get("password"),
+        database=parts.get("dbname"),
+        query={name: parts[name] for name in ("host", "port") if name in parts},
+    )
     return create_async_engine(
-        make_url(database_url).set(drivername="postgresql+asyncpg"),
+        url,
         poolclass=NullPool,
         connect_args={
             "statement_cache_size": 0,
