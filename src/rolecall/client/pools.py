@@ -40,8 +40,8 @@ ALL_IN_USE = "every connection of the pool is in use"
 class Pools:
     """The sync face's pool; a given one stays its giver's to close.
 
-    Each process has a pool of its own: a forked child inherits its parent's sessions, and threads that do not run there,
-    and leaves them untouched.
+    Each process has a pool of its own: a forked child inherits its parent's sessions, and threads that do not run
+    there, and leaves them untouched.
     """
 
     def __init__(self, database: str | Pool | None, *, pooled: bool | None) -> None:
