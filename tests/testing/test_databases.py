@@ -180,6 +180,15 @@ def test_a_url_leads_to_the_same_database(database: str, database_url: str) -> N
         assert one.info.port == other.info.port
 
 
+async def test_an_engine_on_asyncpg_connects_by_its_url(database: str) -> None:
+    engine = create_async_engine(url_of(f"{database} sslmode=disable", "asyncpg"))
+    try:
+        async with engine.connect() as connection:
+            assert await connection.scalar(sqlalchemy.text("select 1")) == 1
+    finally:
+        await engine.dispose()
+
+
 @pytest.mark.parametrize(
     ("dsn", "url"),
     [
@@ -187,7 +196,7 @@ def test_a_url_leads_to_the_same_database(database: str, database_url: str) -> N
         ("user=ada password='a b@' host=db port=5433 dbname=shop", "postgresql+asyncpg://ada:a%20b%40@db:5433/shop"),
         (
             "user=ada host=/run/pg dbname=shop sslmode=disable",
-            "postgresql+asyncpg://ada@/shop?sslmode=disable&host=%2Frun%2Fpg",
+            "postgresql+asyncpg://ada@/shop?host=%2Frun%2Fpg&ssl=disable",
         ),
     ],
 )

@@ -22,6 +22,8 @@ from rolecall.model.errors import ConfigError
 __all__ = ["TestServer", "clone", "dsn_of", "prepare", "template", "url_of"]
 
 DRIVER = re.compile(r"^(postgres(?:ql)?)\+\w+://")
+# SQLAlchemy hands what stands behind the question mark to the driver, and asyncpg has a word of its own for this.
+SSL_OF_ASYNCPG = re.compile(r"(^postgres(?:ql)?\+asyncpg://.*[?&])ssl=")
 END_SESSIONS = "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s"
 MOST_LOOKS = 200
 BETWEEN_LOOKS = 0.001
@@ -95,7 +97,7 @@ def dsn_of(database: object) -> str:
     if not isinstance(url, str):
         problem = "is a connection string, or an engine or a URL of SQLAlchemy's"
         raise ConfigError(problem, variable="database", value=type(database).__qualname__)
-    return DRIVER.sub(r"\1://", url)
+    return DRIVER.sub(r"\1://", SSL_OF_ASYNCPG.sub(r"\1sslmode=", url))
 
 
 def url_of(database: object, driver: str | None = None) -> str:
@@ -111,6 +113,8 @@ def url_of(database: object, driver: str | None = None) -> str:
         said["host"], host = unquote(host), ""
     who = f"{user}:{password}@" if password else f"{user}@" if user else ""
     where = f"{host}:{port}" if port else host
+    if driver == "asyncpg" and "sslmode" in said:
+        said["ssl"] = said.pop("sslmode")
     rest = f"?{urlencode(said)}" if said else ""
     return f"postgresql{f'+{driver}' if driver else ''}://{who}{where}/{name}{rest}"
 
