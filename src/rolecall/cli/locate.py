@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import reduce
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated
@@ -59,8 +60,12 @@ def _broken(name: str, reference: str, error: Exception) -> ConfigError:
 
 
 def _attribute(module: ModuleType, name: str, reference: str) -> object:
-    if hasattr(module, name):
-        return getattr(module, name)
+    first, *further = name.split(".")
+    if hasattr(module, first):
+        try:
+            return reduce(getattr, further, getattr(module, first))
+        except AttributeError as error:
+            raise _refused(reference, f"cannot be had: {error}") from error
     apps = [known for known, value in vars(module).items() if isinstance(value, App)]
     close = get_close_matches(name, vars(module), n=1)
     hint = f"; did you mean {module.__name__}:{(apps or close)[0]}?" if apps or close else ""

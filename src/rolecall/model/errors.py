@@ -444,7 +444,13 @@ class AlreadyCompleted(HandlerAborted):
 
 
 class PermanentFailure(HandlerError):
-    """For handlers to raise: the task fails at once, because no retry would help."""
+    """For handlers to raise: the task fails at once, because no retry would help.
+
+    Without a word of its own, `raise PermanentFailure() from error` stores the cause as the task's error.
+    """
+
+    def __init__(self, problem: str = "") -> None:
+        super().__init__(problem)
 
 
 class Retry(HandlerError):

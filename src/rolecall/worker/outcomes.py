@@ -265,8 +265,10 @@ def judge(error: BaseException) -> Verdict:
             return Verdict(text=str(error), invalid=True)
         case Retry():
             return Verdict(text=describe(error.__cause__ or error), after=error.after, at=error.at)
+        case PermanentFailure():
+            return Verdict(text=describe(error if error.problem else error.__cause__ or error), final=True)
         case _:
-            return Verdict(text=describe(error), final=isinstance(error, PermanentFailure))
+            return Verdict(text=describe(error))
 
 
 def describe(error: BaseException) -> str:

@@ -1,0 +1,268 @@
+"""The face of a Celery app: what its code calls, and `rolecall`, the app that workers are given."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pkgutil import resolve_name
+from typing import Any, overload
+
+from rolecall.app import App
+from rolecall.celery.canvas import Signature
+from rolecall.celery.configuration import Configuration
+from rolecall.celery.current import AnyApp, make_current
+from rolecall.celery.options import declared
+from rolecall.celery.program import SHARED, Program
+from rolecall.celery.result import AsyncResult, GroupResult
+from rolecall.celery.tasks import Task
+from rolecall.client.pools import Pool
+from rolecall.client.sync_client import Client
+from rolecall.model.errors import ConfigError, InvalidTask
+
+__all__ = ["Celery", "shared_task"]
+
+MAIN = "__main__"
+
+
+class Celery:
+    """An app as Celery's code makes one.
+
+        app = Celery("shop")
+        app.conf.timezone = "Europe/Berlin"
+
+        @app.task(queue="mail", max_retries=5)
+        def greet(name): ...
+
+    `rolecall worker --app shop:app.rolecall` runs it. Tasks go to `database` (a connection string or a psycopg pool; by
+    default as `rolecall.Client` finds it). Broker and backend are read for what they say of priorities, and not used.
+    """
+
+    def __init__(  # sizes: each is a word of the declaration
+        self,
+        main: str = "celery",
+        *,
+        broker: str | None = None,
+        backend: str | None = None,
+        include: Sequence[str] = (),
+        config_source: Any = None,
+        namespace: str | None = None,
+        set_as_current: bool = True,
+        database: str | Pool | None = None,
+    ) -> None:
+        self.main = main
+        self.conf = Configuration()
+        self.conf.update({"broker_url": broker, "result_backend": backend, "include": tuple(include)})
+        self.program = Program(main, self.conf, database, self._prepare)
+        self.on_after_configure = Signal()
+        self.on_after_finalize = Signal()
+        self.control = Control(self.program)
+        self._discovered: list[tuple[Iterable[str] | None, str]] = []
+        if config_source is not None:
+            self.config_from_object(config_source, namespace=namespace)
+        if set_as_current:
+            make_current(self.program, self)
+
+    @property
+    def rolecall(self) -> App:
+        """The app of Rolecall: for `rolecall worker --app shop:app.rolecall`, for clients, and for tests."""
+        return self.program.app
+
+    @property
+    def client(self) -> Client:
+        """What enqueues the tasks of this app."""
+        return self.program.client
+
+    @property
+    def tasks(self) -> Mapping[str, Task]:
+        """The tasks by name, the shared ones included."""
+        return self.program.tasks
+
+    @overload
+    def task(self, function: Callable[..., Any], **options: Any) -> Task: ...
+
+    @overload
+    def task(self, function: None = None, **options: Any) -> Callable[[Callable[..., Any]], Task]: ...
+
+    def task(self, function: Callable[..., Any] | None = None, **options: Any) -> Any:
+        """Declare a task: `@app.task`, or `@app.task(bind=True, queue="mail")`.
+
+        Raises InvalidDeclaration for an option without equivalent, TypeError for what is no option.
+        """
+        if function is None:
+            return partial(self._declare, options=options)
+        return self._declare(function, options)
+
+    def _declare(self, function: Callable[..., Any], options: Mapping[str, Any]) -> Task:
+        made = _made(function, options, self.program, self.main)
+        self.program.own[made.name] = made
+        return made
+
+    def config_from_object(self, source: Any, *, namespace: str | None = None, silent: bool = False) -> None:
+        """Take settings from an object, a mapping or the module that is named; those of a namespace begin with it.
+
+        Raises ConfigError for a module that is not there, unless it is `silent`; InvalidDeclaration for a setting that
+        is refused.
+        """
+        begin = f"{namespace}_" if namespace else ""
+        for name, value in _settings(source, silent=silent).items():
+            if name.startswith(begin) and not name.startswith("_") and (begin or name in {name.lower(), name.upper()}):
+                self.conf[name.removeprefix(begin).lower() if begin else name] = value
+
+    def autodiscover_tasks(
+        self, packages: Iterable[str] | None = None, related_name: str = "tasks", *, force: bool = False
+    ) -> None:
+        """Import the module of tasks of each package when the app is first used; by default Django's applications."""
+        self._discovered.append((packages, related_name))
+        if force:
+            self.finalize()
+
+    def finalize(self) -> None:
+        """Make the app complete: import its modules, declare its tasks and schedules."""
+        _ = self.rolecall
+
+    def add_periodic_task(
+        self,
+        schedule: Any,
+        sig: Signature,
+        args: Iterable[Any] = (),
+        kwargs: Any = None,
+        name: str | None = None,
+        **opts: Any,
+    ) -> str:
+        """Declare a schedule: a number of seconds, a timedelta or a crontab, and a signature; return its name."""
+        whole = sig.clone(args, kwargs, **opts)
+        told = name or repr(whole)
+        self.program.periodic[told] = {
+            "task": whole.task,
+            "schedule": schedule,
+            "args": whole.args,
+            "kwargs": whole.kwargs,
+            "options": whole.options,
+        }
+        return told
+
+    def send_task(
+        self, name: str, args: Iterable[Any] | None = None, kwargs: Mapping[str, Any] | None = None, **options: Any
+    ) -> AsyncResult | GroupResult:
+        """Enqueue a task by its name; one that this program does not have takes named arguments only.
+
+        Raises what `Task.apply_async` raises.
+        """
+        return self.signature(name, args or (), kwargs).apply_async(**options)
+
+    def signature(self, task: Any, args: Iterable[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Signature:
+        """Make a signature of a task or its name."""
+        return Signature(task if isinstance(task, str) else task.name, args, kwargs, app=self.program)
+
+    def AsyncResult(self, task_id: str | int) -> AsyncResult:  # noqa: N802 - Celery's name for it
+        """Ask for a task by its id."""
+        return AsyncResult(task_id, self.program)
+
+    def __repr__(self) -> str:
+        return f"<Celery {self.main}>"
+
+    def _prepare(self) -> None:
+        for module in (*self.conf.include, *self.conf.imports):
+            importlib.import_module(module)
+        for packages, name in self._discovered:
+            for package in _of_django() if packages is None else packages:
+                _import_if_there(f"{package}.{name}")
+        self.on_after_configure.send(self)
+        self.on_after_finalize.send(self)
+
+
+class Signal:
+    """Calls functions with the app once its settings stand: `@app.on_after_configure.connect`."""
+
+    def __init__(self) -> None:
+        self._receivers: list[Callable[..., object]] = []
+
+    def connect(self, receiver: Callable[..., object] | None = None, **_options: Any) -> Any:
+        """Let a function be called."""
+        if receiver is None:
+            return self.connect
+        self._receivers.append(receiver)
+        return receiver
+
+    def send(self, sender: Celery) -> None:
+        """Call them."""
+        for receiver in self._receivers:
+            receiver(sender=sender)
+
+
+class Control:
+    """What a program may tell workers: `app.control.revoke(id)`. The rest is for `rolecall` and the dashboard."""
+
+    def __init__(self, app: AnyApp) -> None:
+        self._app = app
+
+    def revoke(self, task_id: Any, *, terminate: bool = False, signal: object = None) -> None:
+        """Cancel tasks by their ids; with `terminate`, also those that run."""
+        for each in [task_id] if isinstance(task_id, str | int) else task_id:
+            AsyncResult(each, self._app).revoke(terminate=terminate, signal=signal)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"control.{name} has no equivalent: `rolecall workers list`, `tasks list` and `tasks cancel` tell and do it"
+        )
+
+
+@overload
+def shared_task(function: Callable[..., Any], **options: Any) -> Task: ...
+
+
+@overload
+def shared_task(function: None = None, **options: Any) -> Callable[[Callable[..., Any]], Task]: ...
+
+
+def shared_task(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Declare a task for whichever app there is: `@shared_task`, or `@shared_task(bind=True)`.
+
+    Raises InvalidDeclaration for an option without equivalent, TypeError for what is no option.
+    """
+    if function is None:
+        return partial(_share, options=options)
+    return _share(function, options)
+
+
+def _share(function: Callable[..., Any], options: Mapping[str, Any]) -> Task:
+    made = _made(function, options, None, MAIN)
+    SHARED[made.name] = made
+    return made
+
+
+def _made(function: Callable[..., Any], options: Mapping[str, Any], app: AnyApp | None, main: str) -> Task:
+    module = function.__module__
+    name = options.get("name") or f"{main if module == MAIN else module}.{function.__name__}"
+    return Task(function, name, declared(name, options), app)
+
+
+def _settings(source: Any, *, silent: bool) -> Mapping[str, Any]:
+    if isinstance(source, Mapping):
+        return source
+    if isinstance(source, str):
+        try:
+            source = resolve_name(source)
+        except (ImportError, AttributeError) as error:
+            if silent:
+                return {}
+            raise ConfigError(f"{source!r} cannot be imported: {error}", variable="config_from_object") from error
+    return {name: getattr(source, name) for name in dir(source)}
+
+
+def _import_if_there(module: str) -> None:
+    """Import a module of tasks; a package without one is passed over, one that cannot be imported is not."""
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+
+
+def _of_django() -> list[str]:
+    django = sys.modules.get("django.apps")
+    if django is None:
+        raise InvalidTask("autodiscover_tasks() names no packages, and Django is not there: give their names")
+    return [each.name for each in django.apps.get_app_configs()]

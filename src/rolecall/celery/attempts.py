@@ -1,0 +1,121 @@
+"""What a worker calls for a Celery task, and for a group: the function, then whatever follows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+from rolecall.celery.canvas import LINK
+from rolecall.celery.current import AnyApp, Request, attempt
+from rolecall.celery.exceptions import Ignore
+from rolecall.celery.payloads import Fields, is_plain
+from rolecall.celery.tasks import Task
+from rolecall.model.errors import HandlerAborted, PermanentFailure, Retry
+from rolecall.model.outcomes import Cancel, UnstoredResult
+from rolecall.worker.context import Context
+
+__all__ = ["GROUP_HANDLER", "REST", "function_of", "groups"]
+
+GROUP_HANDLER = "celery.group"
+REST = "rest"
+# How the errors of such attempts begin, told by their worker or by whoever rescues them.
+TIMED_OUT = ("the handler did not finish within", "timeout")
+
+
+def function_of(task: Task, fields: Fields, app: AnyApp) -> Callable[..., Any]:
+    """Make the handler's function: it runs the task's own, and asks for what follows."""
+
+    def run(ctx: Context, /, canvas: Mapping[str, Any] | None = None, **payload: Any) -> Any:
+        if _overran(ctx):
+            raise PermanentFailure(ctx.last_error or "")
+        args, kwargs = fields.arguments(payload)
+        with attempt(_request(task, ctx, args, kwargs)):
+            try:
+                result = task.run(*args, **kwargs)
+            except Ignore as ignored:
+                return Cancel(str(ignored) or "ignored")
+            except Exception as error:  # noqa: BLE001 - whatever a task raises is its end
+                _fail(task, error)
+        _go_on(app, ctx, canvas or {}, result)
+        dropped = app.ignores_results if task.options.ignore_result is None else task.options.ignore_result
+        return None if dropped else _stored(result)
+
+    run.__signature__ = fields.signature()  # type: ignore[attr-defined]  # as inspect documents it
+    run.__doc__ = task.function.__doc__
+    return run
+
+
+def groups(app: AnyApp) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Make the two steps of a group that something follows, or that follows something: its members are children.
+
+    The group ends when the last of them has; the steps behind it are given their results, in order.
+    """
+
+    async def begin(ctx: Context, members: list[list[dict[str, Any]]], rest: list[dict[str, Any]]) -> list[Any]:
+        ctx.spawn(*(app.draft(member) for member in members))
+        if not members and rest:
+            ctx.continue_with(app.draft(rest, []))
+        return []
+
+    async def gather(ctx: Context, members: list[list[dict[str, Any]]], rest: list[dict[str, Any]]) -> list[Any]:  # noqa: ARG001 - a gather step has its handler's payload
+        results = [child.result for child in await ctx.children()]
+        if rest:
+            ctx.continue_with(app.draft(rest, _handed_on(results)))
+        return results
+
+    return begin, gather
+
+
+def _overran(ctx: Context) -> bool:
+    """Whether the attempt before this one ran out of its time: Celery repeats no such task."""
+    return ctx.attempt > 1 and (ctx.last_error or "").startswith(TIMED_OUT)
+
+
+def _request(task: Task, ctx: Context, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Request:
+    return Request(
+        id=str(ctx.task_id),
+        task=task.name,
+        retries=ctx.attempt - 1,
+        args=args,
+        kwargs=kwargs,
+        root_id=str(ctx.chain_id),
+        parent_id=None if ctx.parent_id is None else str(ctx.parent_id),
+        delivery_info={"routing_key": ctx.role, "priority": ctx.task.priority},
+        context=ctx,
+    )
+
+
+def _fail(task: Task, error: Exception) -> NoReturn:
+    """Raise what the end of the attempt is: Celery repeats nothing that was not told to."""
+    if isinstance(error, Retry | HandlerAborted | PermanentFailure):
+        raise error
+    try:
+        task.retry_by_itself(error)
+    except Retry:
+        raise
+    except Exception as last:
+        raise PermanentFailure from last
+    raise PermanentFailure from error
+
+
+def _go_on(app: AnyApp, ctx: Context, canvas: Mapping[str, Any], result: Any) -> None:
+    if canvas:
+        result = _handed_on(result)
+    if rest := canvas.get(REST):
+        ctx.continue_with(app.draft(rest, result))
+    for steps in canvas.get(LINK, ()):
+        ctx.follow_up(app.draft(steps, result))
+
+
+def _handed_on(result: Any) -> Any:
+    if not is_plain(result):
+        raise PermanentFailure(
+            f"the result is a {type(result).__name__}, which the next task would be given as something else: return "
+            "text, numbers, lists or dictionaries"
+        )
+    return result
+
+
+def _stored(result: Any) -> Any:
+    """What `get` gives back as it was; of anything else only that it was there."""
+    return result if is_plain(result) else UnstoredResult(f"it is a {type(result).__name__}, not plain JSON")

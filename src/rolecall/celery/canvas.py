@@ -1,0 +1,249 @@
+"""Signatures, and how they hang together: chains, groups and chords, as the steps that the database follows.
+
+Whatever is composed comes to a list of steps, each a task or a group; a chord is a group with a step behind it. The
+first step is enqueued; the others travel in its payload, and whoever ends a step makes the next one in the same
+transaction (`rolecall.celery.attempts`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+from rolecall.celery.current import AnyApp, current
+from rolecall.celery.result import AsyncResult, GroupResult
+from rolecall.model.errors import InvalidTask
+
+__all__ = ["Canvas", "Signature", "chain", "chord", "group", "signature"]
+
+GROUP, TASK = "group", "task"
+LINK = "link"
+Step = dict[str, Any]
+
+
+class Canvas(ABC):
+    """What can be enqueued, and composed with `|`."""
+
+    @abstractmethod
+    def steps(self, app: AnyApp) -> list[Step]:
+        """What is to be done, one after the other, as plain values; raises InvalidTask for an option without
+        equivalent.
+        """
+
+    @abstractmethod
+    def linked(self) -> AnyApp | None:
+        """The app that it belongs to, where it knows one."""
+
+    def delay(self, *args: Any, **kwargs: Any) -> AsyncResult | GroupResult:
+        """Enqueue it, with these arguments before those of the first step."""
+        return self.apply_async(args, kwargs)
+
+    def apply_async(
+        self, args: Iterable[Any] | None = None, kwargs: Mapping[str, Any] | None = None, **options: Any
+    ) -> AsyncResult | GroupResult:
+        """Enqueue it, with arguments before those of the first step, and options for that step.
+
+        `connection=` joins a transaction of yours. Raises TypeError where the arguments do not fit the task,
+        InvalidTask for an option without equivalent, and what `Client.enqueue` raises.
+        """
+        app = self.linked() or current()
+        joined = options.pop("connection", None)
+        links = options.pop(LINK, None)
+        steps = _not_empty(self.steps(app))
+        if links is not None:
+            add_links(steps[-1], [each.steps(app) for each in _several(links)])
+        for first in steps[0].get(GROUP, [steps[:1]]):
+            _give(app, first[0], tuple(args or ()), dict(kwargs or {}), options)
+        if GROUP in steps[0] and len(steps) == 1:
+            drafts = [app.draft(member) for member in steps[0][GROUP]]
+            stored = app.client.enqueue_many(drafts, connection=joined)
+            return GroupResult([AsyncResult(each.id, app) for each in stored])
+        return AsyncResult(app.client.enqueue(app.draft(steps), connection=joined).id, app)
+
+    def __or__(self, after: Canvas) -> chain:
+        return chain(self, after)
+
+    def apply(self, *_args: Any, **_kwargs: Any) -> Any:
+        """Refuse: raise InvalidTask."""
+        raise InvalidTask(
+            "apply() has no equivalent: call the task as a function, or run what was enqueued by "
+            "rolecall.testing.inline(app.rolecall, connection)"
+        )
+
+
+class Signature(Canvas):
+    """A call that is not made yet: a task's name, arguments and options."""
+
+    def __init__(  # sizes: each is a word of the call
+        self,
+        task: str,
+        args: Iterable[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
+        *,
+        immutable: bool = False,
+        app: AnyApp | None = None,
+    ) -> None:
+        self.task = task
+        self.args = tuple(args)
+        self.kwargs = dict(kwargs or {})
+        self.options = dict(options or {})
+        self.immutable = immutable
+        self._app = app
+
+    def set(self, *, immutable: bool | None = None, **options: Any) -> Self:
+        """Change options of this call, and return it."""
+        if immutable is not None:
+            self.immutable = immutable
+        self.options |= options
+        return self
+
+    def link(self, after: Canvas) -> Canvas:
+        """Let something follow once the task has completed, with its result as first argument; return that."""
+        self.options[LINK] = [*_several(self.options.get(LINK)), after]
+        return after
+
+    def clone(self, args: Iterable[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> Signature:
+        """Return a copy with arguments before its own, and further options."""
+        return Signature(
+            self.task,
+            (*args, *self.args),
+            {**self.kwargs, **(kwargs or {})},
+            {**self.options, **options},
+            immutable=self.immutable,
+            app=self._app,
+        )
+
+    def linked(self) -> AnyApp | None:
+        return self._app
+
+    def steps(self, app: AnyApp) -> list[Step]:
+        options = dict(self.options)
+        links = [each.steps(app) for each in _several(options.pop(LINK, None))]
+        step: Step = {
+            TASK: self.task,
+            "args": list(self.args),
+            "kwargs": dict(self.kwargs),
+            "options": app.options(self.task, options),
+            "immutable": self.immutable,
+        }
+        add_links(step, links)
+        return [step]
+
+    def __repr__(self) -> str:
+        given = [*map(repr, self.args), *(f"{name}={value!r}" for name, value in self.kwargs.items())]
+        return f"{self.task}({', '.join(given)})"
+
+
+class chain(Canvas):  # noqa: N801 - Celery's name for it
+    """One after the other: each is given the result of the one before as its first argument."""
+
+    def __init__(self, *parts: Any) -> None:
+        self.tasks = _flat(parts)
+
+    def linked(self) -> AnyApp | None:
+        return _linked(self.tasks)
+
+    def steps(self, app: AnyApp) -> list[Step]:
+        return [step for part in self.tasks for step in part.steps(app)]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> AsyncResult | GroupResult:
+        """Enqueue it."""
+        return self.apply_async(args, kwargs)
+
+
+class group(Canvas):  # noqa: N801 - Celery's name for it
+    """Any number side by side; what follows it is given the list of their results."""
+
+    def __init__(self, *parts: Any) -> None:
+        self.tasks = _flat(parts)
+
+    def linked(self) -> AnyApp | None:
+        return _linked(self.tasks)
+
+    def steps(self, app: AnyApp) -> list[Step]:
+        return [{GROUP: [_not_empty(part.steps(app)) for part in self.tasks]}]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> AsyncResult | GroupResult:
+        """Enqueue it."""
+        return self.apply_async(args, kwargs)
+
+
+class chord(Canvas):  # noqa: N801 - Celery's name for it
+    """A group, and what is to be done with the list of its results."""
+
+    def __init__(self, header: Any, body: Canvas | None = None) -> None:
+        self.header = header if isinstance(header, group) else group(header)
+        self.body = body
+
+    def linked(self) -> AnyApp | None:
+        return self.header.linked()
+
+    def steps(self, app: AnyApp) -> list[Step]:
+        if self.body is None:
+            raise InvalidTask("a chord needs a body: chord(header)(body)")
+        return [*self.header.steps(app), *self.body.steps(app)]
+
+    def __call__(self, body: Canvas | None = None, **options: Any) -> AsyncResult | GroupResult:
+        """Enqueue it, with this body."""
+        return chord(self.header, body or self.body).apply_async(**options)
+
+
+def signature(  # sizes: each is a word of the call
+    task: Any,
+    args: Iterable[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    immutable: bool = False,
+    app: AnyApp | None = None,
+    **more: Any,
+) -> Signature:
+    """Make a signature of a task's name, or of the task itself."""
+    name = task if isinstance(task, str) else task.name
+    return Signature(name, args, kwargs, {**(options or {}), **more}, immutable=immutable, app=app)
+
+
+def add_links(step: Step, links: Sequence[list[Step]]) -> None:
+    """Let steps follow a task once it has completed; raise InvalidTask for a group, which has no end of its own."""
+    if links and GROUP in step:
+        raise InvalidTask("link= has no equivalent for a group: write group(...) | task, which is given all results")
+    if links:
+        step[LINK] = [*step.get(LINK, []), *links]
+
+
+def _not_empty(steps: list[Step]) -> list[Step]:
+    if not steps:
+        raise InvalidTask("there is nothing to do: the chain is empty")
+    return steps
+
+
+def _give(app: AnyApp, step: Step, args: tuple[Any, ...], kwargs: dict[str, Any], options: Mapping[str, Any]) -> None:
+    if GROUP in step:
+        for member in step[GROUP]:
+            _give(app, member[0], args, kwargs, options)
+        return
+    if not step["immutable"]:
+        step["args"] = [*args, *step["args"]]
+        step["kwargs"] = {**step["kwargs"], **kwargs}
+    step["options"] = {**step["options"], **app.options(step[TASK], options)}
+
+
+def _flat(parts: Sequence[Any]) -> list[Canvas]:
+    if len(parts) == 1 and not isinstance(parts[0], Canvas):
+        parts = tuple(parts[0])
+    for part in parts:
+        if not isinstance(part, Canvas):
+            raise InvalidTask(f"{part!r} is no signature: write task.s(...)")
+    return list(parts)
+
+
+def _linked(parts: Sequence[Canvas]) -> AnyApp | None:
+    return next((app for part in parts if (app := part.linked()) is not None), None)
+
+
+def _several(links: Any) -> list[Canvas]:
+    if links is None:
+        return []
+    return [links] if isinstance(links, Canvas) else list(links)

@@ -1,0 +1,124 @@
+"""`app.conf`: the settings of a Celery app that mean something here, those that mean nothing, and those refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from datetime import UTC, tzinfo
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from rolecall.model.errors import InvalidDeclaration
+
+__all__ = ["Configuration"]
+
+DEFAULTS: Mapping[str, Any] = {
+    "beat_schedule": {},
+    "broker_url": None,
+    "enable_utc": True,
+    "imports": (),
+    "include": (),
+    "result_backend": None,
+    "result_expires": None,
+    "task_acks_late": None,
+    "task_create_missing_queues": True,
+    "task_default_priority": None,
+    "task_default_queue": "celery",
+    "task_ignore_result": False,
+    "task_queues": (),
+    "task_routes": None,
+    "task_time_limit": None,
+    "timezone": None,
+}
+TESTING = "run what a test enqueued by rolecall.testing.inline(app.rolecall, connection): docs/guides/testing.md"
+JSON = "payloads and results are JSON here: hand over ids, text and numbers"
+REFUSED: Mapping[str, str] = {
+    "result_chord_join_timeout": "the step after a group waits as a row, for as long as it takes",
+    "task_acks_on_failure_or_timeout": "a failed task is kept as failed: retry it by `rolecall tasks retry`",
+    "task_always_eager": TESTING,
+    "task_annotations": "say it where the task is declared",
+    "task_default_rate_limit": "there is no limit by time: keys with a capacity bound how many run at once",
+    "task_soft_time_limit": "nothing raises in the middle of a thread here: use task_time_limit, and call "
+    "self.context.check() between two steps",
+}
+OLD: Mapping[str, str] = {
+    "acks_late": "task_acks_late",
+    "always_eager": "task_always_eager",
+    "celerybeat_schedule": "beat_schedule",
+    "celeryd_task_time_limit": "task_time_limit",
+    "default_queue": "task_default_queue",
+    "ignore_result": "task_ignore_result",
+    "queues": "task_queues",
+    "routes": "task_routes",
+    "task_result_expires": "result_expires",
+}
+MUST_BE: Mapping[str, tuple[frozenset[Any], str]] = {
+    "task_serializer": (frozenset({"json"}), JSON),
+    "result_serializer": (frozenset({"json"}), JSON),
+}
+
+
+class Configuration(MutableMapping[str, Any]):
+    """Settings by name, as items or attributes; a setting that would have to mean something else here is refused.
+
+    Old names in capitals and those with the namespace `CELERY_` are read as today's. What is not known is kept, and
+    means nothing: settings of brokers, of worker processes, and your own.
+    """
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "_said", dict(DEFAULTS))
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._said[name]
+        except KeyError:
+            raise AttributeError(f"the setting {name} is not set") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __getitem__(self, name: str) -> Any:
+        return self._said[_today(name)]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        known = _today(name)
+        if value and known in REFUSED:
+            raise InvalidDeclaration(f"{name} has no equivalent: {REFUSED[known]}")
+        allowed, why = MUST_BE.get(known, (None, ""))
+        if allowed is not None and value not in allowed:
+            raise InvalidDeclaration(f"{name} is {value!r}, and only {', '.join(sorted(allowed))} works: {why}")
+        self._said[known] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self._said[_today(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._said)
+
+    def __len__(self) -> int:
+        return len(self._said)
+
+    @property
+    def zone(self) -> tzinfo:
+        """The time zone of moments without one, and of crontabs; raises InvalidDeclaration."""
+        name = self.zone_name
+        try:
+            return UTC if name == "UTC" else ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError):
+            raise InvalidDeclaration(f"there is no time zone {name!r}") from None
+
+    @property
+    def zone_name(self) -> str:
+        """The IANA name of that time zone."""
+        return str(self._said["timezone"] or "UTC")
+
+    @property
+    def urgent_is_low(self) -> bool:
+        """Whether 0 is the most urgent of the ten priorities, as with Redis; with RabbitMQ it is 9."""
+        return str(self._said["broker_url"] or "").startswith(("redis", "sentinel"))
+
+
+def _today(name: str) -> str:
+    """Today's name of a setting: `CELERY_TIMEZONE` is `timezone`."""
+    if name.isupper():
+        name = name.lower().removeprefix("celery_")
+    return OLD.get(name, name)

@@ -1,0 +1,171 @@
+"""The options of Celery's declarations and calls: what each means here, and what is refused because nothing would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from rolecall.celery.configuration import JSON, Configuration
+from rolecall.model.durations import in_seconds
+from rolecall.model.errors import InvalidDeclaration, InvalidTask
+
+__all__ = ["Declared", "declared", "options_of_a_call", "priority_of", "words_of_a_task"]
+
+NO_RATE = (
+    "there is no limit by time: `key=` with app.keys(capacity=...) bounds how many run at once, and a throttle "
+    "(docs/guides/dedupe.md) drops what comes too often"
+)
+NO_SOFT_LIMIT = "nothing raises in the middle of a thread: use time_limit, and call self.context.check() between steps"
+NO_IDS = "ids are numbers that the database gives: keep the id of the answer, and say `dedupe_key=` for once only"
+NO_ROUTES = "say queue= alone: a queue is a role here"
+REFUSED_OF_A_TASK: Mapping[str, str] = {
+    "base": "what stands around an attempt is a middleware: app.rolecall.use(...)",
+    "acks_on_failure_or_timeout": "a failed task is kept as failed: retry it by `rolecall tasks retry`",
+    "pydantic": "annotate the parameters: pydantic models are read and written as they are",
+    "rate_limit": NO_RATE,
+    "soft_time_limit": NO_SOFT_LIMIT,
+}
+REFUSED_OF_A_CALL: Mapping[str, str] = {
+    "chord": "write chord(header)(body)",
+    "exchange": NO_ROUTES,
+    "headers": "what a task is to know is an argument",
+    "ignore_result": "say it where the task is declared",
+    "link_error": "enqueue a task that needs this one with Need(task, on_failure='ignore'), and look at ctx.needs()",
+    "routing_key": NO_ROUTES,
+    "soft_time_limit": NO_SOFT_LIMIT,
+    "task_id": NO_IDS,
+}
+# They say how a message travels, and there is none; or what is always so here.
+MOOT_OF_A_TASK = frozenset(
+    {"compression", "lazy", "reject_on_worker_lost", "shared", "throws", "track_started", "typing"}
+)
+MOOT_OF_A_CALL = frozenset({"add_to_parent", "compression", "retry", "retry_policy", "shadow"})
+OURS = ("dedupe_key", "key")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """The options of a task's declaration, with Celery's defaults; all durations in seconds.
+
+    `max_retries` of None is no limit. `acks_late` of False: a task that was lost with its worker fails, instead of
+    running again.
+    """
+
+    name: str | None = None
+    bind: bool = False
+    queue: str | None = None
+    max_retries: int | None = 3
+    default_retry_delay: float = 180.0
+    autoretry_for: tuple[type[BaseException], ...] = ()
+    dont_autoretry_for: tuple[type[BaseException], ...] = ()
+    retry_backoff: bool | float = False
+    retry_backoff_max: float = 600.0
+    retry_jitter: bool = True
+    retry_kwargs: Mapping[str, Any] | None = None
+    ignore_result: bool | None = None
+    acks_late: bool | None = None
+    time_limit: float | None = None
+    expires: float | timedelta | datetime | None = None
+    priority: int | None = None
+    serializer: str | None = None
+    key: str | None = None
+    dedupe_key: str | None = None
+
+    @property
+    def most_retries(self) -> int | None:
+        """The retries that the database allows: those of the declaration, or of its `retry_kwargs`."""
+        said = (self.retry_kwargs or {}).get("max_retries", self.max_retries)
+        if said is None or self.max_retries is None:
+            return None
+        return max(int(said), self.max_retries)
+
+
+def declared(task: str, words: Mapping[str, Any]) -> Declared:
+    """Read the words of `@app.task(...)`.
+
+    Raises InvalidDeclaration for a word without equivalent, TypeError for what is no option.
+    """
+    said = {word: value for word, value in words.items() if word not in MOOT_OF_A_TASK}
+    for word, value in said.items():
+        if word in REFUSED_OF_A_TASK and value is not None:
+            raise InvalidDeclaration(f"task {task!r}: {word}= has no equivalent: {REFUSED_OF_A_TASK[word]}")
+        if word not in REFUSED_OF_A_TASK and word not in Declared.__dataclass_fields__:
+            raise TypeError(f"task {task!r}: {word}= is no option of a task")
+    if said.get("serializer") not in {None, "json"}:
+        raise InvalidDeclaration(f"task {task!r}: serializer={said['serializer']!r} has no equivalent: {JSON}")
+    said = {word: value for word, value in said.items() if word not in REFUSED_OF_A_TASK}
+    for word in ("autoretry_for", "dont_autoretry_for"):
+        if word in said:
+            said[word] = tuple(said[word])
+    return Declared(**said)
+
+
+def options_of_a_call(given: Mapping[str, Any], declared: Declared, conf: Configuration) -> dict[str, Any]:
+    """Return the options of a call, and those that the task's declaration has for it, as plain values of ours.
+
+    Raises InvalidTask for what has no equivalent, TypeError for what is no option.
+    """
+    said = {"expires": declared.expires, "priority": declared.priority} | {
+        word: value for word, value in given.items() if value is not None and word not in MOOT_OF_A_CALL
+    }
+    plain: dict[str, Any] = {}
+    for word, value in said.items():
+        if word in REFUSED_OF_A_CALL:
+            raise InvalidTask(f"{word}= has no equivalent: {REFUSED_OF_A_CALL[word]}")
+        if value is not None:
+            plain |= _plain(word, value, conf)
+    if {"after", "scheduled_for"} <= plain.keys():
+        del plain["after"]
+    return plain
+
+
+def words_of_a_task(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return plain options as those of a new task."""
+    words = dict(plain)
+    for word in ("scheduled_for", "expires"):
+        if isinstance(words.get(word), str):
+            words[word] = datetime.fromisoformat(words[word])
+    return words
+
+
+def priority_of(priority: int, conf: Configuration) -> int:
+    """Return a priority of ours, of which the higher is the more urgent; raise InvalidTask for none of Celery's."""
+    if not 0 <= priority <= 255:  # noqa: PLR2004 - the range of RabbitMQ
+        raise InvalidTask(f"priority={priority} is not between 0 and 255")
+    ours = -priority if conf.urgent_is_low else priority
+    return max(-100, min(100, ours))
+
+
+def _plain(word: str, value: Any, conf: Configuration) -> dict[str, Any]:
+    match word:
+        case "countdown":
+            return {"after": in_seconds(value)}
+        case "eta":
+            return {"scheduled_for": _moment(value, conf)}
+        case "expires":
+            return {"expires": _moment(value, conf) if isinstance(value, datetime) else in_seconds(value)}
+        case "priority":
+            return {"priority": priority_of(value, conf)}
+        case "queue":
+            return {"role": str(getattr(value, "name", value))}
+        case "time_limit":
+            return {"timeout": value}
+        case "serializer":
+            if value != "json":
+                raise InvalidTask(f"serializer={value!r} has no equivalent: {JSON}")
+            return {}
+        case _ if word in OURS:
+            return {word: value}
+        case _:
+            raise TypeError(f"{word}= is no option of a call: those are {', '.join(_known())}")
+
+
+def _moment(value: datetime, conf: Configuration) -> str:
+    return (value if value.tzinfo is not None else value.replace(tzinfo=conf.zone)).isoformat()
+
+
+def _known() -> Iterable[str]:
+    words = ("connection", "countdown", "eta", "expires", "link", "priority", "queue", "serializer", "time_limit")
+    return sorted((*words, *OURS))

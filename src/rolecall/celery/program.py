@@ -1,0 +1,234 @@
+"""Tasks, settings and schedules of a Celery app as one app of Rolecall, and calls as tasks of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import tzinfo
+from threading import RLock
+from typing import Any
+
+from rolecall.app import App
+from rolecall.celery.attempts import GROUP_HANDLER, REST, function_of, groups
+from rolecall.celery.canvas import GROUP, LINK, TASK
+from rolecall.celery.configuration import Configuration
+from rolecall.celery.current import NOTHING, Step
+from rolecall.celery.options import Declared, options_of_a_call, priority_of, words_of_a_task
+from rolecall.celery.payloads import CANVAS, Fields
+from rolecall.celery.routes import queue_of
+from rolecall.celery.schedules import rhythm_of
+from rolecall.celery.tasks import Task
+from rolecall.client.pools import Pool
+from rolecall.client.sync_client import Client
+from rolecall.model.errors import InvalidDeclaration, InvalidTask
+from rolecall.model.retry import immediate, no_retry
+from rolecall.model.tasks import NewTask
+from rolecall.model.workers import Workplace
+
+__all__ = ["SHARED", "Program"]
+
+HANDLER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
+# Declared by @shared_task, for each app that there is or will be.
+SHARED: dict[str, Task] = {}
+
+
+class Program:
+    """What a Celery app comes to; `prepare` brings what is to be imported before, once."""
+
+    def __init__(
+        self, main: str, conf: Configuration, database: str | Pool | None, prepare: Callable[[], None]
+    ) -> None:
+        self.conf = conf
+        self.own: dict[str, Task] = {}
+        self.periodic: dict[str, Mapping[str, Any]] = {}
+        self._app = App(main, lifespan=self._in_a_worker)
+        self._database = database
+        self._prepare: Callable[[], None] | None = prepare
+        self._client: Client | None = None
+        self._fields: dict[str, Fields] = {}
+        self._turn = RLock()
+
+    @property
+    def tasks(self) -> Mapping[str, Task]:
+        """Its tasks by name, the shared ones included."""
+        return {**SHARED, **self.own}
+
+    @property
+    def app(self) -> App:
+        """The app, with all that was declared so far."""
+        with self._turn:
+            if self._prepare is not None:
+                prepare, self._prepare = self._prepare, None
+                prepare()
+                self._begin()
+            new = [task for name, task in self.tasks.items() if name not in self._fields]
+            for task in new:
+                self._declare(task)
+            if new:
+                self._client = None
+        return self._app
+
+    @property
+    def client(self) -> Client:
+        app = self.app
+        with self._turn:
+            if self._client is None:
+                self._client = Client(self._database, app=app)
+            return self._client
+
+    @property
+    def zone(self) -> tzinfo:
+        return self.conf.zone
+
+    @property
+    def ignores_results(self) -> bool:
+        return bool(self.conf.task_ignore_result)
+
+    def options(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Read the options of a call; a queue that is new becomes a role, unless the settings forbid it."""
+        known = self.tasks.get(name)
+        plain = options_of_a_call(given, Declared() if known is None else known.options, self.conf)
+        if plain.get("role", self.conf.task_default_queue) not in self.app.roles:
+            self._know(plain["role"])
+            self._client = None
+        return plain
+
+    def draft(self, steps: Sequence[Step], result: Any = NOTHING) -> NewTask:
+        """Make the task that begins these steps; the result of the one before is its first argument."""
+        step, rest = steps[0], [dict(each) for each in steps[1:]]
+        for each in rest:
+            self._check(each, preceded=True)
+        if GROUP in step:
+            members = [_given(member, result) for member in step[GROUP]]
+            for member in members:
+                self._check(member[0], preceded=False)
+                for each in member[1:]:
+                    self._check(each, preceded=True)
+            return self.app.handlers[GROUP_HANDLER].made({"members": members, REST: rest})
+        [step] = _given([step], result)
+        payload = self._payload(step)
+        if canvas := {name: value for name, value in ((REST, rest), (LINK, step.get(LINK))) if value}:
+            payload[CANVAS] = canvas
+        words = words_of_a_task(step["options"])
+        definition = self.app.handlers.get(step[TASK])
+        if definition is None:
+            return NewTask(handler=step[TASK], payload=payload, **words)
+        return definition.made(payload).options(**words)
+
+    def _check(self, step: Step, *, preceded: bool) -> None:
+        """Raise what `draft` would for a step that is made later."""
+        if GROUP not in step:
+            self._payload(_given([step], None if preceded else NOTHING)[0])
+            return
+        for member in step[GROUP]:
+            self._check(member[0], preceded=preceded)
+            for each in member[1:]:
+                self._check(each, preceded=True)
+
+    def _payload(self, step: Step) -> dict[str, Any]:
+        name = step[TASK]
+        self.app  # noqa: B018 - it knows the fields then
+        if name in self._fields:
+            return self._fields[name].payload(tuple(step["args"]), step["kwargs"])
+        if step["args"]:
+            raise InvalidTask(
+                f"{name!r} is no task of this program: give its arguments by name, kwargs={{...}}, as nothing here "
+                "knows their order"
+            )
+        return dict(step["kwargs"])
+
+    def _begin(self) -> None:
+        for queue in self.conf.task_queues or ():
+            self._know(str(getattr(queue, "name", queue)))
+        self._know(self.conf.task_default_queue)
+        begin, gather = groups(self)
+        self._app.task(GROUP_HANDLER, role=self.conf.task_default_queue, gather=gather)(begin)
+        for task in self.tasks.values():
+            self._declare(task)
+        for name, entry in {**self.conf.beat_schedule, **self.periodic}.items():
+            self._schedule(name, entry)
+
+    def _declare(self, task: Task) -> None:
+        if not HANDLER.fullmatch(task.name):
+            raise InvalidDeclaration(
+                f"task {task.name!r}: a name has letters, digits, _, . and -, begins with a letter and has 63 at most: "
+                "give it one by name="
+            )
+        options, conf = task.options, self.conf
+        role = options.queue or queue_of(task.name, conf.task_routes) or conf.task_default_queue
+        self._know(role)
+        fields = Fields(task)
+        retries = options.most_retries
+        late = conf.task_acks_late if options.acks_late is None else options.acks_late
+        self._app.task(
+            task.name,
+            role=role,
+            max_attempts=0 if retries is None else retries + 1,
+            # An error ends the task by itself: the policy is for those that are lost with their workers.
+            retry=no_retry() if late is False else immediate(),
+            timeout=options.time_limit or conf.task_time_limit,
+            key=options.key,
+            dedupe_key=options.dedupe_key,
+        )(function_of(task, fields, self))
+        self._fields[task.name] = fields
+
+    def _know(self, role: str) -> None:
+        if role in self._app.roles:
+            return
+        queues = {str(getattr(queue, "name", queue)) for queue in self.conf.task_queues or ()}
+        if not self.conf.task_create_missing_queues and role not in {*queues, self.conf.task_default_queue}:
+            raise InvalidDeclaration(
+                f"the queue {role!r} is not among task_queues, and task_create_missing_queues is off"
+            )
+        self._app.role(role, keep_completed=self.conf.result_expires)
+
+    def _schedule(self, name: str, entry: Mapping[str, Any]) -> None:
+        step = {TASK: entry["task"], "args": entry.get("args", ()), "kwargs": entry.get("kwargs") or {}}
+        rhythm = rhythm_of(name, entry["schedule"])
+        words = self._options_of_schedule(name, entry["task"], entry.get("options") or {})
+        self._app.schedule(
+            name,
+            entry["task"],
+            every=rhythm.every,
+            cron=rhythm.cron,
+            zone=self.conf.zone_name,
+            payload=self._payload(step),
+            **words,
+        )
+
+    def _options_of_schedule(self, name: str, task: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        words: dict[str, Any] = {}
+        for word, value in given.items():
+            definition = self._app.handlers.get(task)
+            if word == "priority":
+                words["priority"] = priority_of(value, self.conf)
+            elif word == "queue" and definition is not None and definition.role == value:
+                continue
+            elif value is not None:
+                raise InvalidDeclaration(
+                    f"schedule {name!r}: the option {word}= has no equivalent there: say it where the task is declared"
+                )
+        return words
+
+    @asynccontextmanager
+    async def _in_a_worker(self, workplace: Workplace) -> AsyncIterator[None]:
+        """Let handlers enqueue where their worker works."""
+        before, self._database = self._database, self._database or workplace.dsn
+        try:
+            yield
+        finally:
+            with self._turn:
+                client, self._client, self._database = self._client, None, before
+            if client is not None:
+                client.close()
+
+
+def _given(steps: Sequence[Step], result: Any) -> list[dict[str, Any]]:
+    """Return the steps with a result as the first argument of the first, or of each task that is first in a group."""
+    first, *rest = (dict(step) for step in steps)
+    if GROUP in first:
+        first[GROUP] = [_given(member, result) for member in first[GROUP]]
+    elif result is not NOTHING and not first["immutable"]:
+        first["args"] = [result, *first["args"]]
+    return [first, *rest]

@@ -1,0 +1,45 @@
+"""`task_routes`: which queue a task goes to, and so which role its tasks have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from rolecall.model.errors import InvalidDeclaration
+
+__all__ = ["queue_of"]
+
+
+def queue_of(name: str, routes: Any) -> str | None:
+    """Return the queue that the first fitting route names; raise InvalidDeclaration for routes that are code."""
+    for pattern, route in _pairs(routes):
+        if pattern.fullmatch(name) if isinstance(pattern, re.Pattern) else fnmatchcase(name, pattern):
+            queue = route.get("queue") if isinstance(route, Mapping) else route
+            return None if queue is None else str(getattr(queue, "name", queue))
+    return None
+
+
+def _pairs(routes: Any) -> Iterable[tuple[Any, Any]]:
+    if routes is None:
+        return
+    if isinstance(routes, Mapping):
+        yield from routes.items()
+    elif isinstance(routes, tuple | list):
+        for each in routes:
+            if isinstance(each, Mapping | list):
+                yield from _pairs(each)
+            elif isinstance(each, tuple) and len(each) == 2:  # noqa: PLR2004 - a pair
+                yield each
+            else:
+                raise _no_code(each)
+    else:
+        raise _no_code(routes)
+
+
+def _no_code(route: object) -> InvalidDeclaration:
+    return InvalidDeclaration(
+        f"task_routes has {route!r}, which has no equivalent: give patterns of names with their queues, "
+        "or queue= where the task is declared or called"
+    )

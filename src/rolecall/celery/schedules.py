@@ -1,0 +1,83 @@
+"""When a beat schedule runs: Celery's `crontab` and intervals, as a schedule of Rolecall is told it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from rolecall.model.errors import InvalidSchedule
+
+__all__ = ["Rhythm", "crontab", "rhythm_of", "schedule"]
+
+Part = str | int | Iterable[int]
+EVERY = "*"
+DAY_OR_MONTH = re.compile(r"[A-Za-z]{3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """An interval in seconds, or a cron expression."""
+
+    every: float | None = None
+    cron: str | None = None
+
+
+class crontab:  # noqa: N801 - Celery's name for it
+    """Moments of the local clock: `crontab(minute=30, hour="7,19", day_of_week="mon-fri")`.
+
+    Celery runs where day of month *and* day of week fit, cron where either does: both at once raise InvalidSchedule.
+    """
+
+    def __init__(
+        self,
+        minute: Part = EVERY,
+        hour: Part = EVERY,
+        day_of_week: Part = EVERY,
+        day_of_month: Part = EVERY,
+        month_of_year: Part = EVERY,
+    ) -> None:
+        days, weekdays = _written(day_of_month), _written(day_of_week)
+        if EVERY not in {days, weekdays}:
+            raise InvalidSchedule(
+                f"crontab(day_of_month={day_of_month!r}, day_of_week={day_of_week!r}): cron runs where either fits, "
+                "Celery where both do: keep one, and look at the other in the task"
+            )
+        self.expression = " ".join((_written(minute), _written(hour), days, _written(month_of_year), weekdays))
+
+    def __repr__(self) -> str:
+        return f"<crontab: {self.expression}>"
+
+
+class schedule:  # noqa: N801 - Celery's name for it
+    """An interval: seconds, or a timedelta."""
+
+    def __init__(self, run_every: float | timedelta) -> None:
+        self.run_every = run_every
+
+
+def rhythm_of(name: str, said: Any) -> Rhythm:
+    """Read what stands as `schedule` in an entry of `beat_schedule`; raise InvalidSchedule for what is none."""
+    match said:
+        case crontab():
+            return Rhythm(cron=said.expression)
+        case schedule():
+            return rhythm_of(name, said.run_every)
+        case timedelta():
+            return Rhythm(every=said.total_seconds())
+        case int() | float():
+            return Rhythm(every=float(said))
+        case _:
+            raise InvalidSchedule(
+                f"schedule {name!r} is a {type(said).__name__}: a crontab, a timedelta or a number of seconds has an "
+                "equivalent here"
+            )
+
+
+def _written(part: Part) -> str:
+    if isinstance(part, str):
+        # Celery reads the first three letters of a day or month, whatever its case.
+        return DAY_OR_MONTH.sub(lambda word: word[0][:3].lower(), part.replace(" ", ""))
+    return str(part) if isinstance(part, int) else ",".join(map(str, sorted(part)))

@@ -1,0 +1,231 @@
+"""What the options of a call and of a declaration come to, and what is refused instead of being something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from rolecall import InvalidDeclaration, InvalidPayload, InvalidSchedule, InvalidTask, Task
+from rolecall.celery import Celery, chain, chord, current_app, group, signature
+from rolecall.celery.schedules import crontab
+
+MOMENT = datetime(2030, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def celery(database: str) -> Iterator[Celery]:
+    app = Celery("test", database=database)
+    yield app
+    app.client.close()
+
+
+def enqueued(app: Any, result: Any) -> Task:
+    found: Task = app.client.get(int(result.id))
+    return found
+
+
+def test_queues_are_roles(shop: ModuleType) -> None:
+    roles = {name: handler.role for name, handler in shop.app.rolecall.handlers.items()}
+
+    assert (roles["shop.tasks.add"], roles["shop.tasks.greet"], roles["shop.reports.nightly"]) == (
+        "shop",
+        "mail",
+        "reports",
+    )
+
+
+def test_a_queue_that_nobody_has_declared_becomes_a_role(shop: ModuleType) -> None:
+    task = enqueued(shop.app, shop.add.apply_async((1, 2), queue="urgent"))
+
+    assert task.role == "urgent"
+
+
+def test_an_unknown_queue_is_refused_where_the_settings_say_so(celery: Celery) -> None:
+    add = celery.task(lambda x: x, name="one")
+    celery.conf.task_create_missing_queues = False
+
+    with pytest.raises(InvalidDeclaration, match="'urgent' is not among task_queues"):
+        add.apply_async((1,), queue="urgent")
+
+
+def test_a_countdown_and_an_eta_are_when_a_task_is_due(shop: ModuleType) -> None:
+    later = enqueued(shop.app, shop.add.apply_async((1, 2), countdown=3600))
+    then = enqueued(shop.app, shop.add.apply_async((1, 2), eta=MOMENT))
+    naive = enqueued(shop.app, shop.add.apply_async((1, 2), eta=MOMENT.replace(tzinfo=None)))
+
+    assert later.status == "scheduled"
+    assert then.scheduled_for == MOMENT
+    # The shop is in Berlin.
+    assert naive.scheduled_for == MOMENT - timedelta(hours=1)
+
+
+@pytest.mark.parametrize(("broker", "given", "ours"), [("amqp://", 9, 9), ("redis://", 9, -9), ("redis://", 0, 0)])
+def test_a_priority_is_as_urgent_as_its_broker_has_it(database: str, broker: str, given: int, ours: int) -> None:
+    app = Celery("test", broker=broker, database=database)
+    one = app.task(lambda: None, name="one")
+
+    assert enqueued(app, one.apply_async(priority=given)).priority == ours
+    app.client.close()
+
+
+def test_a_declared_priority_is_that_of_each_call(shop: ModuleType) -> None:
+    assert enqueued(shop.app, shop.greet.delay("Ada")).priority == 7
+
+
+def test_arguments_are_fields_by_name(shop: ModuleType) -> None:
+    task = enqueued(shop.app, shop.greet.delay("Ada", "Grace", greeting="Hi", loud=True))
+
+    assert task.payload == {"name": "Ada", "others": ["Grace"], "greeting": "Hi", "rest": {"loud": True}}
+
+
+def test_a_chain_travels_in_one_field(shop: ModuleType) -> None:
+    task = enqueued(shop.app, (shop.add.s(1, 2) | shop.add.s(3).set(queue="mail")).delay())
+
+    assert task.payload["canvas"] == {
+        "rest": [{"task": "shop.tasks.add", "args": [3], "kwargs": {}, "options": {"role": "mail"}, "immutable": False}]
+    }
+
+
+def test_arguments_that_do_not_fit_are_told_at_the_call(shop: ModuleType) -> None:
+    with pytest.raises(TypeError, match="missing a required argument: 'y'"):
+        shop.add.delay(1)
+    with pytest.raises(TypeError, match="too many positional arguments"):
+        (shop.add.s(1, 1) | shop.add.s(1, 2)).delay()
+    with pytest.raises(TypeError, match="too many positional arguments"):
+        chord([shop.add.s(1, 1)])(shop.add.s(1, 2))
+
+
+def test_a_value_that_would_arrive_as_something_else_is_refused(shop: ModuleType) -> None:
+    with pytest.raises(InvalidPayload, match="x is a Decimal, which would arrive as something else: annotate"):
+        shop.add.delay(Decimal(1), 2)
+    with pytest.raises(InvalidPayload, match="y is a datetime"):
+        (shop.add.s(1, 1) | shop.add.s(MOMENT)).delay()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ({"task_id": "7"}, "task_id= has no equivalent: ids are numbers"),
+        ({"link_error": "x"}, "link_error= has no equivalent: enqueue a task that needs this one"),
+        ({"soft_time_limit": 1}, "soft_time_limit= has no equivalent"),
+        ({"routing_key": "x"}, "say queue= alone"),
+        ({"serializer": "pickle"}, "serializer='pickle' has no equivalent: payloads and results are JSON"),
+        ({"priority": -1}, "priority=-1 is not between 0 and 255"),
+    ],
+)
+def test_an_option_of_a_call_without_equivalent_says_what_to_write(
+    shop: ModuleType, words: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(InvalidTask, match=told):
+        shop.add.apply_async((1, 2), **words)
+
+
+def test_a_word_that_is_no_option_is_refused(shop: ModuleType) -> None:
+    with pytest.raises(TypeError, match="count_down= is no option of a call: those are connection, countdown"):
+        shop.add.apply_async((1, 2), count_down=3)
+    with pytest.raises(TypeError, match="max_retry= is no option of a task"):
+        shop.app.task(max_retry=3)(len)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ({"rate_limit": "10/m"}, "rate_limit= has no equivalent: there is no limit by time"),
+        ({"soft_time_limit": 5}, "soft_time_limit= has no equivalent: nothing raises in the middle"),
+        ({"base": object}, "base= has no equivalent: what stands around an attempt is a middleware"),
+        ({"serializer": "pickle"}, "serializer='pickle' has no equivalent"),
+    ],
+)
+def test_a_declaration_without_equivalent_says_what_to_write(celery: Celery, words: dict[str, Any], told: str) -> None:
+    with pytest.raises(InvalidDeclaration, match=told):
+        celery.task(lambda: None, name="one", **words)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "told"),
+    [
+        ("task_always_eager", True, "run what a test enqueued by rolecall.testing.inline"),
+        ("CELERY_TASK_ALWAYS_EAGER", True, "rolecall.testing.inline"),
+        ("task_soft_time_limit", 10, "nothing raises in the middle of a thread"),
+        ("task_serializer", "pickle", "only json works"),
+        ("task_annotations", {"*": {"rate_limit": "1/s"}}, "say it where the task is declared"),
+    ],
+)
+def test_a_setting_without_equivalent_is_refused(celery: Celery, setting: str, value: object, told: str) -> None:
+    with pytest.raises(InvalidDeclaration, match=told):
+        celery.conf.update({setting: value})
+
+
+def test_a_setting_that_is_off_or_means_nothing_here_is_taken(celery: Celery) -> None:
+    celery.conf.update(task_always_eager=False, worker_concurrency=4, our_own="x")
+
+    assert (celery.conf.our_own, celery.conf["worker_concurrency"]) == ("x", 4)
+
+
+def test_a_coroutine_and_a_name_that_is_taken_are_refused() -> None:
+    async def later() -> None: ...
+
+    def canvas(canvas: int) -> None: ...
+
+    one = Celery("one", set_as_current=False)
+    one.task(later, name="later")
+    with pytest.raises(InvalidDeclaration, match="task 'later' is async"):
+        one.finalize()
+
+    other = Celery("other", set_as_current=False)
+    other.task(canvas, name="canvas")
+    with pytest.raises(InvalidDeclaration, match="call the parameter canvas otherwise"):
+        other.finalize()
+
+
+def test_a_task_of_another_program_is_sent_by_named_arguments(celery: Celery, database: str) -> None:
+    celery.client.open()
+    task = enqueued(celery, celery.send_task("elsewhere.greet", kwargs={"name": "Ada"}, queue="mail"))
+
+    assert (task.handler, task.role, task.payload) == ("elsewhere.greet", "mail", {"name": "Ada"})
+    with pytest.raises(InvalidTask, match="give its arguments by name"):
+        celery.send_task("elsewhere.greet", ["Ada"], queue="mail")
+
+
+def test_the_app_that_was_made_last_is_the_current_one(celery: Celery) -> None:
+    celery.task(lambda x: x, name="one")
+
+    assert current_app.main == "test"
+    assert enqueued(celery, current_app.send_task("one", [1])).payload == {"x": 1}
+    assert enqueued(celery, signature("one", args=(2,)).delay()).payload == {"x": 2}
+
+
+def test_what_is_no_signature_is_refused_where_it_is_composed(shop: ModuleType) -> None:
+    with pytest.raises(InvalidTask, match="is no signature: write task.s"):
+        chain(shop.add.s(1, 2), 3)
+    with pytest.raises(InvalidTask, match="the chain is empty"):
+        chain().delay()
+    with pytest.raises(InvalidTask, match="a chord needs a body"):
+        chord([shop.add.s(1, 1)]).delay()
+    with pytest.raises(InvalidTask, match="link= has no equivalent for a group"):
+        group(shop.add.s(1, 1)).apply_async(link=shop.tsum.s())
+
+
+def test_what_beat_did_is_done_by_schedules(shop: ModuleType) -> None:
+    schedules = {
+        name: (each.handler, each.cron, each.every, each.payload, each.zone)
+        for name, each in shop.app.rolecall.schedules.items()
+    }
+
+    assert schedules == {
+        "nightly report": ("shop.reports.nightly", "30 3 * * mon-fri", None, {"shops": "all"}, "Europe/Berlin"),
+        "heartbeat": ("shop.tasks.beat", None, 300.0, {}, "Europe/Berlin"),
+        "greet everybody": ("shop.tasks.greet", None, 3600.0, {"name": "everybody"}, "Europe/Berlin"),
+    }
+
+
+def test_a_crontab_that_cron_reads_otherwise_is_refused() -> None:
+    with pytest.raises(InvalidSchedule, match="cron runs where either fits"):
+        crontab(day_of_month=1, day_of_week="monday")
+
+    assert crontab(minute="*/5", hour=[7, 19], month_of_year="January").expression == "*/5 7,19 * jan *"

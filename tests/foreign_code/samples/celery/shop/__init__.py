@@ -1,0 +1,3 @@
+"""A shop that was written for Celery."""
+
+from __future__ import annotations
