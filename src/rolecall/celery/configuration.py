@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rolecall.model.errors import InvalidDeclaration
 
-__all__ = ["Configuration"]
+__all__ = ["REFUSED", "Configuration", "todays_name"]
 
 DEFAULTS: Mapping[str, Any] = {
     "beat_schedule": {},
@@ -77,10 +77,10 @@ class Configuration(MutableMapping[str, Any]):
         self[name] = value
 
     def __getitem__(self, name: str) -> Any:
-        return self._said[_today(name)]
+        return self._said[todays_name(name)]
 
     def __setitem__(self, name: str, value: Any) -> None:
-        known = _today(name)
+        known = todays_name(name)
         if value and known in REFUSED:
             raise InvalidDeclaration(f"{name} has no equivalent: {REFUSED[known]}")
         allowed, why = MUST_BE.get(known, (None, ""))
@@ -89,7 +89,7 @@ class Configuration(MutableMapping[str, Any]):
         self._said[known] = value
 
     def __delitem__(self, name: str) -> None:
-        del self._said[_today(name)]
+        del self._said[todays_name(name)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._said)
@@ -117,7 +117,7 @@ class Configuration(MutableMapping[str, Any]):
         return str(self._said["broker_url"] or "").startswith(("redis", "sentinel"))
 
 
-def _today(name: str) -> str:
+def todays_name(name: str) -> str:
     """Today's name of a setting: `CELERY_TIMEZONE` is `timezone`."""
     if name.isupper():
         name = name.lower().removeprefix("celery_")

@@ -11,7 +11,15 @@ from rolecall.celery.configuration import JSON, Configuration
 from rolecall.model.durations import in_seconds
 from rolecall.model.errors import InvalidDeclaration, InvalidTask
 
-__all__ = ["Declared", "declared", "options_of_a_call", "priority_of", "words_of_a_task"]
+__all__ = [
+    "REFUSED_OF_A_CALL",
+    "REFUSED_OF_A_TASK",
+    "Declared",
+    "declared",
+    "options_of_a_call",
+    "priority_of",
+    "words_of_a_task",
+]
 
 NO_RATE = (
     "there is no limit by time: `key=` with app.keys(capacity=...) bounds how many run at once, and a throttle "

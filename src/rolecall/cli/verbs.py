@@ -78,6 +78,11 @@ COMMANDS: tuple[Verb | Noun, ...] = (
         "Pass notifications on from Postgres to Redis or NATS until SIGTERM; `serve` and `up` do it, too.",
         settings=("NOTIFYING",),
     ),
+    Verb(
+        "import",
+        "import_.import_",
+        "Read code written for Celery, Procrastinate or RQ, and print what stands for it here; nothing of it is run.",
+    ),
     Verb("enqueue", "enqueue.enqueue", "Enqueue one task; with --wait, exit 0 only if it completes."),
     Verb("counts", "insight.counts", "Count the tasks by role and state."),
     Verb("overview", "insight.overview", "Show what is wrong, the pool's figures, and its roles."),

@@ -1,0 +1,70 @@
+"""`rolecall import`: what stands here for code that was written for another system."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Exit, Option, echo
+
+from rolecall.cli.shell import Shell
+from rolecall.foreign_code import SYSTEMS, Inventory, module_text, read_code
+from rolecall.model.errors import ConfigError
+
+PARTLY = 1
+
+System = Annotated[str, Argument(metavar="SYSTEM", help=f"Whose code it is: {', '.join(SYSTEMS)}.")]
+Code = Annotated[Path, Argument(metavar="PATH", help="A file, or a folder with all below it; it is read, not run.")]
+Out = Annotated[Path | None, Option("--out", metavar="FILE", help="Write the module into a new file instead.")]
+Name = Annotated[str | None, Option("--name", metavar="APP", help="What the app is called; by default as PATH is.")]
+
+
+def import_(shell: Shell, system: System, path: Code, out: Out = None, name: Name = None) -> None:
+    """Print a module that declares what the code declares, and what to write at each place that calls.
+
+    What has no equivalent is listed with the reason. Exits with 1 where a file could not be read.
+    """
+    inventory = read_code(system, path)
+    text = module_text(inventory, name or _app_name(path))
+    if out is not None:
+        _write(out, text)
+    shell.show(
+        {**asdict(inventory), "module": text}, lambda: echo(_summary(inventory)) if out else echo(text, nl=False)
+    )
+    if out is None:
+        echo(_summary(inventory), err=True)
+    if inventory.unread:
+        raise Exit(PARTLY)
+
+
+def _app_name(path: Path) -> str:
+    return re.sub(r"\W", "-", path.resolve().stem).strip("-") or "app"
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        with file.open("x") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise ConfigError(f"{str(file)!r} is there already", variable="--out", value=str(file)) from None
+    except OSError as error:
+        problem = f"{str(file)!r} cannot be written: {error.strerror}"
+        raise ConfigError(problem, variable="--out", value=str(file)) from error
+
+
+def _summary(inventory: Inventory) -> str:
+    counted = [
+        _number(inventory.files, "file"),
+        _number(len(inventory.tasks), "task"),
+        _number(len(inventory.schedules), "schedule"),
+        _number(len(inventory.calls), "call"),
+        f"{len(inventory.gaps)} without equivalent",
+    ]
+    unread = "".join(f"\nnot read: {each.file}: {each.problem}" for each in inventory.unread)
+    return f"{inventory.system}: {', '.join(counted)}{unread}"
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -1,0 +1,73 @@
+"""`rolecall import` reads other systems' code, prints what stands for it, and writes nothing unless it is asked to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.foreign_code.code_bases import SAMPLES
+
+
+@pytest.mark.parametrize("system", ["celery", "procrastinate", "rq"])
+def test_the_printed_module_is_python_that_declares(bare: Run, system: str) -> None:
+    answer = bare("import", system, SAMPLES / system, "--name", "moved")
+
+    names: dict[str, object] = {"__name__": "printed"}
+    exec(compile(answer.out, "printed.py", "exec"), names)  # noqa: S102 - what we printed
+    assert answer.code == 0
+    assert 'App("moved")' in answer.out
+    assert answer.err.startswith(f"{system}: ")
+
+
+def test_as_json_all_that_was_found_is_told(bare: Run) -> None:
+    found = bare("import", "rq", SAMPLES / "rq", "--json").json
+
+    assert [task["name"] for task in found["tasks"]][:2] == ["mailer.jobs.send", "mailer.jobs.count_words"]
+    assert found["calls"][0]["place"] == {"file": "mailer/web.py", "line": 21}
+    assert found["module"].startswith('"""What was declared for RQ')
+
+
+def test_a_file_that_cannot_be_read_is_told_and_the_others_are_read(bare: Run, tmp_path: Path) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "broken.py").write_text("def (:\n")
+    (code / "latin.py").write_bytes(b"name = '\xe9'\n")
+    (code / "tasks.py").write_text("from celery import shared_task\n@shared_task\ndef one(): ...\n")
+
+    answer = bare("import", "celery", code)
+
+    assert answer.code == 1
+    assert "def one()" in answer.out
+    assert "not read: broken.py: line 1: invalid syntax" in answer.err
+    assert "not read: latin.py: " in answer.err
+
+
+def test_code_in_which_nothing_is_found_gives_an_app_of_nothing(bare: Run, tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text("print('never run')\n")
+
+    answer = bare("import", "celery", tmp_path / "plain.py")
+
+    assert (answer.code, answer.err) == (0, "celery: 1 file, 0 tasks, 0 schedules, 0 calls, 0 without equivalent\n")
+    compile(answer.out, "printed.py", "exec")
+
+
+def test_what_is_no_system_and_no_path_is_refused(bare: Run, tmp_path: Path) -> None:
+    assert bare("import", "huey", tmp_path).err == "rolecall: SYSTEM: 'huey' is none of celery, procrastinate, rq\n"
+
+    nowhere = bare("import", "rq", tmp_path / "nowhere")
+    assert nowhere.code == 2
+    assert nowhere.err == f"rolecall: PATH: there is no {str(tmp_path / 'nowhere')!r}\n"
+
+
+def test_a_file_is_written_only_where_none_is(bare: Run, tmp_path: Path) -> None:
+    out = tmp_path / "moved.py"
+
+    written = bare("import", "rq", SAMPLES / "rq", "--out", out)
+    again = bare("import", "rq", SAMPLES / "rq", "--out", out)
+
+    assert written.code == 0
+    assert written.out.startswith("rq: 3 files, 4 tasks")
+    assert "mailer.jobs.send" in out.read_text()
+    assert again.err == f"rolecall: --out: {str(out)!r} is there already\n"

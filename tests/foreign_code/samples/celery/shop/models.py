@@ -1,0 +1,7 @@
+"""A model."""
+
+from __future__ import annotations
+
+
+class Order:
+    number: int
