@@ -81,7 +81,7 @@ COMMANDS: tuple[Verb | Noun, ...] = (
     Verb(
         "import",
         "import_.import_",
-        "Read code written for Celery, Procrastinate or RQ, and print what stands for it here; nothing of it is run.",
+        "Print what stands here for code that was written for Celery, Procrastinate or RQ; nothing of it is run.",
     ),
     Verb("enqueue", "enqueue.enqueue", "Enqueue one task; with --wait, exit 0 only if it completes."),
     Verb("counts", "insight.counts", "Count the tasks by role and state."),

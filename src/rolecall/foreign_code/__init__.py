@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from rolecall.foreign_code.inventory import Inventory
 from rolecall.foreign_code.module import module_text
-from rolecall.foreign_code.systems import SYSTEMS, read_code
+from rolecall.foreign_code.systems import read_code
 
-__all__ = ["SYSTEMS", "Inventory", "module_text", "read_code"]
+__all__ = ["Inventory", "module_text", "read_code"]

@@ -10,7 +10,8 @@ from typing import Annotated
 from typer import Argument, Exit, Option, echo
 
 from rolecall.cli.shell import Shell
-from rolecall.foreign_code import SYSTEMS, Inventory, module_text, read_code
+from rolecall.foreign_code import Inventory, module_text, read_code
+from rolecall.foreign_code.systems import SYSTEMS
 from rolecall.model.errors import ConfigError
 
 PARTLY = 1
@@ -22,9 +23,10 @@ Name = Annotated[str | None, Option("--name", metavar="APP", help="What the app 
 
 
 def import_(shell: Shell, system: System, path: Code, out: Out = None, name: Name = None) -> None:
-    """Print a module that declares what the code declares, and what to write at each place that calls.
+    """Print what stands here for code that was written for Celery, Procrastinate or RQ; nothing of it is run.
 
-    What has no equivalent is listed with the reason. Exits with 1 where a file could not be read.
+    That is a module which declares what the code declares, then what to write at each place that calls. What has no
+    equivalent is listed with the reason. Exits with 1 where a file could not be read.
     """
     inventory = read_code(system, path)
     text = module_text(inventory, name or _app_name(path))
