@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -10,10 +11,13 @@ from typing import Any
 
 import pytest
 
-from rolecall import InvalidDeclaration, InvalidPayload, InvalidSchedule, InvalidTask, Task
+from rolecall import InvalidDeclaration, InvalidPayload, InvalidSchedule, InvalidTask, Task, TaskOptions
 from rolecall.celery import Celery, chain, chord, current_app, group, signature
+from rolecall.celery.routes import queue_of
 from rolecall.celery.schedules import crontab
 
+# Until tasks have it.
+expiring = pytest.mark.skipif("expires" not in TaskOptions.__annotations__, reason="tasks do not expire yet")
 MOMENT = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
@@ -60,8 +64,23 @@ def test_a_countdown_and_an_eta_are_when_a_task_is_due(shop: ModuleType) -> None
 
     assert later.status == "scheduled"
     assert then.scheduled_for == MOMENT
-    # The shop is in Berlin.
-    assert naive.scheduled_for == MOMENT - timedelta(hours=1)
+    # As with Celery it is in UTC, though the shop is in Berlin.
+    assert naive.scheduled_for == MOMENT
+
+
+@expiring
+def test_a_task_expires_so_long_after_its_call_or_at_a_moment(shop: ModuleType) -> None:
+    now = datetime.now(UTC)
+    options: list[dict[str, Any]] = [
+        {"expires": 600},
+        {"expires": timedelta(minutes=10)},
+        {"expires": now + timedelta(minutes=10)},
+        {"expires": 600, "countdown": 60},
+    ]
+
+    for each in options:
+        expires_at = getattr(enqueued(shop.app, shop.add.apply_async((1, 2), **each)), "expires_at")  # noqa: B009
+        assert abs(expires_at - now - timedelta(minutes=10)) < timedelta(seconds=30)
 
 
 @pytest.mark.parametrize(("broker", "given", "ours"), [("amqp://", 9, 9), ("redis://", 9, -9), ("redis://", 0, 0)])
@@ -105,6 +124,36 @@ def test_a_value_that_would_arrive_as_something_else_is_refused(shop: ModuleType
         shop.add.delay(Decimal(1), 2)
     with pytest.raises(InvalidPayload, match="y is a datetime"):
         (shop.add.s(1, 1) | shop.add.s(MOMENT)).delay()
+
+
+def test_a_default_priority_is_that_of_each_call_which_says_none(celery: Celery) -> None:
+    celery.conf.task_default_priority = 5
+    one = celery.task(lambda: None, name="one")
+
+    assert enqueued(celery, one.delay()).priority == 5
+    assert enqueued(celery, one.apply_async(priority=6)).priority == 6
+
+
+@pytest.mark.parametrize(
+    ("routes", "told"),
+    [
+        (
+            {"mail.*": {"queue": "mail", "routing_key": "mail", "priority": 3}},
+            "task_routes says priority for mail.send",
+        ),
+        ({"mail.*": {"routing_key": "mail"}}, "task_routes says routing_key for mail.send"),
+        ([lambda name: "mail"], "give patterns of names with their queues"),
+    ],
+)
+def test_a_route_that_says_more_than_a_queue_is_refused(routes: Any, told: str) -> None:
+    with pytest.raises(InvalidDeclaration, match=told):
+        queue_of("mail.send", routes)
+
+
+def test_the_first_route_that_fits_is_taken() -> None:
+    routes = [("mail.bulk", "bulk"), (re.compile(r"mail\..*"), {"queue": "mail"})]
+
+    assert [queue_of(name, routes) for name in ("mail.bulk", "mail.send", "other")] == ["bulk", "mail", None]
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ WRONG_APPS = [
     ("nowhere.deep:app", "no module nowhere"),
     ("shop:application", "did you mean shop:app?"),
     ("shop:number", "of type int, not a rolecall App"),
+    ("shop:app.nothing", "'App' object has no attribute 'nothing'"),
     ("broken:app", "ZeroDivisionError: division by zero (broken.py, line 3)"),
     ("needy:app", "No module named 'something_else'"),
 ]

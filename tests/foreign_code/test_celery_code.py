@@ -114,6 +114,8 @@ def test_what_only_running_the_code_would_tell_is_said_and_not_guessed(tmp_path:
         "app = Celery('x')\n"
         "app.conf.task_always_eager = True\n"
         "app.conf.beat_schedule = {'odd': {'task': 'tasks.one', 'schedule': LIMITS.rhythm}}\n"
+        "app.conf.beat_schedule['even'] = {'task': 'elsewhere', 'schedule': 60}\n"
+        "app.conf.task_routes = LIMITS.routes\n"
         "@app.task(max_retries=LIMITS.most, name='tasks:one', autoretry_for=(OSError,))\n"
         "def one(app, Context=LIMITS): ...\n"
         "def outer():\n"
@@ -129,9 +131,11 @@ def test_what_only_running_the_code_would_tell_is_said_and_not_guessed(tmp_path:
     assert "max_retries=LIMITS.most: only your code knows its value" in task.notes
     assert "Context had the default LIMITS" in task.notes
     assert declared(inventory).handlers["tasks-one"].settings.max_attempts == 4
+    assert [(each.name, each.task) for each in inventory.schedules] == [("even", "elsewhere")]
     assert [gap.code for gap in inventory.gaps] == [
         "task_always_eager = True",
         "schedule odd: {'task': 'tasks.one', 'schedule': LIMITS.rhythm}",
+        "task_routes = LIMITS.routes",
         "def inner",
         "class Old",
     ]

@@ -23,3 +23,25 @@ async def test_a_permanent_failure_is_not_retried(database: str, connection: psy
     assert row is not None
     assert row[:2] == ("failed", 1)
     assert "'x' will never be a number" in row[2]
+
+
+async def test_one_that_says_nothing_itself_keeps_its_cause_as_the_error(
+    database: str, connection: psycopg.Connection
+) -> None:
+    app = App("test")
+
+    @app.task
+    async def parse(document: str) -> int:
+        try:
+            return int(document)
+        except ValueError as error:
+            raise PermanentFailure from error
+
+    with Client(database, app=app) as client:
+        client.enqueue(parse.task(document="x"))
+    await drain(app, database)
+
+    row = connection.execute("select attempt, error from rolecall.all_tasks").fetchone()
+    assert row is not None
+    assert row[0] == 1
+    assert row[1].startswith("ValueError: invalid literal for int()")

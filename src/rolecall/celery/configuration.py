@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
-from datetime import UTC, tzinfo
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rolecall.model.errors import InvalidDeclaration
 
@@ -98,17 +96,8 @@ class Configuration(MutableMapping[str, Any]):
         return len(self._said)
 
     @property
-    def zone(self) -> tzinfo:
-        """The time zone of moments without one, and of crontabs; raises InvalidDeclaration."""
-        name = self.zone_name
-        try:
-            return UTC if name == "UTC" else ZoneInfo(name)
-        except (ZoneInfoNotFoundError, ValueError):
-            raise InvalidDeclaration(f"there is no time zone {name!r}") from None
-
-    @property
     def zone_name(self) -> str:
-        """The IANA name of that time zone."""
+        """The time zone of crontabs, by its IANA name. A moment that names no zone is in UTC, as with Celery."""
         return str(self._said["timezone"] or "UTC")
 
     @property

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rolecall.client.sync_client import Client
@@ -48,10 +47,6 @@ class AnyApp(Protocol):
     @property
     def ignores_results(self) -> bool:
         """Whether results of tasks that say nothing of it are dropped."""
-
-    @property
-    def zone(self) -> tzinfo:
-        """That of moments which name none."""
 
     def options(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Read the options of a call as plain values; raise InvalidTask for what has no equivalent."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rolecall.celery.configuration import JSON, Configuration
@@ -115,7 +115,8 @@ def options_of_a_call(given: Mapping[str, Any], declared: Declared, conf: Config
 
     Raises InvalidTask for what has no equivalent, TypeError for what is no option.
     """
-    said = {"expires": declared.expires, "priority": declared.priority} | {
+    priority = conf.task_default_priority if declared.priority is None else declared.priority
+    said = {"expires": declared.expires, "priority": priority} | {
         word: value for word, value in given.items() if value is not None and word not in MOOT_OF_A_CALL
     }
     plain: dict[str, Any] = {}
@@ -126,6 +127,10 @@ def options_of_a_call(given: Mapping[str, Any], declared: Declared, conf: Config
             plain |= _plain(word, value, conf)
     if {"after", "scheduled_for"} <= plain.keys():
         del plain["after"]
+    expires = plain.get("expires")
+    if not isinstance(expires, str | None) and not plain.keys().isdisjoint({"after", "scheduled_for"}):
+        # Celery counts from the call, we from when the task is due.
+        plain["expires"] = (datetime.now(UTC) + timedelta(seconds=expires)).isoformat()
     return plain
 
 
@@ -151,9 +156,9 @@ def _plain(word: str, value: Any, conf: Configuration) -> dict[str, Any]:
         case "countdown":
             return {"after": in_seconds(value)}
         case "eta":
-            return {"scheduled_for": _moment(value, conf)}
+            return {"scheduled_for": _moment(value)}
         case "expires":
-            return {"expires": _moment(value, conf) if isinstance(value, datetime) else in_seconds(value)}
+            return {"expires": _moment(value) if isinstance(value, datetime) else in_seconds(value)}
         case "priority":
             return {"priority": priority_of(value, conf)}
         case "queue":
@@ -170,8 +175,9 @@ def _plain(word: str, value: Any, conf: Configuration) -> dict[str, Any]:
             raise TypeError(f"{word}= is no option of a call: those are {', '.join(_known())}")
 
 
-def _moment(value: datetime, conf: Configuration) -> str:
-    return (value if value.tzinfo is not None else value.replace(tzinfo=conf.zone)).isoformat()
+def _moment(value: datetime) -> str:
+    """Write a moment; one that names no zone is in UTC, whatever the settings say, as with Celery."""
+    return (value if value.tzinfo is not None else value.replace(tzinfo=UTC)).isoformat()
 
 
 def _known() -> Iterable[str]:

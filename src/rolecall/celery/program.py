@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import tzinfo
 from threading import RLock
 from typing import Any
 
@@ -76,10 +75,6 @@ class Program:
             if self._client is None:
                 self._client = Client(self._database, app=app)
             return self._client
-
-    @property
-    def zone(self) -> tzinfo:
-        return self.conf.zone
 
     @property
     def ignores_results(self) -> bool:
@@ -181,7 +176,7 @@ class Program:
             raise InvalidDeclaration(
                 f"the queue {role!r} is not among task_queues, and task_create_missing_queues is off"
             )
-        self._app.role(role, keep_completed=self.conf.result_expires)
+        self._app.role(role, keep_completed=self.conf.result_expires or None)
 
     def _schedule(self, name: str, entry: Mapping[str, Any]) -> None:
         step = {TASK: entry["task"], "args": entry.get("args", ()), "kwargs": entry.get("kwargs") or {}}

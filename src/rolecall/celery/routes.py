@@ -17,8 +17,20 @@ def queue_of(name: str, routes: Any) -> str | None:
     for pattern, route in _pairs(routes):
         if pattern.fullmatch(name) if isinstance(pattern, re.Pattern) else fnmatchcase(name, pattern):
             queue = route.get("queue") if isinstance(route, Mapping) else route
+            if isinstance(route, Mapping):
+                _require_queue_alone(name, route)
             return None if queue is None else str(getattr(queue, "name", queue))
     return None
+
+
+def _require_queue_alone(name: str, route: Mapping[str, Any]) -> None:
+    """Exchange and routing key say how to reach a queue that is named beside them; all else would be lost."""
+    more = route.keys() - {"queue", *({"exchange", "exchange_type", "routing_key"} if "queue" in route else ())}
+    if more:
+        raise InvalidDeclaration(
+            f"task_routes says {min(more)} for {name}, which has no equivalent there: give it a queue, and say the "
+            "rest where the task is declared"
+        )
 
 
 def _pairs(routes: Any) -> Iterable[tuple[Any, Any]]:

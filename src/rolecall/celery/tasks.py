@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import random
+import sys
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import update_wrapper
 from typing import Any, NoReturn
 
@@ -130,21 +131,25 @@ class Task:
     ) -> NoReturn:
         """End this attempt, and let the next one come after `countdown` seconds or at `eta`.
 
-        Raises `exc` (else MaxRetriesExceededError) where no attempt is left, and outside of one; `exc` is the task's
-        error meanwhile. Raises InvalidTask for other arguments: a task keeps those that it was enqueued with.
+        `exc`, else what is being handled, is the task's error meanwhile. Raises `exc`, else MaxRetriesExceededError,
+        where no attempt is left; outside of one, the error itself. Raises InvalidTask for other arguments: a task keeps
+        those that it was enqueued with.
         """
         if args is not None or kwargs is not None or not throw:
             raise InvalidTask("retry(args=, kwargs=, throw=False) has no equivalent: enqueue another task, and return")
         request = running()
         most = self.max_retries if max_retries is None else max_retries
-        if request.called_directly or (most is not None and request.retries >= most):
+        cause = exc or sys.exception()
+        if request.called_directly:
+            raise cause or Retry(f"{self.name} can be retried", after=0)
+        if most is not None and request.retries >= most:
             raise exc or MaxRetriesExceededError(f"{self.name} was retried {request.retries} times")
         allowed = self.options.most_retries
         if allowed is not None and (most is None or most > allowed):
             raise InvalidDeclaration(f"{self.name} may be retried {allowed} times: declare it with max_retries={most}")
-        moment = eta if eta is None or eta.tzinfo else eta.replace(tzinfo=self.app.zone)
+        moment = eta if eta is None or eta.tzinfo else eta.replace(tzinfo=UTC)
         delay = None if moment else (self.default_retry_delay if countdown is None else countdown)
-        raise Retry(after=delay, at=moment) from exc
+        raise Retry(after=delay, at=moment) from cause
 
     def retry_by_itself(self, error: Exception) -> None:
         """Raise Retry for an error of `autoretry_for`, and the error itself where no attempt is left."""

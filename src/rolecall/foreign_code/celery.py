@@ -52,6 +52,8 @@ class Reader:
     def __init__(self, sources: Sources) -> None:
         self._found = Found("celery", sources)
         self._settings: dict[str, tuple[Source, ast.expr]] = {}
+        # Of the beat schedule, what is set one by one.
+        self._entries: list[tuple[Source, str, ast.expr]] = []
         self._apps: set[str] = {"celery.current_app"}
         self._tasks: dict[str, FoundTask] = {}
 
@@ -87,18 +89,32 @@ class Reader:
                 self._found.gap(source, kind.bases[0], f"class {kind.name}", reason)
 
     def _read_settings(self) -> None:
+        modules = self._settings_of_calls()
         for source, target, value in self._found.sources.assignments():
             if isinstance(value, ast.Call) and self._found.means(source, value.func) == "celery.Celery":
                 self._apps.add(self._found.means(source, target))
-            if (name := _setting(target)) is not None:
-                self._set(source, name, value)
+            if (setting := _setting(target, among_settings=source.module in modules)) is not None:
+                self._set(source, setting, value)
+            elif isinstance(target, ast.Subscript) and _setting(target.value, among_settings=False) == "beat_schedule":
+                self._entries.append((source, code_of(target.slice).strip("'"), value))
+        for name, (source, value) in self._settings.items():
+            if value_of(value) is UNKNOWN and not isinstance(value, ast.Dict):
+                self._found.gap(source, value, f"{name} = {code_of(value)}", "only your code knows its value")
+
+    def _settings_of_calls(self) -> set[str]:
+        """Take what `conf.update(...)` sets; return the modules that `config_from_object` names."""
+        modules: set[str] = set()
         for source, node, _ in self._found.sources.calls():
-            if isinstance(node, ast.Call) and code_of(node.func).endswith(".conf.update"):
-                said = options_of(node)
-                for given in node.args:
-                    said |= dict(_entries(given))
-                for name, value in said.items():
-                    self._set(source, todays_name(name), value)
+            verb = code_of(node.func) if isinstance(node, ast.Call) else ""
+            if not isinstance(node, ast.Call) or not verb.endswith((".config_from_object", ".conf.update")):
+                continue
+            if verb.endswith(".config_from_object"):
+                modules.update(str(value_of(each)) for each in node.args[:1])
+                continue
+            said = options_of(node) | {name: value for given in node.args for name, value in _entries(given)}
+            for name, value in said.items():
+                self._set(source, todays_name(name), value)
+        return modules
 
     def _set(self, source: Source, name: str, value: ast.expr) -> None:
         if name in REFUSED and value_of(value) not in (False, None, {}):
@@ -123,11 +139,11 @@ class Reader:
         task = found_task(self._found.sources, source, function, name, skipping=1 if bound else 0)
         task.name = fitting(name, task.notes)
         task.context = bound
-        routes = self._setting("task_routes")
+        routed = None
         try:
-            routed = queue_of(name, routes)
-        except InvalidDeclaration:
-            routed = None
+            routed = queue_of(name, self._setting("task_routes"))
+        except InvalidDeclaration as error:
+            task.notes.append(str(error))
         role = options.get("queue") or routed or self._setting("task_default_queue") or "celery"
         task.words["role"] = literal(role if isinstance(role, str) else "celery")
         _add_attempts(task, said, options, retries=_retries_itself(function))
@@ -165,11 +181,13 @@ class Reader:
         return None if value is UNKNOWN else value
 
     def _read_schedules(self) -> None:
+        entries = list(self._entries)
         if "beat_schedule" in self._settings:
             source, node = self._settings["beat_schedule"]
-            for name, entry in _entries(node):
-                said = dict(_entries(entry))
-                self._schedule(source, entry, name, value_of(said.get("task")), said)
+            entries += [(source, name, entry) for name, entry in _entries(node)]
+        for source, name, entry in entries:
+            said = dict(_entries(entry))
+            self._schedule(source, entry, name, value_of(said.get("task")), said)
 
     def _periodic(self, source: Source, call: ast.Call) -> None:
         signature = call.args[1]
@@ -283,11 +301,12 @@ def _entries(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
                 yield name, value
 
 
-def _setting(target: ast.expr) -> str | None:
+def _setting(target: ast.expr, *, among_settings: bool) -> str | None:
+    """The setting that something is assigned to: of `conf`, of Django's settings, or of a module of settings."""
     match target:
         case ast.Attribute(value=ast.Attribute(attr="conf") | ast.Name(id="conf"), attr=name):
             return todays_name(name)
-        case ast.Name(id=name) if todays_name(name) in SETTINGS:
+        case ast.Name(id=name) if among_settings or name.startswith("CELERY"):
             return todays_name(name)
         case _:
             return None

@@ -61,12 +61,16 @@ class Calls:
 
     def _call_of(self, source: Source, node: ast.Call, verb: str) -> bool:
         name = code_of(node.func.value)  # type: ignore[attr-defined]  # it has a task before its verb
-        if verb == "delay":
-            self._found.call(source, node, f"{name}.enqueue({arguments_as_code(node)})")
+        if verb in {"delay", "delay_on_commit"}:
+            joined = ".using(connection=connection)" if verb == "delay_on_commit" else ""
+            self._found.call(source, node, f"{name}{joined}.enqueue({arguments_as_code(node)})")
         elif verb in SIGNATURES:
             self._found.call(source, node, f"{name}.task({arguments_as_code(node)})")
-        elif verb == "apply_async":
-            self._applied(source, node, name)
+        elif verb in {"apply_async", "apply_async_on_commit"}:
+            joins = {"connection": "connection"} if verb == "apply_async_on_commit" else {}
+            self._found.call(
+                source, node, f"{name}{using(self._options(source, node) | joins)}.enqueue({_spread(node)})"
+            )
         elif verb == "apply":
             self._found.call(
                 source, node, f"{name}({arguments_as_code(node)})  # or rolecall.testing.inline, in a test"
@@ -79,10 +83,6 @@ class Calls:
         else:
             return False
         return True
-
-    def _applied(self, source: Source, node: ast.Call, name: str) -> None:
-        options = self._options(source, node)
-        self._found.call(source, node, f"{name}{using(options)}.enqueue({_spread(node)})")
 
     def _options(self, source: Source, node: ast.Call) -> dict[str, str]:
         """The options of a call as ours; what has none is told as a gap."""
