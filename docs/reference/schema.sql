@@ -442,6 +442,7 @@ CREATE TABLE rolecall.handlers (
     key text,
     dedupe_key text,
     expires interval,
+    result_schema jsonb,
     CONSTRAINT expires_is_positive CHECK ((expires > '00:00:00'::interval)),
     CONSTRAINT lease_is_between_a_tenth_of_a_second_and_a_day CHECK (((lease >= '00:00:00.1'::interval) AND (lease <= '1 day'::interval))),
     CONSTRAINT max_attempts_is_positive_or_zero_for_unlimited CHECK ((max_attempts >= 0)),

@@ -8,6 +8,7 @@ from rolecall.model.lazy import lazy_names
 
 if TYPE_CHECKING:
     from rolecall.app import App, Check, FunctionHandler, HandlerDefinition, Middleware, Next, RoleDefinition
+    from rolecall.app.schemas import Redacted
     from rolecall.client.async_client import AsyncClient
     from rolecall.client.sync_client import Client
     from rolecall.db.embedded.errors import EmbeddedServerError
@@ -107,6 +108,7 @@ else:
                 "Next",
                 "RoleDefinition",
             ),
+            "rolecall.app.schemas": ("Redacted",),
             "rolecall.client.async_client": ("AsyncClient",),
             "rolecall.client.sync_client": ("Client",),
             "rolecall.db.embedded.errors": ("EmbeddedServerError",),
@@ -257,6 +259,7 @@ __all__ = [
     "ParentNotOpen",
     "PermanentFailure",
     "ProcessContext",
+    "Redacted",
     "ResultNotStored",
     "Retry",
     "RetryKind",

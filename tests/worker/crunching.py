@@ -14,11 +14,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from opentelemetry import trace
 
-from rolecall import App, Cancel, PermanentFailure, ProcessContext, Retry, Snooze, WaitFor
+from rolecall import App, Cancel, PermanentFailure, ProcessContext, Redacted, Retry, Snooze, WaitFor
 from rolecall.worker.subprocess.messages import RunTask
 
 app = App("crunching")
@@ -151,3 +151,8 @@ def trace_here() -> str:
     """Say in which span this is called."""
     here = trace.get_current_span().get_span_context()
     return f"{here.trace_id:032x}-{here.span_id:016x}"
+
+
+def refuse_to_log_in(token: Annotated[str, Redacted]) -> None:
+    """Fail with all that it was given."""
+    raise ValueError(f"no such token: {token}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import EllipsisType
@@ -14,6 +15,7 @@ from rolecall.app.links import Links, Reference, read_links
 from rolecall.app.signature import Signature, annotation_name, read_signature
 from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.errors import ContractBroken, InvalidDeclaration
+from rolecall.model.redaction import Redaction, hides
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.tasks import Enqueued, NewTask, TaskOptions
 from rolecall.model.transactions import AsyncJoinable, Joinable
@@ -206,6 +208,15 @@ class HandlerDefinition(Generic[P, R_co]):
         task = self.task(*args, **payload)
         return await self.clients.awaited.get().enqueue(task, connection=self.asked.get("connection"))
 
+    @property
+    def hides(self) -> bool:
+        """Whether its payloads have anything that nobody is to read."""
+        return hides(self.signature.schema)
+
+    def secrets_in(self, payload_json: str | bytes) -> Sequence[str]:
+        """Return the texts and numbers of a task's payload that nobody is to read."""
+        return Redaction(self.signature.schema).texts(json.loads(payload_json))
+
     def require_entry(self, asked_by: str) -> None:
         """Raise ContractBroken (not_entry_point) if its tasks may not start a chain."""
         if not self.links.entry:
@@ -243,6 +254,7 @@ class HandlerDefinition(Generic[P, R_co]):
             "retry": settings.retry.to_json() if settings.retry else None,
             "key": settings.key,
             "dedupe_key": settings.dedupe_key,
+            "result_schema": (self.gather or self).signature.result_schema,
         }
         return {name: value for name, value in said.items() if value is not None}
 

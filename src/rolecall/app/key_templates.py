@@ -13,6 +13,7 @@ import msgspec
 
 from rolecall.app.signature import Signature
 from rolecall.model.errors import InvalidDeclaration
+from rolecall.model.redaction import Redaction
 
 __all__ = ["check_template"]
 
@@ -41,11 +42,15 @@ def check_template(template: str, word: str, signature: Signature) -> None:
     if isinstance(shape, msgspec.inspect.DictType):
         return
     fields = {field.encode_name: field for field in getattr(shape, "fields", ())}
+    redaction = Redaction(signature.schema)
     for name in FIELD.findall(template):
         if name not in fields:
             known = ", ".join(fields) or "none"
             raise _refused(signature, f"{word}={template!r} names {name!r}, which is no field of the payload ({known})")
-        _require_plain(fields[name], f"{word}={template!r} is made of {name!r}", signature)
+        use = f"{word}={template!r} is made of {name!r}"
+        if redaction.hides_in(signature.fields[name]):
+            raise _refused(signature, f"{use}, which nobody is to read, and everybody reads keys")
+        _require_plain(fields[name], use, signature)
 
 
 def _require_plain(field: Any, use: str, signature: Signature) -> None:

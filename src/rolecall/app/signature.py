@@ -26,10 +26,11 @@ from typing import Any
 
 import msgspec
 
-from rolecall.app.schemas import schema_of
+from rolecall.app.schemas import schema_of, told
 from rolecall.model.codecs import codec_for, read, written
 from rolecall.model.errors import ContractBroken, InvalidDeclaration, InvalidPayload
 from rolecall.model.outcomes import NoResult
+from rolecall.model.redaction import Redaction
 from rolecall.sql.statement import prepared
 
 __all__ = ["Signature", "annotation_name", "check_result", "read_signature"]
@@ -70,6 +71,11 @@ class Signature:
     strict: bool
 
     @property
+    def result_schema(self) -> dict[str, Any] | None:
+        """The JSON schema of the result; None if any may be."""
+        return None if self.result is None else schema_of(self.result)
+
+    @property
     def fields(self) -> Mapping[str, Any]:
         """The JSON schemas of the payload's fields, by name; none for one that has no fixed fields."""
         return _fields(self.schema)
@@ -85,7 +91,8 @@ class Signature:
         try:
             value = self.decoder.decode(payload_json)
         except (msgspec.DecodeError, UnicodeError) as error:
-            raise InvalidPayload(str(error), handler=self.handler, stored=True) from error
+            problem = told(error, self.schema)
+            raise InvalidPayload(problem, handler=self.handler, stored=True) from _cause(error, problem)
         if self.arguments is None:
             return value
         return {name: given for name in self.arguments if (given := getattr(value, name)) is not msgspec.UNSET}
@@ -109,8 +116,14 @@ class Signature:
             plain = msgspec.to_builtins(dict(payload), str_keys=True, enc_hook=written)
             msgspec.convert(plain, self.shape, str_keys=True, dec_hook=read)
         except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
-            raise InvalidPayload(str(error), handler=self.handler) from error
+            problem = told(error, self.schema)
+            raise InvalidPayload(problem, handler=self.handler) from _cause(error, problem)
         return typing.cast("dict[str, object]", plain)
+
+
+def _cause(error: Exception, problem: str) -> Exception | None:
+    """What is not told of an error stands in no traceback either."""
+    return error if problem == str(error) else None
 
 
 def read_signature(function: Callable[..., object], *, handler: str, batch: bool, strict: bool = True) -> Signature:
@@ -215,9 +228,11 @@ def _argument_shape(handler: str, parameters: list[inspect.Parameter], hints: di
 def _with_defaults(schema: dict[str, Any], parameters: list[inspect.Parameter]) -> dict[str, Any]:
     """Say in the schema which values the function itself takes for what a payload leaves out, where JSON has them."""
     # A batch's parameter is no field of its payloads; their fields bring their defaults along.
-    fields = _fields(schema)
+    fields, redaction = _fields(schema), Redaction(schema)
     for parameter in parameters:
-        if parameter.default is not inspect.Parameter.empty and parameter.name in fields:
+        if parameter.default is inspect.Parameter.empty or parameter.name not in fields:
+            continue
+        if not redaction.hides_in(fields[parameter.name]):
             with suppress(TypeError, ValueError, RecursionError):
                 fields[parameter.name]["default"] = msgspec.to_builtins(parameter.default, str_keys=True)
     return schema
@@ -270,10 +285,10 @@ def check_result(value: object, promised: Any, *, handler: str) -> None:
     try:
         msgspec.convert(value, promised, dec_hook=read)
     except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
-        problem = str(error)
+        problem = told(error, schema_of(promised))
         raise ContractBroken(
             f"result of {handler!r}: {problem}", code="invalid_output", handler=handler, details={"problem": problem}
-        ) from error
+        ) from _cause(error, problem)
 
 
 def _evaluated(function: Callable[..., object], annotation: object) -> Any:

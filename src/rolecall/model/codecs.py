@@ -6,20 +6,27 @@ A type's form in JSON is the type's, in all apps of a process: it is registered 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, is_dataclass
 from enum import Enum
 from functools import cache, partial
+from operator import methodcaller
 from typing import Any, Generic, TypeVar
 
 from rolecall.model.errors import InvalidDeclaration
+from rolecall.model.models import schema_of_model
+from rolecall.model.redaction import WRITE_ONLY, Redaction
 
-__all__ = ["Codec", "codec_for", "read", "register_codec", "written"]
+__all__ = ["Codec", "DoesNotFit", "codec_for", "read", "register_codec", "written"]
 
 T = TypeVar("T")
 CODECS: dict[type, Codec[Any]] = {}
 # What tells a Struct of msgspec, a class of attrs, a model of pydantic, without importing any of them.
 OF_ITS_OWN = ("__struct_fields__", "__attrs_attrs__", "__pydantic_validator__")
+
+
+class DoesNotFit(ValueError):
+    """A value is none of its type; the text tells nothing that nobody is to read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +68,9 @@ def codec_for(kind: Any) -> Codec[Any] | None:
     for base in kind.__mro__:
         if (codec := CODECS.get(base)) is not None:
             return codec
-    return _of_pydantic(kind) if hasattr(kind, "__pydantic_validator__") else None
+    if hasattr(kind, "__pydantic_validator__"):
+        return _of_pydantic(kind)
+    return _of_secret(kind) if any(base.__name__ == "SecretStr" for base in kind.__mro__) else None
 
 
 def written(value: object) -> object:
@@ -86,29 +95,68 @@ def read(kind: Any, value: object) -> object:
 
 @cache
 def _of_pydantic(model: Any) -> Codec[Any]:
+    schema = schema_of_model(model)
+    redaction = Redaction(schema)
+    plain = partial(model.__pydantic_serializer__.to_python, mode="json")
     return Codec(
-        encode=partial(model.__pydantic_serializer__.to_python, mode="json"),
-        decode=partial(_validated, model),
-        schema=partial(_schema_of, model),
+        encode=partial(_with_secrets, model) if redaction.hides_anything else plain,
+        decode=partial(_validated, model, redaction),
+        schema=lambda: schema,
     )
 
 
-def _validated(model: Any, value: object) -> object:
+def _of_secret(kind: Any) -> Codec[Any]:
+    """The codec of pydantic's SecretStr."""
+    return Codec(
+        encode=methodcaller("get_secret_value"),
+        decode=partial(_secret, kind),
+        schema=lambda: {"type": "string", "format": "password", WRITE_ONLY: True},
+    )
+
+
+def _secret(kind: Any, value: object) -> object:
+    if not isinstance(value, str):
+        raise DoesNotFit(f"Expected `str`, got `{type(value).__name__}`")
+    return kind(value)
+
+
+def _with_secrets(model: Any, value: object) -> object:
+    """What pydantic writes as stars is written as it is: a handler is to be given it."""
+    write = model.__pydantic_serializer__.to_python
+    return _unstarred(write(value, mode="json"), write(value))
+
+
+def _unstarred(shown: Any, value: Any) -> Any:
+    if hasattr(value, "get_secret_value") and isinstance(shown, str) and not shown.strip("*"):
+        secret = value.get_secret_value()
+        return secret.decode() if isinstance(secret, bytes) else secret
+    if isinstance(shown, dict) and isinstance(value, Mapping) and len(shown) == len(value):
+        pairs = zip(shown.items(), value.values(), strict=True)
+        return {name: _unstarred(part, inner) for (name, part), inner in pairs}
+    if isinstance(shown, list) and isinstance(value, Collection) and len(shown) == len(value):
+        return [_unstarred(part, inner) for part, inner in zip(shown, value, strict=True)]
+    return shown
+
+
+def _validated(model: Any, redaction: Redaction, value: object) -> object:
     try:
         # As JSON, since a strict model takes a date as text from there alone.
         return model.__pydantic_validator__.validate_json(json.dumps(value))
     except ValueError as error:
         errors = getattr(error, "errors", None)
-        raise ValueError(str(error) if errors is None else _in_one_line(errors(include_url=False))) from None
+        if errors is None:
+            raise ValueError(str(error)) from None
+        raise DoesNotFit(_in_one_line(errors(include_url=False), redaction)) from None
 
 
-def _in_one_line(errors: Iterable[Mapping[str, Any]]) -> str:
+def _in_one_line(errors: Iterable[Mapping[str, Any]], redaction: Redaction) -> str:
     """Say where and what is wrong, without the values, which may be nobody's business."""
-    return "; ".join(f"{'.'.join(map(str, each['loc'])) or 'it'}: {each['msg']}" for each in errors)
+    return "; ".join(f"{'.'.join(map(str, each['loc'])) or 'it'}: {_what(each, redaction)}" for each in errors)
 
 
-def _schema_of(model: Any) -> Mapping[str, Any]:
-    template = f"#/$defs/{model.__name__}.{{model}}"
-    schema: dict[str, Any] = model.model_json_schema(ref_template=template, mode="validation")
-    named = {f"{model.__name__}.{name}": part for name, part in schema.pop("$defs", {}).items()}
-    return {**schema, "$defs": named} if named else schema
+def _what(error: Mapping[str, Any], redaction: Redaction) -> str:
+    """What is wrong, as far as that is told: an error's words may have the value of what nobody is to read."""
+    place = "".join(f"[{step}]" for step in error["loc"])
+    hidden, hides_some = redaction.hides_place(f"${place}")
+    in_own_words = error["type"] in {"value_error", "assertion_error"}
+    return "does not fit" if hidden or (hides_some and in_own_words) else str(error["msg"])

@@ -27,7 +27,7 @@ class DeclaredHandler:
     `signature` is the JSON schema of its payload, None for one that declares none. `max_attempts` of 0 is no limit.
     `procedure` names what the database runs, for a SQL handler. `key` and `dedupe_key` are templates of what its tasks
     have where they are given none; within `expires` after they are due its tasks are to begin, where they say nothing
-    else.
+    else. `result_schema` is the JSON schema of its results, None where any will do.
     """
 
     name: str
@@ -42,6 +42,7 @@ class DeclaredHandler:
     key: str | None = None
     dedupe_key: str | None = None
     expires: float | None = None
+    result_schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

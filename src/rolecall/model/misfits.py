@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from rolecall.model.redaction import Redaction, untold
+
 __all__ = ["misfit"]
 
 Schema = Mapping[str, Any]
@@ -25,8 +27,15 @@ KINDS: Mapping[str, Callable[[object], bool]] = {
 
 
 def misfit(value: object, schema: Schema) -> str | None:
-    """Say what of a JSON value does not fit, and where; None where nothing is known to be wrong."""
-    return _Check(schema).problem(value, schema, "$")
+    """Say what of a JSON value does not fit, and where; None where nothing is known to be wrong.
+
+    Of what the schema hides only the place is told.
+    """
+    problem = _Check(schema).problem(value, schema, "$")
+    if problem is None:
+        return None
+    place = problem.rpartition(" - at ")[2]
+    return untold(place) if Redaction(schema).hides_place(place)[0] else problem
 
 
 class _Check:

@@ -13,6 +13,7 @@ from rolecall.model.pages import Page
 from rolecall.model.tasks import Dependent, Task
 from rolecall.service.arguments import require_page
 from rolecall.service.database import Database
+from rolecall.service.redaction import shown_chain, shown_parts, shown_tasks
 from rolecall.service.tasks import STATUSES
 from rolecall.sql import chains, outlines, tasks
 
@@ -46,12 +47,13 @@ class Chains:
 
     async def get(self, chain_id: int) -> Chain:
         """One chain, open or ended. Raises ChainNotFound."""
-        return await self._database.run(chains.get(chain_id))
+        return await shown_chain(self._database, await self._database.run(chains.get(chain_id)))
 
     async def show(self, chain_id: int) -> ChainHistory:
         """One chain with its tasks. Raises ChainNotFound."""
         chain = await self.get(chain_id)
-        return ChainHistory(chain=chain, tasks=await self._database.run(chains.tasks_of(chain_id)))
+        found = await self._database.run(chains.tasks_of(chain_id))
+        return ChainHistory(chain=chain, tasks=await shown_tasks(self._database, found))
 
     async def outline(self, chain_id: int, *, before: int | None = None) -> ChainOutline:
         """The chain with its last tasks, or the last ones before an index, and whom it needs and keeps waiting.
@@ -59,7 +61,8 @@ class Chains:
         Raises ChainNotFound.
         """
         chain = await self._database.run(chains.summary(chain_id))
-        parts = await self._database.run(chains.parts(chain_id, before, PAGE))
+        found = await self._database.run(chains.parts(chain_id, before, PAGE))
+        parts = await shown_parts(self._database, found)
         ids = [part.task.id for part in parts]
         needs = await self._database.run(chains.needs(ids, PAGE + 1))
         dependents = await self._database.run(chains.blocking(chain_id, None, PAGE + 1))

@@ -5,11 +5,14 @@ The pool's own doors know no owners: whoever has the scope `read` sees all of it
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import NotTheOwner, TaskNotFound
 from rolecall.model.owned import OwnedFilter, OwnedTask
 from rolecall.model.tasks import NewTask
 from rolecall.service.database import Database
+from rolecall.service.redaction import redactions, require_said
 from rolecall.sql import owned, tasks
 
 __all__ = ["OwnedTasks"]
@@ -22,13 +25,17 @@ class OwnedTasks:
         self._database = database
 
     async def enqueue(self, task: NewTask, owner: str, title: str) -> OwnedTask:
-        """Store one task. Raises InvalidTask, UnknownRole, DuplicateTask."""
+        """Store one task. Raises InvalidTask, InvalidPayload, UnknownRole, DuplicateTask."""
+        await require_said(self._database, [task])
         event = AuditEvent("tasks.enqueue", {"handlers": [task.handler], "number": 1, "title": title})
         return await self.get(await self._database.act(event, owned.enqueue(task, owner, title)), owner)
 
     async def list(self, which: OwnedFilter) -> list[OwnedTask]:
         """The owner's tasks, open and finished, newest first."""
-        return await self._database.run(owned.tasks(which))
+        found = await self._database.run(owned.tasks(which))
+        handlers = await self._database.run(tasks.handlers_of([task.id for task in found]))
+        hidden = await redactions(self._database, handlers.values())
+        return [replace(task, payload=hidden.payload(handlers.get(task.id), task.payload)) for task in found]
 
     async def get(self, task_id: int, owner: str) -> OwnedTask:
         """One task. Raises TaskNotFound, and NotTheOwner for somebody else's."""

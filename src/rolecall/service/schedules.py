@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+import builtins
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from itertools import islice
 from typing import Any
@@ -16,6 +17,7 @@ from rolecall.model.pages import Page, page_by_id, position
 from rolecall.model.schedules import PlannedRun, RunOutcome, Schedule, ScheduleAhead, ScheduleRun, StoredSchedule
 from rolecall.service.arguments import require_page, with_suggestion
 from rolecall.service.database import Database
+from rolecall.service.redaction import Redactions, not_said, redactions
 from rolecall.sql import schedules
 from rolecall.sql.statement import Statement
 
@@ -28,6 +30,14 @@ RHYTHM = ("every", "cron")
 Which = str | int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """What is said of a schedule, with what nobody is to read in its place; and as it is shown."""
+
+    said: Mapping[str, Any]
+    shown: Mapping[str, Any]
+
+
 class Schedules:
     """The stored rules that enqueue again and again; one is named by its name or its id."""
 
@@ -36,19 +46,22 @@ class Schedules:
 
     async def list(self) -> list[StoredSchedule]:
         """All schedules by name."""
-        return await self._database.run(schedules.list_())
+        found = await self._database.run(schedules.list_())
+        return await self._shown(found)
 
     async def get(self, which: Which) -> StoredSchedule:
         """One schedule. Raises ScheduleNotFound."""
         standing = await self._find(which)
         if standing is None:
             raise _missing(which)
-        return standing
+        [shown] = await self._shown([standing])
+        return shown
 
     async def create(self, schedule: Schedule) -> StoredSchedule:
         """Store a schedule of a new name. Raises ScheduleConflict, InvalidSchedule, UnknownRole."""
         check_schedule(schedule)
-        return await self._store(asdict(schedule), schedules.put(schedule, new=True))
+        whole = await self._whole(asdict(schedule), None)
+        return await self._store(whole.shown, schedules.put(schedule, new=True))
 
     async def put(self, schedule: Schedule) -> StoredSchedule:
         """Store the schedule, or change the one of that name; what is None keeps its value.
@@ -56,23 +69,26 @@ class Schedules:
         Raises InvalidSchedule, UnknownRole, ScheduleConflict for what an immutable one does not allow.
         """
         check_schedule(schedule)
-        return await self._store(asdict(schedule), schedules.put(schedule))
+        whole = await self._whole(asdict(schedule), await self._find(schedule.name))
+        return await self._store(whole.shown, schedules.put(replace(schedule, payload=whole.said["payload"])))
 
     async def change(
         self, which: Which, changes: Mapping[str, Any], *, revision: int | None = None, create: bool = False
     ) -> StoredSchedule:
         """Change some fields of a schedule, or with `create` store a new one of that name.
 
-        With `revision` only if nobody has changed it since: else ScheduleChanged. Raises ScheduleNotFound,
-        InvalidSchedule, UnknownRole, ScheduleConflict for what an immutable one does not allow.
+        What nobody is to read of its payload keeps its value where the sign that is shown for it is said. With
+        `revision` only if nobody has changed it since: else ScheduleChanged. Raises ScheduleNotFound, InvalidSchedule,
+        UnknownRole, ScheduleConflict for what an immutable one does not allow.
         """
         standing = await self._find(which)
         if standing is None and not (create and isinstance(which, str)):
             raise _missing(which)
         _check_rhythm(which, changes, standing)
         name = standing.name if standing else str(which)
-        expected = revision if revision is not None else _expected(changes, standing)
-        return await self._store({"name": name, **changes}, schedules.change(name, changes, expected))
+        whole = await self._whole(changes, standing)
+        expected = revision if revision is not None else _expected(changes, standing, kept=whole.said != changes)
+        return await self._store({"name": name, **whole.shown}, schedules.change(name, whole.said, expected))
 
     async def enable(self, which: Which) -> StoredSchedule:
         """Let it fire from now on; what it missed meanwhile is not made up for. Raises ScheduleNotFound."""
@@ -136,11 +152,27 @@ class Schedules:
         found = await self._database.run(asked)
         return found[0] if found else None
 
-    async def _store(self, said: Mapping[str, Any], statement: Statement[int]) -> StoredSchedule:
+    async def _shown(self, found: Iterable[StoredSchedule]) -> builtins.list[StoredSchedule]:
+        several = [*found]
+        hidden = await redactions(self._database, (schedule.handler for schedule in several))
+        return [replace(each, payload=hidden.payload(each.handler, each.payload)) for each in several]
+
+    async def _whole(self, said: Mapping[str, Any], standing: StoredSchedule | None) -> Whole:
+        before = standing.handler if standing else None
+        handler = said.get("handler") or before
+        hidden = await redactions(self._database, (before, handler))
+        if said.get("payload") is None:
+            _require_same(hidden, handler, standing)
+            return Whole(said=said, shown=said)
+        payload = _kept(hidden, handler, said["payload"], standing)
+        shown = {**said, "payload": hidden.payload(handler, payload)}
+        return Whole(said={**said, "payload": payload}, shown=shown)
+
+    async def _store(self, shown: Mapping[str, Any], statement: Statement[int]) -> StoredSchedule:
         try:
-            schedule_id = await self._database.act(AuditEvent("schedules.put", said), statement)
+            schedule_id = await self._database.act(AuditEvent("schedules.put", shown), statement)
         except UnknownRole as error:
-            raise await with_suggestion(error, self._database, [said.get("role"), said.get("handler")]) from error
+            raise await with_suggestion(error, self._database, [shown.get("role"), shown.get("handler")]) from error
         await fire_cron(self._database)  # plans the first slot of a new expression at once
         return await self.get(schedule_id)
 
@@ -156,9 +188,29 @@ def _check_rhythm(which: Which, changes: Mapping[str, Any], standing: StoredSche
         Cron(standing.cron, changes["zone"]).check()
 
 
-def _expected(changes: Mapping[str, Any], standing: StoredSchedule | None) -> int | None:
-    # A new zone was checked against the expression that stood then.
-    return standing.revision if standing and changes.get("zone") is not None else None
+def _kept(hidden: Redactions, handler: str | None, payload: Any, standing: StoredSchedule | None) -> Any:
+    """Put what stands back where a payload was copied from where it is not shown. Raises InvalidSchedule."""
+    # Under another handler the same fields may be shown.
+    same = standing is not None and standing.handler == handler
+    whole, place = hidden.of_payload(handler).kept(payload, standing.payload if standing and same else {})
+    if place is None and standing is not None and not same:
+        _, place = hidden.of_payload(standing.handler).kept(payload, {})
+    if place is not None:
+        raise InvalidSchedule(f"payload: {not_said(place)}")
+    return whole
+
+
+def _require_same(hidden: Redactions, handler: str | None, standing: StoredSchedule | None) -> None:
+    """Raise InvalidSchedule where a payload that hides something would go to another handler."""
+    if standing is None or standing.handler == handler:
+        return
+    if hidden.payload(standing.handler, standing.payload) != standing.payload:
+        raise InvalidSchedule(f"payload: that of {standing.handler!r} has what nobody is to read; say it anew")
+
+
+def _expected(changes: Mapping[str, Any], standing: StoredSchedule | None, *, kept: bool) -> int | None:
+    # A new zone was checked against the expression that stood then, and what is kept is what stood then.
+    return standing.revision if standing and (kept or changes.get("zone") is not None) else None
 
 
 def _missing(which: Which) -> ScheduleNotFound:

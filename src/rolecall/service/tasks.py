@@ -30,6 +30,7 @@ from rolecall.model.why import Why
 from rolecall.service.arguments import LONGEST_PAGE, require_page, with_suggestion
 from rolecall.service.database import Database
 from rolecall.service.handoff import Handoff
+from rolecall.service.redaction import require_said, shown_needs, shown_tasks
 from rolecall.service.trees import gather
 from rolecall.sql import details, enqueue, finding, insight, outside, structure, tasks
 from rolecall.sql.statement import Statement
@@ -63,7 +64,12 @@ class Tasks:
         return enqueued
 
     async def enqueue_many(self, batch: Sequence[NewTask], trace_context: str | None = None) -> list[Enqueued]:
-        """Store a batch, all or nothing, in this trace. Raises InvalidTask, or UnknownRole with a close match."""
+        """Store a batch, all or nothing, in this trace.
+
+        Raises InvalidTask, UnknownRole with a close match, and InvalidPayload where a value that nobody is to read was
+        not said but copied from where it is not shown.
+        """
+        await require_said(self._database, batch)
         try:
             return await self._database.act(_enqueuing(batch), enqueue.enqueue_many(batch, trace_context))
         except UnknownRole as error:
@@ -107,7 +113,8 @@ class Tasks:
 
     async def get(self, task_id: int) -> Task:
         """One task, open or finished. Raises TaskNotFound."""
-        return await self._database.run(tasks.get(task_id))
+        [task] = await shown_tasks(self._database, [await self._database.run(tasks.get(task_id))])
+        return task
 
     async def show(self, task_id: int) -> TaskHistory:
         """One task with its timeline. Raises TaskNotFound."""
@@ -217,7 +224,8 @@ class Tasks:
     async def needs(self, task_id: int) -> Sequence[Needed]:
         """What became of everything that the task needs, in the order declared. Raises TaskNotFound."""
         await self.get(task_id)
-        return await self._database.run(structure.needs(task_id))
+        needs = await self._database.run(structure.needs(task_id))
+        return await shown_needs(self._database, needs)
 
     async def _in_batches(
         self, action: str, verb: Verb, ids: Iterable[int], detail: Mapping[str, object] | None = None

@@ -3,12 +3,14 @@
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import starmap
+from typing import Any
 
 from rolecall.model.errors import InvalidDeclaration
 from rolecall.model.handlers import DeclaredHandler, ProcedureEnd, StoredProcedure
 from rolecall.model.insight import EndedPause, Pause
+from rolecall.model.redaction import WRITE_ONLY
 from rolecall.sql.documents import NotStorable, encode
 from rolecall.sql.events import ENDS
 from rolecall.sql.statement import Row, Statement, from_json, nothing, single, where
@@ -16,6 +18,7 @@ from rolecall.sql.statement import Row, Statement, from_json, nothing, single, w
 __all__ = [
     "declare",
     "end_pauses",
+    "hiding_schemas",
     "known_procedures",
     "list_handlers",
     "pause",
@@ -26,7 +29,7 @@ __all__ = [
 
 COLUMNS = (
     "name, role, description, signature::text, extract(epoch from lease)::float8, extract(epoch from timeout)::float8, "
-    "max_attempts, retry::text, procedure, key, dedupe_key, extract(epoch from expires)::float8"
+    "max_attempts, retry::text, procedure, key, dedupe_key, extract(epoch from expires)::float8, result_schema::text"
 )
 
 
@@ -84,9 +87,18 @@ def list_handlers(name: str | None = None) -> Statement[list[DeclaredHandler]]:
 
 
 def _read_handler(row: Row) -> DeclaredHandler:
-    name, role, description, signature, lease, timeout, max_attempts, retry, *rest = row
-    return DeclaredHandler(
-        name, role, description, from_json(signature), lease, timeout, max_attempts, from_json(retry), *rest
+    name, role, description, signature, lease, timeout, max_attempts, retry, *rest, result = row
+    known = name, role, description, from_json(signature), lease, timeout, max_attempts, from_json(retry)
+    return DeclaredHandler(*known, *rest, from_json(result))
+
+
+def hiding_schemas(handlers: Collection[str]) -> Statement[dict[str, tuple[Any, Any]]]:
+    """Read the schemas of payload and result of those of the handlers that hide anything in one of them."""
+    return Statement(
+        query="select name, signature::text, result_schema::text from rolecall.handlers "
+        "where name = any(%s::text[]) and concat(signature, result_schema) like %s::text",
+        params=(list(handlers), f'%"{WRITE_ONLY}": true%'),
+        read=lambda rows: {name: (from_json(payload), from_json(result)) for name, payload, result in rows},
     )
 
 

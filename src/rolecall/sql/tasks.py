@@ -58,6 +58,16 @@ def retry(ids: Iterable[int]) -> Statement[dict[int, str]]:
     return _about_ids("retry", ids, RETRIED)
 
 
+def handlers_of(ids: Sequence[int]) -> Statement[dict[int, str]]:
+    """Ask for the handlers of some tasks, by id."""
+    return Statement(
+        query="select task.id, task.handler from unnest(%s::bigint[]) as wanted (id)"
+        " cross join lateral (select * from rolecall.all_tasks as one where one.id = wanted.id offset 0) as task",
+        params=(list(ids),),
+        read=dict,
+    )
+
+
 def kinds(ids: Sequence[int]) -> Statement[list[dict[str, Any]]]:
     """Ask how many of these tasks there are of each role, handler and state; of what is rarest, nothing."""
     return _kinds("unnest(%s::bigint[])", ids)

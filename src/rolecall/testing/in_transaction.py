@@ -249,9 +249,9 @@ class RememberedOutcomes(Outcomes):
             self.errors[held.task.id] = result
         super().returned(held, result, next_tasks)
 
-    def raised(self, held: HeldTask, error: BaseException) -> None:
+    def raised(self, held: HeldTask, error: BaseException, together: Sequence[HeldTask] = ()) -> None:
         self.errors[held.task.id] = error
-        super().raised(held, error)
+        super().raised(held, error, together)
 
 
 class InlineSlot:

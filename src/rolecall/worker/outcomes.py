@@ -5,13 +5,14 @@ declared, and an exception becomes a text and a verdict.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from inspect import isawaitable, iscoroutine
 from itertools import chain
 from pathlib import Path
 from time import monotonic
+from types import MappingProxyType
 from typing import Protocol
 
 from rolecall.model.errors import ContractBroken, HandlerError, InvalidPayload, PermanentFailure, Retry
@@ -28,6 +29,7 @@ from rolecall.model.outcomes import (
     Snoozed,
     WaitFor,
 )
+from rolecall.model.redaction import without
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import NextTasks
 from rolecall.sql.documents import clean_error, encode_result
@@ -59,10 +61,14 @@ class Writer(Protocol):
         """Take a task of which nothing is to be written any more."""
 
 
+# The texts of a payload, as JSON, that nobody is to read.
+SecretsIn = Callable[[str], Iterable[str]]
+
+
 class Outcomes:
     """Takes each task once: what comes after its abort was already dealt with is dropped."""
 
-    __slots__ = ("_completer", "_contracts", "_events", "_intakes", "_tracing")
+    __slots__ = ("_completer", "_contracts", "_events", "_intakes", "_secrets", "_tracing")
 
     def __init__(
         self,
@@ -71,12 +77,14 @@ class Outcomes:
         contracts: Mapping[str, Contract],
         intakes: Mapping[str, str],
         tracing: Tracing | None = None,
+        secrets: Mapping[str, SecretsIn] = MappingProxyType({}),
     ) -> None:
         self._completer = completer
         self._events = events
         self._contracts = contracts
         self._intakes = intakes
         self._tracing = tracing
+        self._secrets = secrets
 
     def returned(self, held: HeldTask, result: object, next_tasks: NextTasks | None = None) -> None:
         """The handler returned a result, a Snooze, a WaitFor, a Cancel, or (in a batch) an exception.
@@ -94,17 +102,17 @@ class Outcomes:
         held.report = _report(held, result, next_tasks, self._contracts.get(held.task.handler))
         if self._tracing is not None and next_tasks is not None and isinstance(held.report, Completed):
             self._tracing.following(next_tasks)
-        self._completer.add(held)
+        self._add(held, [held])
 
-    def raised(self, held: HeldTask, error: BaseException) -> None:
-        """The handler raised."""
+    def raised(self, held: HeldTask, error: BaseException, together: Sequence[HeldTask] = ()) -> None:
+        """The handler raised; the tasks of a batch are `together`, and an error may tell of any of them."""
         if held.aborted is not None or held.committed or held.ended:
             self.aborted(held)
             return
         held.ended = True
         self._tell_if_invalid(held, error)
         held.report = self._misfit(held, error) or _failure(held, error)
-        self._completer.add(held)
+        self._add(held, together or [held])
 
     def aborted(self, held: HeldTask) -> None:
         """The handler of a task that must stop has ended, never began, or is not waited for any longer."""
@@ -122,9 +130,22 @@ class Outcomes:
         else:
             self._completer.lost(held)
 
+    def _add(self, held: HeldTask, together: Sequence[HeldTask]) -> None:
+        """Report an outcome; what its handler has in its error is told without what nobody is to read."""
+        error = getattr(held.report, "error", "")
+        if error and held.task.handler in self._secrets:
+            held.report = replace(held.report, error=self._hushed(error, together))  # type: ignore[type-var]  # it is one with an error
+        self._completer.add(held)
+
+    def _hushed(self, text: str, together: Sequence[HeldTask]) -> str:
+        secrets_in = self._secrets.get(together[0].task.handler)
+        if secrets_in is None:
+            return text
+        return without((secret for held in together for secret in secrets_in(held.task.payload_json)), text)
+
     def _tell_if_invalid(self, held: HeldTask, error: BaseException) -> None:
         if isinstance(error, ContractBroken) or (isinstance(error, RaisedElsewhere) and error.verdict.invalid):
-            self._events.invalid(held, str(error))
+            self._events.invalid(held, self._hushed(str(error), [held]))
 
     def _misfit(self, held: HeldTask, error: BaseException) -> Misfit | None:
         task, verdict = held.task, judge(error)

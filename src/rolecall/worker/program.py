@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 from typing import Any, Protocol
@@ -62,6 +62,13 @@ class Handler(Callee, Protocol):
     @property
     def intake(self) -> str:
         """By what a worker says which payloads it takes for this handler."""
+
+    @property
+    def hides(self) -> bool:
+        """Whether its payloads have anything that nobody is to read."""
+
+    def secrets_in(self, payload_json: str) -> Iterable[str]:
+        """Return the texts and numbers of a payload that nobody is to read."""
 
     def call_batch(self, context: object, items: Sequence[Any]) -> Any:
         """Call the function for many tasks; an awaitable if `is_async`."""

@@ -218,7 +218,7 @@ def report_error(outcomes: Outcomes, slot: RunnerSlot, error: BaseException) -> 
         raise error
     slot.absorb()
     for held in unfinished:
-        outcomes.raised(held, error)
+        outcomes.raised(held, error, slot.running)
 
 
 def chain_middlewares(call: Call, middlewares: Sequence[Middleware]) -> Call:

@@ -151,7 +151,8 @@ class Wiring:
         contracts = self._app.contracts()
         intakes = {name: handler.intake for name, handler in self._app.handlers.items()}
         tracing = tracing_of(self._app.sinks)
-        self.outcomes = Outcomes(self.completer, self.events, contracts, intakes, tracing)
+        secrets = {name: handler.secrets_in for name, handler in self._app.handlers.items() if handler.hides}
+        self.outcomes = Outcomes(self.completer, self.events, contracts, intakes, tracing, secrets)
         self.aborter = Aborter(self.local_queue, self.outcomes, grace=options.abort_grace)
         self.demand = Demand(options.prefetch, options.slot_count)
         self.slots = [

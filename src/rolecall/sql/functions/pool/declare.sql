@@ -219,17 +219,18 @@ as $$
             rolecall.find_procedure(given.procedure, false) as procedure,
             rolecall.find_procedure(given.before, true) as before_procedure,
             rolecall.find_procedure(given.after, true) as after_procedure,
-            given.key, given.dedupe_key, make_interval(secs => given.expires) as expires
+            given.key, given.dedupe_key, make_interval(secs => given.expires) as expires,
+            nullif(given.result_schema, 'null') as result_schema
         from jsonb_to_record(p_said) as given (
             name text, role text, description text, signature jsonb, lease float8, timeout float8,
             max_attempts int, retry jsonb, procedure text, before text, after text, key text, dedupe_key text,
-            expires float8
+            expires float8, result_schema jsonb
         )
     ),
     stored as (
         insert into rolecall.handlers as handler (
             name, role, description, signature, lease, timeout, max_attempts, retry, procedure,
-            before_procedure, after_procedure, key, dedupe_key, expires
+            before_procedure, after_procedure, key, dedupe_key, expires, result_schema
         )
         select * from item
         where not exists (
@@ -237,11 +238,11 @@ as $$
             where (
                 known.name, known.role, known.description, known.signature, known.lease, known.timeout,
                 known.max_attempts, known.retry, known.procedure, known.before_procedure,
-                known.after_procedure, known.key, known.dedupe_key, known.expires
+                known.after_procedure, known.key, known.dedupe_key, known.expires, known.result_schema
             ) is not distinct from (
                 item.name, item.role, item.description, item.signature, item.lease, item.timeout,
                 item.max_attempts, item.retry, item.procedure, item.before_procedure, item.after_procedure,
-                item.key, item.dedupe_key, item.expires
+                item.key, item.dedupe_key, item.expires, item.result_schema
             )
         )
         on conflict (name) do update
@@ -249,7 +250,8 @@ as $$
             lease = excluded.lease, timeout = excluded.timeout, max_attempts = excluded.max_attempts,
             retry = excluded.retry, procedure = excluded.procedure,
             before_procedure = excluded.before_procedure, after_procedure = excluded.after_procedure,
-            key = excluded.key, dedupe_key = excluded.dedupe_key, expires = excluded.expires
+            key = excluded.key, dedupe_key = excluded.dedupe_key, expires = excluded.expires,
+            result_schema = excluded.result_schema
         returning procedure
     )
     select rolecall.notify('rolecall_handlers', '') from stored where procedure is not null

@@ -1,7 +1,8 @@
 -- Finds tasks, open and finished, newest first, before an id if that is given. The filter's fields are those
 -- of rolecall.task_filter; all that are given must hold. Ids, chain, parent, key, failed, cancelled, blocked
 -- and waiting are found by an index. For the others 50,000 tasks are looked at (5,000 for a text, which is
--- not looked for in payloads that take over 8 kB): a page may come short, and yet say how far it reached.
+-- not looked for in payloads that take over 8 kB, nor in those of handlers that hide parts of theirs): a page
+-- may come short, and yet say how far it reached.
 -- returns: one row: at most p_limit ids, and the id before which the next page begins; null where there is
 -- none
 -- public: yes
@@ -24,6 +25,13 @@ declare
     v_lines int[] := rolecall.lines_of(v.role, v.handler);
     v_worded int[] := array(
         select line.id from rolecall.lines as line where strpos(lower(line.handler), v_text) > 0
+    );
+    -- Who finds a task by its payload has read it.
+    v_hiding int[] := array(
+        select line.id
+        from rolecall.lines as line
+        join rolecall.handlers as handler on handler.name = line.handler
+        where v_text is not null and handler.signature::text like '%"writeOnly": true%'
     );
     -- The state by which an index finds tasks: few are in one of these.
     v_few rolecall.task_state := case
@@ -95,7 +103,8 @@ begin
                 or strpos(
                     lower(concat_ws(
                         ' ', key, dedupe_key, error,
-                        case when pg_column_size(payload) <= 8192 then payload::text end
+                        case when pg_column_size(payload) <= 8192 and line_id <> all(v_hiding)
+                            then payload::text end
                     )),
                     v_text
                 ) > 0

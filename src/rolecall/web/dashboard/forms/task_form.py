@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from rolecall.model.errors import InvalidPayload, InvalidTask, RolecallError
+from rolecall.model.redaction import Redaction
 from rolecall.web.dashboard.forms.values import (
     read_field,
     read_integer,
@@ -166,7 +167,8 @@ Schema = Mapping[str, Any]
 class PayloadField:
     """One field of a payload; `default` is JSON text or None, `choices` has words for JSON text.
 
-    `shape` shows what a field of kind json is made of; `bounds` are sentences for people.
+    `shape` shows what a field of kind json is made of; `bounds` are sentences for people. What was typed into a
+    `secret` one is not shown again.
     """
 
     name: str
@@ -179,6 +181,7 @@ class PayloadField:
     choices: Mapping[str, str] = field(default_factory=dict)
     bounds: tuple[str, ...] = ()
     shape: str = ""
+    secret: bool = False
 
     @property
     def key(self) -> str:
@@ -222,6 +225,7 @@ def _field(name: str, part: Schema, whole: Schema, required: bool) -> PayloadFie
         choices=choices,
         bounds=tuple(words.format(inner[word]) for word, words in BOUNDS.items() if word in inner),
         shape=_shape(inner, whole) if kind == "json" else "",
+        secret=Redaction(whole).hides_in(part),
     )
 
 

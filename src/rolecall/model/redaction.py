@@ -1,0 +1,231 @@
+"""Which parts of a payload or result nobody is told, by its JSON schema: what is `writeOnly` there.
+
+A value's type says it (`Annotated[str, Redacted]`, pydantic's SecretStr), the schema is stored with the handler, and
+whoever shows a value to people asks here first. Where a schema has alternatives, what any of them hides is hidden.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import takewhile
+from typing import Any
+
+__all__ = ["REDACTED", "WRITE_ONLY", "Redaction", "hides", "untold", "without"]
+
+Schema = Mapping[str, Any]
+Nodes = list[Schema]
+# Where in a value something stands: names of fields and numbers of items.
+Place = tuple[str | int, ...]
+Change = Callable[[Place, Any], Any]
+
+REDACTED = "[redacted]"
+WRITE_ONLY = "writeOnly"
+ALTERNATIVES = ("anyOf", "oneOf", "allOf")
+# What is shorter stands in many a text by chance.
+SHORTEST = 4
+# Of a secret that was cut at the end of a text, so much is found again.
+LONGEST_CUT = 32
+STEP = re.compile(r"\.([^.\[\]]+)|\[([^\]]*)\]")
+WHOLE_PLACE = re.compile(rf"\$(?:{STEP.pattern})*")
+
+
+class Redaction:
+    """What one schema hides."""
+
+    def __init__(self, schema: Schema | None) -> None:
+        self._schema: Schema = schema or {}
+        self._definitions: Schema = self._schema.get("$defs", {})
+        self.hides_anything = hides(self._schema)
+
+    def shown(self, value: Any) -> Any:
+        """Return the value with a sign in place of each part that is hidden."""
+        return self._changed(value, lambda _place, _hidden: REDACTED)
+
+    def kept(self, value: Any, standing: Any) -> tuple[Any, Place | None]:
+        """Put what stands back where a value has the sign in its place, and say where nothing stands that could be.
+
+        What stands within a list is put back only where nothing else in the list has changed: items have no names.
+        """
+        missing: list[Place] = []
+
+        def keep(place: Place, hidden: Any) -> Any:
+            if hidden != REDACTED:
+                return hidden
+            found = self._standing(place, value, standing)
+            if not found:
+                missing.append(place)
+            return found[0] if found else hidden
+
+        whole = self._changed(value, keep)
+        return whole, missing[0] if missing else None
+
+    def texts(self, value: Any) -> list[str]:
+        """Return what must not stand in a text: each hidden text or number, as it may be written there."""
+        found: set[str] = set()
+
+        def note(_place: Place, hidden: Any) -> Any:
+            for text in map(str, _leaves(hidden)):
+                found.update((text, repr(text)[1:-1], json.dumps(text)[1:-1]))
+
+        self._changed(value, note)
+        return [text for text in found if len(text) >= SHORTEST]
+
+    def hides_place(self, place: str) -> tuple[bool, bool]:
+        """Whether a place, as `$.logins[0].token`, is hidden, and whether it or anything below it is."""
+        nodes = self._nodes([self._schema])
+        for name, index in STEP.findall(place):
+            if _is_hidden(nodes):
+                break
+            nodes = self._nodes([*self._of_field(nodes, name or index), *_of_item(nodes, 0)])
+        hidden = WHOLE_PLACE.fullmatch(place) is None or _is_hidden(nodes)
+        return hidden, hidden or self._hides_below(nodes)
+
+    def hides_in(self, part: Schema) -> bool:
+        """Whether a part of the schema hides all or some of what it describes."""
+        return self._hides_below([part])
+
+    def _changed(self, value: Any, change: Change) -> Any:
+        return self._walk(value, self._nodes([self._schema]), (), change) if self.hides_anything else value
+
+    def _walk(self, value: Any, nodes: Nodes, place: Place, change: Change) -> Any:
+        if _is_hidden(nodes):
+            return change(place, value)
+        if isinstance(value, Mapping):
+            return {
+                name: self._walk(inner, self._nodes(self._of_field(nodes, name)), (*place, name), change)
+                for name, inner in value.items()
+            }
+        if isinstance(value, list):
+            return [
+                self._walk(inner, self._nodes(_of_item(nodes, index)), (*place, index), change)
+                for index, inner in enumerate(value)
+            ]
+        return value
+
+    def _nodes(self, nodes: Nodes) -> Nodes:
+        """The schemas with what they refer to and all their alternatives."""
+        found: Nodes = []
+        waiting = list(nodes)
+        while waiting:
+            node = waiting.pop()
+            # Where nothing else may stand, a schema says False.
+            if not isinstance(node, dict) or any(node is each for each in found):
+                continue
+            found.append(node)
+            if "$ref" in node:
+                waiting.append(self._definitions.get(str(node["$ref"]).rpartition("/")[2], {}))
+            for word in ALTERNATIVES:
+                waiting.extend(node.get(word, ()))
+        return found
+
+    def _of_field(self, nodes: Nodes, name: str) -> Nodes:
+        return [part for node in nodes for part in _parts_for(node, name)]
+
+    def _hides_below(self, nodes: Nodes) -> bool:
+        seen: Nodes = []
+        waiting = list(nodes)
+        while waiting:
+            for node in self._nodes([waiting.pop()]):
+                if any(node is each for each in seen):
+                    continue
+                if _is_hidden([node]):
+                    return True
+                seen.append(node)
+                waiting.extend(_below(node))
+        return False
+
+    def _standing(self, place: Place, value: Any, standing: Any) -> list[Any]:
+        """What stands at a place, as a list of one; nothing where there is none, or nobody knows which one."""
+        nodes = self._nodes([self._schema])
+        for step in place:
+            if isinstance(value, list):
+                was = self._walk(standing, nodes, (), lambda _place, _hidden: REDACTED)
+                if self._walk(value, nodes, (), lambda _place, _hidden: REDACTED) != was:
+                    return []
+            if not _has(standing, step):
+                return []
+            value, standing = value[step], standing[step]
+            found = self._of_field(nodes, step) if isinstance(step, str) else _of_item(nodes, step)
+            nodes = self._nodes(found)
+        return [standing]
+
+
+def hides(schema: Schema | None) -> bool:
+    """Whether anything that a schema describes is hidden."""
+    return any(_is_hidden([node]) for node in _everything(schema or {}))
+
+
+def without(secrets: Iterable[str], text: str) -> str:
+    """Return a text with the sign in place of each secret; one that is long may have been cut in the text."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        start, at = secret[:LONGEST_CUT], 0
+        while (at := text.find(start, at)) >= 0:
+            end = at + sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(secret, text[at:], strict=False)))
+            text = text[:at] + REDACTED + text[end:]
+            at += len(REDACTED)
+    return text
+
+
+def untold(place: str) -> str:
+    """What is said in place of what is wrong with a hidden value."""
+    return f"what is wrong is not told, as nobody is to read what stands there - at {place}"
+
+
+def _everything(part: Any) -> Iterator[Schema]:
+    waiting = [part]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Mapping):
+            yield part
+            waiting.extend(part.values())
+        elif isinstance(part, list):
+            waiting.extend(part)
+
+
+def _is_hidden(nodes: Nodes) -> bool:
+    return any(node.get(WRITE_ONLY) is True for node in nodes)
+
+
+def _parts_for(node: Schema, name: str) -> Iterator[Schema]:
+    fields = node.get("properties", {})
+    patterns = [part for pattern, part in node.get("patternProperties", {}).items() if re.search(pattern, name)]
+    if name in fields:
+        yield fields[name]
+    yield from patterns
+    if name not in fields and not patterns:
+        yield node.get("additionalProperties", {})
+
+
+def _of_item(nodes: Nodes, index: int) -> Nodes:
+    found: Nodes = []
+    for node in nodes:
+        first = node.get("prefixItems", [])
+        found.append(first[index] if index < len(first) else node.get("items", {}))
+    return found
+
+
+def _below(node: Schema) -> Iterator[Schema]:
+    yield from node.get("properties", {}).values()
+    yield from node.get("patternProperties", {}).values()
+    yield from node.get("prefixItems", [])
+    yield from (part for word in ("additionalProperties", "items") if isinstance(part := node.get(word), Mapping))
+
+
+def _has(value: Any, step: str | int) -> bool:
+    if isinstance(step, str):
+        return isinstance(value, Mapping) and step in value
+    return isinstance(value, list) and step < len(value)
+
+
+def _leaves(value: Any) -> Iterator[str | float]:
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Mapping):
+            waiting.extend(part.values())
+        elif isinstance(part, list):
+            waiting.extend(part)
+        elif isinstance(part, str | int | float) and not isinstance(part, bool):
+            yield part

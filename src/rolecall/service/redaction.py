@@ -1,0 +1,133 @@
+"""What people are shown of payloads and results: all but what the schemas of their handlers hide.
+
+Handlers, clients, and whoever reads the database see everything; what the service answers goes through here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rolecall.model.chains import Chain, ChainPart
+from rolecall.model.details import Document
+from rolecall.model.errors import InvalidPayload
+from rolecall.model.outcomes import UnstoredResult
+from rolecall.model.redaction import REDACTED, Redaction
+from rolecall.model.tasks import Needed, NewTask, Task
+from rolecall.service.database import Database
+from rolecall.sql import roles
+
+__all__ = [
+    "Redactions",
+    "not_said",
+    "redactions",
+    "require_said",
+    "shown_chain",
+    "shown_documents",
+    "shown_needs",
+    "shown_parts",
+    "shown_tasks",
+]
+
+NOTHING = Redaction(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Redactions:
+    """What some handlers hide, of their payloads and of their results."""
+
+    payloads: Mapping[str, Redaction]
+    results: Mapping[str, Redaction]
+
+    def payload(self, handler: str | None, value: Any) -> Any:
+        """Return a payload as it is shown."""
+        return self.of_payload(handler).shown(value)
+
+    def result(self, handler: str | None, value: Any) -> Any:
+        """Return a result as it is shown; there may be none yet."""
+        if value is None or isinstance(value, UnstoredResult):
+            return value
+        return self.results.get(handler or "", NOTHING).shown(value)
+
+    def of_payload(self, handler: str | None) -> Redaction:
+        """What a handler hides of its payloads."""
+        return self.payloads.get(handler or "", NOTHING)
+
+
+async def redactions(database: Database, handlers: Iterable[str | None]) -> Redactions:
+    """Ask what these handlers hide."""
+    names = {name for name in handlers if name}
+    schemas = await database.run(roles.hiding_schemas(names)) if names else {}
+    return Redactions(
+        payloads={name: Redaction(payload) for name, (payload, _) in schemas.items()},
+        results={name: Redaction(result) for name, (_, result) in schemas.items()},
+    )
+
+
+async def shown_tasks(database: Database, tasks: Sequence[Task]) -> list[Task]:
+    """Return tasks as they are shown."""
+    hidden = await redactions(database, (task.handler for task in tasks))
+    return [
+        replace(
+            task, payload=hidden.payload(task.handler, task.payload), result=hidden.result(task.handler, task.result)
+        )
+        for task in tasks
+    ]
+
+
+async def shown_chain(database: Database, chain: Chain) -> Chain:
+    """Return a chain as it is shown: its payload is that of its first handler, its result of its last one."""
+    hidden = await redactions(database, (chain.handler, chain.last_handler))
+    payload, result = hidden.payload(chain.handler, chain.payload), hidden.result(chain.last_handler, chain.result)
+    return replace(chain, payload=payload, result=result)
+
+
+async def shown_parts(database: Database, parts: Sequence[ChainPart]) -> list[ChainPart]:
+    """Return the tasks of a chain as they are shown."""
+    hidden = await redactions(database, (part.task.handler for part in parts))
+    return [
+        part
+        if part.large
+        else replace(
+            part,
+            payload=hidden.payload(part.task.handler, part.payload),
+            result=hidden.result(part.task.handler, part.result),
+        )
+        for part in parts
+    ]
+
+
+async def shown_documents(
+    database: Database, handler: str, payload: Document, result: Document | None
+) -> tuple[Document, Document | None]:
+    """Return a task's payload and result as they are shown."""
+    hidden = await redactions(database, [handler])
+    if not payload.left_out:
+        payload = replace(payload, value=hidden.payload(handler, payload.value))
+    if result is not None and not result.left_out:
+        result = replace(result, value=hidden.result(handler, result.value))
+    return payload, result
+
+
+async def shown_needs(database: Database, needs: Iterable[Needed]) -> list[Needed]:
+    """Return what became of needs as it is shown."""
+    several = list(needs)
+    hidden = await redactions(database, (need.handler for need in several))
+    return [replace(need, result=hidden.result(need.handler, need.result)) for need in several]
+
+
+async def require_said(database: Database, tasks: Sequence[NewTask]) -> None:
+    """Raise InvalidPayload for a task whose payload was copied from where it was shown, and lacks what is hidden."""
+    hidden = await redactions(database, (task.handler or task.role for task in tasks))
+    for task in tasks:
+        handler = task.handler or task.role or ""
+        _, place = hidden.of_payload(handler).kept(task.payload, {})
+        if place is not None:
+            raise InvalidPayload(not_said(place), handler=handler)
+
+
+def not_said(place: Sequence[str | int]) -> str:
+    """Say that the sign stands where a value should."""
+    where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
+    return f"{REDACTED!r} only stands for a value that nobody is to read; say the value itself - at `${where}`"

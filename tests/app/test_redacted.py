@@ -1,0 +1,212 @@
+"""A type says what nobody is to read: in the schema, in errors, and where it would be read all the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+from traceback import format_exception
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import BaseModel, Secret, SecretBytes, SecretStr, field_validator
+
+from rolecall import App, InvalidDeclaration, InvalidPayload, Redacted, register_codec
+from rolecall.app.contracts import contract_of
+from rolecall.app.schemas import schema_of
+from rolecall.model.errors import ContractBroken
+from rolecall.model.misfits import misfit
+from rolecall.model.redaction import Redaction
+from tests.secrets import CANARY, SHOWN, SIGN, Login, payload, program
+
+
+class Word:
+    """A type with a codec that tells what it was given."""
+
+    @classmethod
+    def parse(cls, text: str) -> Word:
+        raise ValueError(f"{text!r} is no word")
+
+
+register_codec(Word, encode=str, decode=Word.parse, schema={"type": "string"})
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+class Keys(BaseModel):
+    """All of pydantic's types that hide."""
+
+    text: SecretStr
+    raw: SecretBytes | None = None
+    day: Secret[date] | None = None
+    by_number: dict[int, SecretStr] = {}
+    many: list[SecretStr] = []
+
+
+class Picky(BaseModel):
+    name: str
+    pin: Annotated[str, Redacted]
+
+    @field_validator("name", "pin")
+    @classmethod
+    def refuse(cls, value: str) -> str:
+        raise ValueError(f"not {value}")
+
+
+@dataclass
+class Box:
+    pin: Annotated[Literal["a", "b"], Redacted]
+    word: Word | None = None
+
+
+@pytest.fixture
+def app() -> App:
+    return App("test")
+
+
+def problem(handler: Any, **given: Any) -> str:
+    with pytest.raises(InvalidPayload) as refused:
+        handler.task(**given)
+    assert CANARY not in "".join(format_exception(refused.value))
+    return str(refused.value)
+
+
+def test_fields_of_all_kinds_are_hidden_by_the_schema() -> None:
+    sync = program().handlers["sync"]
+
+    assert Redaction(sync.signature.schema).shown(payload()) == SHOWN
+
+
+def test_a_field_is_hidden_by_each_of_its_names() -> None:
+    sync = program().handlers["sync"]
+    by_alias = payload(login={"name": "ada", "passphrase": CANARY, "notes": []})
+
+    assert CANARY not in str(Redaction(sync.signature.schema).shown(by_alias))
+
+
+def test_what_pydantic_hides_reaches_the_handler(app: App) -> None:
+    """In JSON pydantic writes stars: they would be all that a handler gets."""
+
+    @app.task
+    def unlock(keys: Keys, token: SecretStr) -> None: ...
+
+    keys = Keys(text=SecretStr("t"), raw=SecretBytes(b"r"), day=Secret(date(2026, 1, 2)), by_number={1: SecretStr("n")})
+    task = unlock.task(keys=keys, token=SecretStr("s"))
+
+    assert task.payload == {
+        "keys": {"text": "t", "raw": "r", "day": "2026-01-02", "by_number": {"1": "n"}, "many": []},
+        "token": "s",
+    }
+    shown = Redaction(unlock.signature.schema).shown(task.payload)
+    assert shown == {"keys": dict.fromkeys(("text", "raw", "day", "by_number", "many"), SIGN), "token": SIGN}
+    arguments = unlock.decode(b'{"keys": {"text": "t"}, "token": "s"}')
+    assert (arguments["keys"].text.get_secret_value(), arguments["token"].get_secret_value()) == ("t", "s")
+
+
+def test_defaults_of_what_is_hidden_are_not_told(app: App) -> None:
+    @app.task
+    def unlock(
+        pin: Annotated[str, Redacted] = CANARY, box: Annotated[dict[str, str] | None, Redacted] = None
+    ) -> None: ...
+
+    sync = program().handlers["sync"]
+
+    assert CANARY not in str(unlock.signature.schema)
+    assert "0000" not in str(sync.signature.schema)
+
+
+def test_a_result_is_hidden_by_the_return_annotation() -> None:
+    said = program().handlers["sync"].to_json()
+
+    assert Redaction(said["result_schema"]).shown({"number": 1, "pin": "x"}) == {"number": 1, "pin": SIGN}  # type: ignore[arg-type]  # a schema
+
+
+def test_a_handler_without_promise_has_no_schema_of_its_result(app: App) -> None:
+    @app.task
+    def anything() -> object: ...
+
+    assert "result_schema" not in anything.to_json()
+
+
+@pytest.mark.parametrize("words", [{"key": "pin:{pin}"}, {"dedupe_key": "{keys}"}])
+def test_no_key_is_made_of_what_is_hidden(app: App, words: dict[str, str]) -> None:
+    with pytest.raises(InvalidDeclaration, match="which nobody is to read, and everybody reads keys"):
+
+        @app.task(**words)  # type: ignore[call-overload,untyped-decorator]  # one of two words
+        def unlock(pin: Annotated[str, Redacted], keys: Keys) -> None: ...
+
+
+def test_errors_tell_where_a_hidden_value_does_not_fit_and_not_which(app: App) -> None:
+    @app.task
+    def unlock(pin: Annotated[Literal["a"], Redacted], colour: Annotated[Colour, Redacted] = Colour.RED) -> None: ...
+
+    assert "what is wrong is not told, as nobody is to read what stands there - at `$.pin`" in problem(
+        unlock, pin=CANARY
+    )
+    assert CANARY not in problem(unlock, pin="a", colour=CANARY)
+
+
+def test_a_codec_may_tell_what_it_likes_of_what_is_not_hidden(app: App) -> None:
+    @app.task
+    def say(word: Word, pin: Annotated[Word | None, Redacted] = None, box: Box | None = None) -> None: ...
+
+    with pytest.raises(InvalidPayload, match="'hello' is no word"):
+        say.task(word="hello")  # type: ignore[arg-type]  # text in its place
+
+
+def test_a_codec_tells_nothing_of_what_is_hidden(app: App) -> None:
+    @app.task
+    def say(pin: Annotated[Word, Redacted]) -> None: ...
+
+    assert CANARY not in problem(say, pin=CANARY)
+
+
+def test_a_model_tells_of_each_field_what_may_be_told(app: App) -> None:
+    @app.task
+    def unlock(picky: Picky) -> None: ...
+
+    told = problem(unlock, picky={"name": "ada", "pin": CANARY})
+
+    assert "name: Value error, not ada; pin: does not fit" in told
+    assert CANARY not in told
+
+
+def test_a_stored_payload_is_told_of_alike() -> None:
+    sync = program().handlers["sync"]
+
+    with pytest.raises(InvalidPayload) as refused:
+        sync.decode(f'{{"shop": 1, "token": ["{CANARY}"], "accounts": [], "login": {{}}}}')
+
+    assert CANARY not in str(refused.value)
+
+
+def test_the_check_by_the_stored_schema_tells_no_value(app: App) -> None:
+    @app.task
+    def unlock(box: Box) -> None: ...
+
+    told = misfit({"box": {"pin": CANARY}}, unlock.signature.schema)
+
+    assert told is not None
+    assert "$.box.pin" in told
+    assert CANARY not in told
+
+
+def test_a_broken_promise_tells_no_value(app: App) -> None:
+    @app.task
+    def unlock() -> Box:
+        return Box(pin="a")
+
+    with pytest.raises(ContractBroken) as broken:
+        contract_of(unlock, app.handlers).check_result({"pin": CANARY})
+
+    assert CANARY not in str(broken.value)
+
+
+def test_a_model_that_hides_nothing_has_the_schema_that_pydantic_makes(app: App) -> None:
+    class Plain(BaseModel):
+        a: int = 1
+
+    assert schema_of(Plain) == Plain.model_json_schema()
+    assert "patternProperties" in str(schema_of(Login))

@@ -1,0 +1,47 @@
+"""The command shows nothing of what handlers hide."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rolecall.db.connect import connect
+from rolecall.db.run import run
+from rolecall.sql import roles
+from rolecall.sql.documents import encode
+from tests.cli.conftest import Run
+from tests.secrets import CANARY, SIGN, payload, program
+
+
+@pytest.fixture(autouse=True)
+def vault(dsn: str) -> None:
+    """Handlers whose code the command does not have."""
+    with connect(dsn, "test") as connection:
+        run(connection, roles.declare(*program().declaration()))
+
+
+def test_tasks_schedules_and_chains_are_shown_without_it(cli: Run, folder: Path) -> None:
+    """A task that is asked for, completed, and shown in each way; a schedule that is stored, shown and changed."""
+    given = payload(login={"name": "ada", "passphrase": f"{CANARY}-password"})
+    (folder / "payload.json").write_text(encode(given))
+    said = ("--handler", "sync", "--payload", "@payload.json")
+    task_id = cli("enqueue", "sync", "@payload.json", "--json").json["id"]
+    answers = [
+        cli("tasks", "complete", task_id, "--result", f'{{"number": 1, "pin": "{CANARY}"}}'),
+        cli("tasks", "show", task_id),
+        cli("tasks", "show", task_id, "--json"),
+        cli("chains", "show", task_id),
+        cli("chains", "show", task_id, "--json"),
+        cli("schedules", "put", "nightly", "--every", "1d", *said),
+        cli("schedules", "show", "nightly"),
+        cli("schedules", "show", "nightly", "--json"),
+        cli("schedules", "list", "--json"),
+        cli("enqueue", "sync", encode(given | {"token": [CANARY]})),
+        cli("tasks", "list", "--text", CANARY),
+        cli("audit", "list", "--json"),
+    ]
+
+    told = " ".join(answer.out + answer.err for answer in answers)
+    assert CANARY not in told.replace(f"--text {CANARY}", "")
+    assert all(SIGN in answer.out for answer in answers[1:5] + answers[6:9])

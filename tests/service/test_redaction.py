@@ -1,0 +1,212 @@
+"""What a handler hides of its payloads and results, nobody is told by the service; its handlers and clients are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from rolecall import InvalidPayload, InvalidSchedule, NewTask
+from rolecall.db.run import run
+from rolecall.model.audit import AuditFilter
+from rolecall.model.insight import TaskFilter
+from rolecall.model.schedules import Schedule, StoredSchedule
+from rolecall.service.services import Services
+from rolecall.sql import outside, roles, schedules, tasks
+from rolecall.sql.audit import list_
+from tests.secrets import CANARY, SHOWN, SIGN, payload, program
+
+Sql = psycopg.Connection[Any]
+
+
+@pytest.fixture(autouse=True)
+def vault(services: Services, connection: Sql) -> Services:
+    """The services, in a pool whose handlers are known by what is stored of them alone."""
+    run(connection, roles.declare(*program().declaration()))
+    return services
+
+
+async def enqueued(services: Services, **more: Any) -> int:
+    return (await services.tasks.enqueue(NewTask(handler="sync", payload=payload(), **more))).id
+
+
+async def ended(services: Services, connection: Sql, **more: Any) -> int:
+    task_id = await enqueued(services, **more)
+    run(connection, outside.complete(task_id, {"number": 1, "pin": f"{CANARY}-result"}))
+    return task_id
+
+
+async def test_a_task_is_shown_with_signs_in_place_of_what_is_hidden(services: Services, connection: Sql) -> None:
+    task_id = await ended(services, connection)
+
+    task = await services.tasks.get(task_id)
+
+    assert (task.payload, task.result) == (SHOWN, {"number": 1, "pin": SIGN})
+
+
+async def test_what_is_stored_and_read_by_programs_is_the_value_itself(services: Services, connection: Sql) -> None:
+    task_id = await ended(services, connection)
+
+    task = run(connection, tasks.get(task_id))
+
+    assert (task.payload, task.result["pin"]) == (payload(), f"{CANARY}-result")
+
+
+async def test_no_answer_about_tasks_tells_what_is_hidden(services: Services, connection: Sql) -> None:
+    needed = await ended(services, connection)
+    parent = await enqueued(services, needs=[needed])
+    answers = [
+        await services.tasks.show(needed),
+        await services.tasks.detail(needed, most=10_000),
+        await services.tasks.detail(needed, most=10),
+        await services.tasks.needs(parent),
+        await services.tasks.tree(parent),
+        await services.tasks.wait(needed, 1),
+        await services.tasks.why(parent),
+        await services.chains.get(needed),
+        await services.chains.show(needed),
+        await services.chains.outline(needed),
+        await services.trees.outline(parent),
+    ]
+
+    assert CANARY not in repr(answers)
+    assert repr(answers).count(SIGN) > len(answers)
+
+
+async def test_a_chain_has_the_result_of_its_last_handler(services: Services, connection: Sql) -> None:
+    """Its first one, whose payload it has, hides nothing of it."""
+    first = (await services.tasks.enqueue(NewTask(handler="open", payload={"shop": "x"}))).id
+    worker_id = connection.execute("select rolecall.register_worker('w', '{}', '{open}', 1, 'h', 1, '0')").fetchone()
+    claimed = connection.execute("select fence from rolecall.claim(%s, '{}', '{open}', 1)", worker_id).fetchone()
+    assert worker_id is not None
+    assert claimed is not None
+    following = {"continuation": {"handler": "sync", "payload": payload()}}
+    report = [{"id": first, "fence": claimed[0], "outcome": "completed", "next": following}]
+    connection.execute("select * from rolecall.finish(%s, %s)", [worker_id[0], json.dumps(report)])
+    chain = await services.chains.get(first)
+    run(connection, outside.complete(chain.last_id, {"number": 1, "pin": CANARY}))
+
+    assert (await services.chains.get(first)).result == {"number": 1, "pin": SIGN}
+
+
+async def test_a_result_that_is_not_there_yet_is_shown_as_none(services: Services) -> None:
+    assert (await services.tasks.get(await enqueued(services))).result is None
+
+
+async def test_who_made_a_task_is_not_told_either(services: Services) -> None:
+    task = await services.owned_tasks.enqueue(NewTask(handler="sync", payload=payload()), "ada", "mine")
+
+    assert task.payload == SHOWN
+
+
+async def test_no_search_finds_a_task_by_what_is_hidden(services: Services) -> None:
+    """By whether a text is found, one would read the value letter by letter."""
+    await enqueued(services)
+    plain = (await services.tasks.enqueue(NewTask(handler="open", payload={"shop": "x", "token": CANARY}))).id
+
+    found = await services.tasks.list(TaskFilter(text=CANARY[:-2]))
+
+    assert [task.id for task in found.items] == [plain]
+
+
+async def test_a_payload_that_was_copied_from_where_it_is_shown_is_refused(services: Services) -> None:
+    with pytest.raises(InvalidPayload, match=r"say the value itself - at `\$\.accounts\[0\]\.pin`"):
+        await services.tasks.enqueue(NewTask(handler="sync", payload=payload(accounts=[{"number": 7, "pin": SIGN}])))
+
+
+async def test_the_sign_is_a_text_like_any_other_where_nothing_is_hidden(services: Services) -> None:
+    task = await services.tasks.enqueue(NewTask(handler="open", payload={"shop": SIGN}))
+
+    assert (await services.tasks.get(task.id)).payload == {"shop": SIGN}
+
+
+@pytest.fixture
+async def nightly(services: Services) -> StoredSchedule:
+    return await services.schedules.create(Schedule(name="nightly", handler="sync", every=3_600, payload=payload()))
+
+
+def stored(connection: Sql) -> Any:
+    [schedule] = run(connection, schedules.list_())
+    return schedule.payload
+
+
+async def test_a_schedule_is_shown_with_signs(services: Services, nightly: StoredSchedule) -> None:
+    assert nightly.payload == SHOWN
+    assert [each.payload for each in await services.schedules.list()] == [SHOWN]
+
+
+async def test_a_change_of_a_schedule_keeps_what_is_hidden(
+    services: Services, nightly: StoredSchedule, connection: Sql
+) -> None:
+    """Its payload is sent back as it was shown, with another shop."""
+    await services.schedules.change("nightly", {"payload": {**nightly.payload, "shop": "paris"}})
+
+    assert stored(connection) == payload(shop="paris")
+
+
+async def test_a_schedule_takes_a_new_value_of_what_is_hidden(
+    services: Services, nightly: StoredSchedule, connection: Sql
+) -> None:
+    await services.schedules.put(
+        Schedule(name="nightly", handler="sync", every=3_600, payload={**nightly.payload, "token": "another"})
+    )
+
+    assert stored(connection) == payload(token="another")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda shown: {"payload": {**shown, "accounts": [{"number": 8, "pin": SIGN}]}},
+        lambda shown: {"handler": "open", "payload": shown},
+        lambda _shown: {"handler": "open"},
+    ],
+)
+async def test_what_is_hidden_goes_nowhere_else(
+    services: Services, nightly: StoredSchedule, connection: Sql, change: Callable[[Any], dict[str, Any]]
+) -> None:
+    """To another item of a list; to a handler that would show it."""
+    with pytest.raises(InvalidSchedule):
+        await services.schedules.change("nightly", change(nightly.payload))
+
+    assert stored(connection) == payload()
+
+
+async def test_what_is_kept_is_what_stood_when_the_change_was_asked_for(
+    services: Services, nightly: StoredSchedule, connection: Sql
+) -> None:
+    """Between the look and the change somebody else is faster."""
+    find = services.schedules._find
+
+    async def slowly(which: str | int) -> StoredSchedule | None:
+        found = await find(which)
+        run(connection, schedules.change("nightly", {"payload": payload(token="newer")}))
+        return found
+
+    services.schedules._find = slowly  # type: ignore[method-assign]  # the interleaving itself
+
+    with pytest.raises(Exception, match="changed"):
+        await services.schedules.change("nightly", {"payload": nightly.payload})
+    assert stored(connection) == payload(token="newer")
+
+
+@pytest.mark.usefixtures("nightly")
+async def test_the_audit_log_is_not_told(services: Services, connection: Sql) -> None:
+    await enqueued(services)
+    await services.schedules.change("nightly", {"payload": payload(shop="rome")})
+
+    told = run(connection, list_(AuditFilter()))
+
+    assert "rome" in repr(told)
+    assert CANARY not in repr(told)
+
+
+async def test_a_handler_shows_the_schemas_of_payload_and_result(services: Services) -> None:
+    handler = await services.handlers.get("sync")
+
+    assert "writeOnly" in str(handler.signature)
+    assert handler.result_schema is not None
+    assert "writeOnly" in str(handler.result_schema)

@@ -1,0 +1,109 @@
+"""A value that pydantic or an annotation hides stands in no answer: the whole API and all pages are walked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+import psycopg
+import pytest
+
+from rolecall import App
+from rolecall.db.run import run
+from rolecall.model.tasks import NewTask
+from rolecall.sql import outside, owned, roles
+from tests.secrets import CANARY, SHOWN, SIGN, payload, program
+from tests.web.doors import unguarded
+from tests.web.matrix import routes_of
+from tests.web.test_tasks import get
+
+# What has no end; its events name tasks and nothing that is in them.
+ENDLESS = "/api/live"
+NAMED = {"name": "sync", "handler": "sync", "role": "vault", "key": "k"}
+
+
+@pytest.fixture(params=["the handler's code", "what is stored of it"])
+def app(request: pytest.FixtureRequest) -> App:
+    """The app that a server has, or another one."""
+    app = program() if request.param == "the handler's code" else App("other")
+    app.mount("rolecall.web.own_tasks:router")
+    app.alias("secret", "token")
+    return app
+
+
+@pytest.fixture
+async def application(database: str, app: App, connection: psycopg.Connection[Any]) -> AsyncIterator[Any]:
+    run(connection, roles.declare(*program().declaration()))
+    application = unguarded(database, app)
+    async with application.router.lifespan_context(application):
+        yield application
+
+
+@pytest.fixture
+async def http(application: Any) -> AsyncIterator[httpx2.AsyncClient]:
+    transport = httpx2.ASGITransport(app=application)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+        yield client
+
+
+async def test_no_answer_to_any_question_has_it(
+    application: Any, http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
+) -> None:
+    """All routes that only ask, of the API and the pages, about a task that is completed and its schedule."""
+    task_id = (await http.post("/api/tasks", json={"handler": "sync", "payload": payload()})).json()["id"]
+    run(connection, owned.enqueue(NewTask(handler="sync", payload=payload()), "this machine", "mine"))
+    run(connection, outside.complete(task_id, {"number": 1, "pin": f"{CANARY}-result"}))
+    needy = await http.post("/api/tasks", json={"handler": "sync", "payload": payload(), "needs": [task_id]})
+    made = await http.post(
+        "/api/schedules", json={"name": "nightly", "handler": "sync", "every": 60, "payload": payload()}
+    )
+    asked = sorted(path for method, path in routes_of(application) if method == "GET" and path != ENDLESS)
+    answers = {}
+    for path in asked:
+        for number in (task_id, needy.json()["id"], made.json()["id"]):
+            address = re.sub(r"\{(\w+)(:\w+)?\}", lambda part: NAMED.get(part[1], str(number)), path)
+            words = (
+                {"seconds": "0"}
+                if address.endswith("/wait")
+                else {"payload": "full"}
+                if path == "/tasks/{task_id:int}"
+                else {}
+            )
+            answers[address] = (await http.get(address, params=words)).text
+
+    assert (made.status_code, needy.status_code) == (201, 201)
+    assert [
+        address for address, text in answers.items() if CANARY in text or CANARY in text.replace("&#34;", '"')
+    ] == []
+    assert sum(SIGN in text for text in answers.values()) >= 10
+
+
+async def test_a_refused_payload_is_not_told_back(http: httpx2.AsyncClient) -> None:
+    answer = await http.post("/api/tasks", json={"handler": "sync", "payload": payload(token=[CANARY])})
+
+    assert CANARY not in answer.text
+
+
+async def test_a_field_beside_a_schedules_payload_leaves_what_is_hidden_there(
+    http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
+) -> None:
+    """A second name of a hidden field is shown as a sign, and may be said."""
+    said = {"name": "nightly", "handler": "sync", "every": 60, "payload": payload()}
+    made = (await http.post("/api/schedules", json=said)).json()
+
+    changed = await http.put(f"/api/schedules/{made['id']}", json={"secret": f"{CANARY}-new"})
+
+    assert (made["secret"], changed.status_code, changed.json()["payload"]) == (SIGN, 200, SHOWN)
+    stored = connection.execute("select payload from rolecall.schedules").fetchone()
+    assert stored == (payload(token=f"{CANARY}-new"),)
+
+
+async def test_a_payload_as_it_was_shown_is_not_enqueued(http: httpx2.AsyncClient) -> None:
+    task_id = (await http.post("/api/tasks", json={"handler": "sync", "payload": payload()})).json()["id"]
+    shown = await get(http, f"/api/tasks/{task_id}/payload")
+
+    again = await http.post("/api/tasks", json={"handler": "sync", "payload": payload(token=shown["token"])})
+
+    assert (again.status_code, "say the value itself" in again.text) == (422, True)
