@@ -15,7 +15,7 @@ from rolecall.model.audit import AuditFilter
 from rolecall.model.insight import TaskFilter
 from rolecall.model.schedules import Schedule, StoredSchedule
 from rolecall.service.services import Services
-from rolecall.sql import outside, roles, schedules, tasks
+from rolecall.sql import enqueue, outside, roles, schedules, tasks
 from rolecall.sql.audit import list_
 from tests.secrets import CANARY, SHOWN, SIGN, payload, program
 
@@ -121,6 +121,33 @@ async def test_the_sign_is_a_text_like_any_other_where_nothing_is_hidden(service
     task = await services.tasks.enqueue(NewTask(handler="open", payload={"shop": SIGN}))
 
     assert (await services.tasks.get(task.id)).payload == {"shop": SIGN}
+
+
+POINTER = {
+    "rolecall": "payload field stored elsewhere",
+    "store": "s3://shop/large",
+    "path": "payload-0.json",
+    "bytes": 70_000,
+    "sha256": "0",
+}
+
+
+async def test_of_what_is_kept_elsewhere_only_the_size_is_shown(services: Services, connection: Sql) -> None:
+    pointers = {"shop": POINTER, "token": {**POINTER, "more": 1}}
+    [task] = run(connection, enqueue.enqueue_many([NewTask(handler="open", payload=pointers)]))
+
+    shown = (await services.tasks.get(task.id)).payload
+
+    assert shown == {"shop": "[kept elsewhere, 70000 bytes]", "token": pointers["token"]}
+
+
+@pytest.mark.parametrize("said", [POINTER, "[kept elsewhere, 70000 bytes]"])
+async def test_nobody_has_a_worker_read_what_is_kept_elsewhere(services: Services, said: object) -> None:
+    """Not by a pointer, wherever that leads, and not by what is shown of one."""
+    with pytest.raises(InvalidPayload, match=r"it only stands for a value that is kept elsewhere - at `\$\.shop`"):
+        await services.tasks.enqueue(NewTask(handler="open", payload={"shop": said}))
+    with pytest.raises(InvalidSchedule, match="kept elsewhere"):
+        await services.schedules.create(Schedule(name="x", handler="open", every=60, payload={"shop": said}))
 
 
 @pytest.fixture

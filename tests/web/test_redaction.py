@@ -100,6 +100,15 @@ async def test_a_field_beside_a_schedules_payload_leaves_what_is_hidden_there(
     assert stored == (payload(token=f"{CANARY}-new"),)
 
 
+async def test_a_pointer_to_what_is_kept_elsewhere_is_refused(http: httpx2.AsyncClient) -> None:
+    pointer = {"rolecall": "payload field stored elsewhere", "store": "file:///etc", "path": "passwd"}
+    said = payload(shop={**pointer, "bytes": 1, "sha256": "0"})
+
+    answer = await http.post("/api/tasks", json={"handler": "sync", "payload": said})
+
+    assert answer.status_code == 422
+
+
 async def test_a_payload_as_it_was_shown_is_not_enqueued(http: httpx2.AsyncClient) -> None:
     task_id = (await http.post("/api/tasks", json={"handler": "sync", "payload": payload()})).json()["id"]
     shown = await get(http, f"/api/tasks/{task_id}/payload")

@@ -156,3 +156,8 @@ def trace_here() -> str:
 def refuse_to_log_in(token: Annotated[str, Redacted]) -> None:
     """Fail with all that it was given."""
     raise ValueError(f"no such token: {token}")
+
+
+def count_letters(text: str) -> int:
+    """How long a text is."""
+    return len(text)

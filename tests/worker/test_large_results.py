@@ -76,7 +76,7 @@ async def test_where_the_store_gives_no_answer_the_attempt_fails(bench: Bench, t
         [task] = await bench.finished(task_id)
 
     assert task.state == "failed"
-    assert "ResultMissing: the result" in (task.error or "")
+    assert "ResultMissing: the object" in (task.error or "")
 
 
 async def test_what_is_no_result_is_let_pass(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Large results in a real bucket."""
+"""Large results and payloads in a real bucket."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from apps.storecrawl.tests.buckets import BUCKET, SECRET, serving_buckets
+from rolecall import App, AsyncClient, immediate
 from rolecall.model.errors import ResultMissing
-from rolecall.results import open_store
+from rolecall.results import LargeValues, open_store
+from tests.worker.bench import Bench
+
+LARGE = "x" * 2_000_000
 
 
 def test_an_object_is_kept_and_read_and_an_error_tells_no_secret(
@@ -24,3 +28,34 @@ def test_an_object_is_kept_and_read_and_an_error_tells_no_secret(
         with pytest.raises(ResultMissing) as missing:
             store.get("8-1.json")
         assert SECRET not in str(missing.value)
+
+
+async def test_a_payload_goes_by_a_bucket_that_is_away_for_a_while(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Enqueued and read again; a program whose credentials are wrong says which field it cannot read, and no secret."""
+    with serving_buckets(tmp_path) as variables:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        bench.app = App("test", large=LargeValues(f"s3://{BUCKET}/large"))
+
+        @bench.app.task(retry=immediate(), max_attempts=50)
+        async def leaf(text: str) -> int:
+            return len(text)
+
+        async with AsyncClient(bench.dsn, app=bench.app) as client:
+            task = await client.enqueue(leaf, text=LARGE)
+        right, wrong = bench.app.large, {**variables, "AWS_SECRET_ACCESS_KEY": f"{SECRET}-no-more"}
+        for name, value in wrong.items():
+            monkeypatch.setenv(name, value)
+        bench.app.large = LargeValues(f"s3://{BUCKET}/large")
+        async with bench.working():
+            await bench.ended_once(task.id)
+        error = str(bench.task(task.id).error)
+        bench.app.large = right
+        async with bench.working():
+            [done] = await bench.finished(task.id)
+
+    assert "the field 'text' of the payload cannot be read: the object payload-" in error
+    assert SECRET not in error
+    assert (done.result, done.attempt > 1) == (len(LARGE), True)

@@ -41,6 +41,7 @@ from rolecall.db.migrations import Migrations
 from rolecall.maintenance.cron import check_schedule
 from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.keys import require_key_capacity
+from rolecall.model.large import KeepsLarge
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.schedules import Schedule
 from rolecall.model.tasks import NewTask
@@ -68,8 +69,9 @@ class App:
     this order, and no worker starts without them. `routers` are answered by the app's HTTP server, see `mount`.
     `checks` are made by the doctor beside its own: what they find stands among its findings, and on the overview.
     `carries` are context variables, at the top of a module, whose values go with a handler into its process; threads
-    have all of them anyway. `sinks` hear of what happens to the app's tasks, see `rolecall.EventSink`. `handlers` has
-    the handlers by name.
+    have all of them anyway. `sinks` hear of what happens to the app's tasks, see `rolecall.EventSink`. `large` keeps
+    large payloads and results elsewhere, see `rolecall.results.LargeValues`; it counts for what the app includes, too,
+    and that of an included app does not. `handlers` has the handlers by name.
     """
 
     def __init__(  # sizes: each is a word of the declaration
@@ -84,9 +86,11 @@ class App:
         carries: Sequence[ContextVar[Any]] = (),
         migrations: Sequence[Migrations] = (),
         sinks: Sequence[EventSink] = (),
+        large: KeepsLarge | None = None,
     ) -> None:
         self.name = name
-        self._middlewares = checked(middlewares)
+        self.large = large
+        self._middlewares = checked(middlewares if large is None else (large, *middlewares))
         self._requires = checked(requires)
         self._declared = Declarations(
             lifespans=[lifespan],
@@ -313,7 +317,10 @@ class App:
         theirs, migrations = other._declared, with_others(self._migrations, other.migrations)
         self._declared.take_over(theirs)
         self._migrations = migrations
-        self._declared.around |= {handler: other.middlewares_of(handler) for handler in theirs.runnable}
+        self._declared.around |= {
+            handler: tuple(each for each in other.middlewares_of(handler) if each is not other.large)
+            for handler in theirs.runnable
+        }
         theirs.included_in = self.name
         self.clients.stand_in_for(other.clients)
 

@@ -18,8 +18,9 @@ from rolecall.client.pools import AsyncPool, AsyncPools
 from rolecall.client.requests import (
     Teller,
     entries,
-    following,
+    following_async,
     in_trace,
+    kept_async,
     several,
     suggesting,
     until_async,
@@ -99,7 +100,7 @@ class AsyncClient(AsyncTypedCalls):
     ) -> list[Enqueued[R]]:
         """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
         with self._teller.of_misfits():
-            wanted = list(entries(batch, self._app))
+            wanted = await kept_async(list(entries(batch, self._app)), self._app)
         if not wanted:
             return []
         with in_trace(self._tracing, wanted) as asking:
@@ -167,7 +168,8 @@ class AsyncClient(AsyncTypedCalls):
         connection: AsyncJoinable | None = None,
     ) -> list[Enqueued]:
         """Give a task that runs or waits more children to wait for; raises InvalidTask, ParentNotOpen."""
-        return await self._run(structure.spawn(parent_id, list(batch), serial=serial), connection)
+        children = await kept_async(list(batch), self._app)
+        return await self._run(structure.spawn(parent_id, children, serial=serial), connection)
 
     async def tree(self, root_id: int) -> list[TreeNode]:
         """Read a task and everything below it, level by level; raises TaskNotFound."""
@@ -190,9 +192,8 @@ class AsyncClient(AsyncTypedCalls):
         What is open below it is cancelled; a running handler must stop (`completed`). Raises InvalidTask, UnknownRole.
         """
         await self._declare(connection)
-        return await self._run(
-            outside.complete(task_id, result, following(continue_with, follow_ups, self._app)), connection
-        )
+        after = await following_async(continue_with, follow_ups, self._app)
+        return await self._run(outside.complete(task_id, result, after), connection)
 
     async def fail(self, task_id: int, error: str, *, connection: AsyncJoinable | None = None) -> str:
         """Fail a task without a worker, for good: failed, finished (it had ended before) or missing."""
@@ -218,9 +219,8 @@ class AsyncClient(AsyncTypedCalls):
     ) -> int:
         """Complete the task that the token stands for, and return its id; raises InvalidToken, InvalidTask."""
         await self._declare(connection)
-        return await self._run(
-            outside.complete_by_token(token, result, following(continue_with, follow_ups, self._app)), connection
-        )
+        after = await following_async(continue_with, follow_ups, self._app)
+        return await self._run(outside.complete_by_token(token, result, after), connection)
 
     async def fail_by_token(self, token: str, error: str, *, connection: AsyncJoinable | None = None) -> int:
         """Fail the task that the token stands for, and return its id; raises InvalidToken."""
@@ -259,9 +259,8 @@ class AsyncClient(AsyncTypedCalls):
     ) -> str:
         """Complete the task with which a chain stands open: completed, finished (it had ended) or missing."""
         await self._declare(connection)
-        return await self._run(
-            chains.complete(chain_id, result, following(continue_with, follow_ups, self._app)), connection
-        )
+        after = await following_async(continue_with, follow_ups, self._app)
+        return await self._run(chains.complete(chain_id, result, after), connection)
 
     @asynccontextmanager
     async def completing(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Self, TypeVar
 
 from rolecall.app import App
-from rolecall.client.requests import following
+from rolecall.client.requests import following, following_async
 from rolecall.db.foreign import AsyncForeign, Foreign
 from rolecall.db.joined import AnyConnection, AsyncAnyConnection
 from rolecall.db.run import is_free, run, run_async
@@ -88,7 +88,8 @@ class AsyncHeldChain:
     ) -> None:
         """Complete the open task; raises ChainError where there is none, InvalidTask, UnknownRole."""
         task = _open_task(self.id, self.task)
-        await self._run(outside.complete(task.id, result, following(continue_with, follow_ups, self._app)))
+        after = await following_async(continue_with, follow_ups, self._app)
+        await self._run(outside.complete(task.id, result, after))
         await self.hold()
 
     async def fail(self, error: str) -> None:

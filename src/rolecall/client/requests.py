@@ -26,6 +26,7 @@ from rolecall.model.errors import (
     UnknownRole,
     WaitTimeout,
 )
+from rolecall.model.large import with_next
 from rolecall.model.tasks import NewTask, NextTasks, TaskOptions
 from rolecall.sql.events import ENDS, EventCollector
 from rolecall.sql.statement import Statement
@@ -39,7 +40,10 @@ __all__ = [
     "called",
     "entries",
     "following",
+    "following_async",
     "in_trace",
+    "kept",
+    "kept_async",
     "new_task",
     "no_handler",
     "pauses",
@@ -117,10 +121,35 @@ def entries(batch: Iterable[NewTask], app: App | None) -> Iterable[NewTask]:
 def following(continue_with: NewTask | None, follow_ups: Iterable[NewTask], app: App | None) -> NextTasks | None:
     """Put together what comes next after a task that ends from outside; None where nothing does.
 
-    Raises ContractBroken for a follow-up that may not start a chain.
+    What is large of it is kept elsewhere. Raises ContractBroken for a follow-up that may not start a chain,
+    PayloadMissing.
     """
     wanted = NextTasks(continuation=continue_with, follow_ups=list(entries(follow_ups, app)))
-    return wanted if wanted.continuation or wanted.follow_ups else None
+    if not (wanted.continuation or wanted.follow_ups):
+        return None
+    return wanted if app is None or app.large is None else with_next(wanted, partial(kept, app=app))
+
+
+async def following_async(
+    continue_with: NewTask | None, follow_ups: Iterable[NewTask], app: App | None
+) -> NextTasks | None:
+    """Do the same without blocking the loop where something large is to be kept elsewhere."""
+    if app is None or app.large is None:
+        return following(continue_with, follow_ups, app)
+    return await asyncio.to_thread(following, continue_with, list(follow_ups), app)
+
+
+def kept(batch: Sequence[NewTask], app: App | None) -> Sequence[NewTask]:
+    """Return the batch as it is stored: what is large of it is kept elsewhere, if the app says where.
+
+    It blocks. Raises PayloadMissing.
+    """
+    return batch if app is None or app.large is None else app.large.detached(batch, app.handlers)
+
+
+async def kept_async(batch: Sequence[NewTask], app: App | None) -> Sequence[NewTask]:
+    """Do the same without blocking the loop."""
+    return batch if app is None or app.large is None else await asyncio.to_thread(kept, batch, app)
 
 
 def in_trace(tracing: Tracing | None, batch: Sequence[NewTask]) -> AbstractContextManager[Asking | None]:

@@ -19,6 +19,7 @@ from rolecall.client.requests import (
     entries,
     following,
     in_trace,
+    kept,
     several,
     suggesting,
     until,
@@ -95,7 +96,7 @@ class Client(TypedCalls):
     def enqueue_many(self, batch: Iterable[NewTask[R]], *, connection: Joinable | None = None) -> list[Enqueued[R]]:
         """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
         with self._teller.of_misfits():
-            wanted = list(entries(batch, self._app))
+            wanted = kept(list(entries(batch, self._app)), self._app)
         if not wanted:
             return []
         with in_trace(self._tracing, wanted) as asking:
@@ -165,7 +166,7 @@ class Client(TypedCalls):
         connection: Joinable | None = None,
     ) -> list[Enqueued]:
         """Give a task that runs or waits more children to wait for; raises InvalidTask, ParentNotOpen."""
-        return self._run(structure.spawn(parent_id, list(batch), serial=serial), connection)
+        return self._run(structure.spawn(parent_id, kept(list(batch), self._app), serial=serial), connection)
 
     def tree(self, root_id: int) -> list[TreeNode]:
         """Read a task and everything below it, level by level; raises TaskNotFound."""

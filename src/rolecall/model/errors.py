@@ -37,6 +37,7 @@ RolecallError                      every error raised on purpose; .problem says 
 │   ├── HandlerNotFound                   it was asked for by its name
 │   ├── ResultNotStored                   .why: a result is read that had no JSON form, or was too large
 │   ├── ResultMissing                     one that is kept elsewhere cannot be had, or not be kept there
+│   ├── PayloadMissing                    a field of one that is kept elsewhere, likewise
 │   ├── HandlerTimeout                    .after (seconds)
 │   ├── HandlerAborted                    .reason (LostReason)
 │   │   └── AlreadyCompleted              .task_id
@@ -125,6 +126,7 @@ __all__ = [
     "NotAuthenticated",
     "NotTheOwner",
     "ParentNotOpen",
+    "PayloadMissing",
     "PermanentFailure",
     "PersonNotFound",
     "ReplicasOutOfBounds",
@@ -410,6 +412,13 @@ class ResultMissing(HandlerError):
     """A result that is kept outside of the database cannot be had, or not be kept there.
 
     It is gone, was changed, or its store gives no answer.
+    """
+
+
+class PayloadMissing(HandlerError):
+    """A field of a payload that is kept outside of the database cannot be had, or not be kept there.
+
+    It is gone, was changed, its store gives no answer, or another one has it.
     """
 
 

@@ -9,6 +9,8 @@ An object is whole before the row that points to it commits. It is named by the 
 and is forgotten by its store, not by us: by a lifecycle rule of the bucket, by `find -mtime` in a folder. What an
 attempt leaves behind that then fails or loses its claim goes the same way. Credentials of a bucket are those of the
 AWS_* variables; `pip install 'rolecall[s3]'` brings what speaks to it.
+
+`App("shop", large=LargeValues("s3://exports/large"))` keeps large fields of payloads so, beside large results.
 """
 
 from __future__ import annotations
@@ -16,5 +18,6 @@ from __future__ import annotations
 from rolecall.results.folder import FolderStore
 from rolecall.results.middleware import LargeResults
 from rolecall.results.stores import ObjectStore, open_store
+from rolecall.results.values import LargeValues
 
-__all__ = ["FolderStore", "LargeResults", "ObjectStore", "open_store"]
+__all__ = ["FolderStore", "LargeResults", "LargeValues", "ObjectStore", "open_store"]

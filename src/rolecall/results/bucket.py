@@ -53,7 +53,7 @@ class BucketStore:
 
     def _unreachable(self, path: str, error: Exception) -> ResultMissing:
         # By its kind alone: its text may hold headers of the request.
-        return ResultMissing(f"the result {path} cannot be kept in or read from {self.url}: {type(error).__name__}")
+        return ResultMissing(f"the object {path} cannot be kept in or read from {self.url}: {type(error).__name__}")
 
 
 def _is_plain(environment: Mapping[str, str]) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from rolecall.model.chains import Chain, ChainPart
 from rolecall.model.details import Document
 from rolecall.model.errors import InvalidPayload
+from rolecall.model.large import shown_pointers, stands_for_another
 from rolecall.model.outcomes import UnstoredResult
 from rolecall.model.redaction import REDACTED, Redaction
 from rolecall.model.tasks import Needed, NewTask, Task
@@ -20,6 +21,7 @@ from rolecall.sql import roles
 
 __all__ = [
     "Redactions",
+    "kept_elsewhere",
     "not_said",
     "redactions",
     "require_said",
@@ -41,8 +43,8 @@ class Redactions:
     results: Mapping[str, Redaction]
 
     def payload(self, handler: str | None, value: Any) -> Any:
-        """Return a payload as it is shown."""
-        return self.of_payload(handler).shown(value)
+        """Return a payload as it is shown, without what is hidden, and where what is large is kept."""
+        return shown_pointers(self.of_payload(handler).shown(value))
 
     def result(self, handler: str | None, value: Any) -> Any:
         """Return a result as it is shown; there may be none yet."""
@@ -118,13 +120,24 @@ async def shown_needs(database: Database, needs: Iterable[Needed]) -> list[Neede
 
 
 async def require_said(database: Database, tasks: Sequence[NewTask]) -> None:
-    """Raise InvalidPayload for a task whose payload was copied from where it was shown, and lacks what is hidden."""
+    """Raise InvalidPayload for a task whose payload was copied from where it was shown, and lacks what is not shown.
+
+    What is kept elsewhere is known to programs alone: nobody makes a worker read it by saying where it is.
+    """
     hidden = await redactions(database, (task.handler or task.role for task in tasks))
     for task in tasks:
         handler = task.handler or task.role or ""
+        if (problem := kept_elsewhere(task.payload)) is not None:
+            raise InvalidPayload(problem, handler=handler)
         _, place = hidden.of_payload(handler).kept(task.payload, {})
         if place is not None:
             raise InvalidPayload(not_said(place), handler=handler)
+
+
+def kept_elsewhere(payload: Mapping[str, object]) -> str | None:
+    """Say where a payload has a pointer, or what is shown of one; None for one that has all its values."""
+    found = next((name for name, value in payload.items() if stands_for_another(value)), None)
+    return found and f"it only stands for a value that is kept elsewhere - at `$.{found}`"
 
 
 def not_said(place: Sequence[str | int]) -> str:

@@ -17,7 +17,7 @@ from rolecall.model.pages import Page, page_by_id, position
 from rolecall.model.schedules import PlannedRun, RunOutcome, Schedule, ScheduleAhead, ScheduleRun, StoredSchedule
 from rolecall.service.arguments import require_page, with_suggestion
 from rolecall.service.database import Database
-from rolecall.service.redaction import Redactions, not_said, redactions
+from rolecall.service.redaction import Redactions, kept_elsewhere, not_said, redactions
 from rolecall.sql import schedules
 from rolecall.sql.statement import Statement
 
@@ -192,6 +192,8 @@ def _kept(hidden: Redactions, handler: str | None, payload: Any, standing: Store
     """Put what stands back where a payload was copied from where it is not shown. Raises InvalidSchedule."""
     # Under another handler the same fields may be shown.
     same = standing is not None and standing.handler == handler
+    if (problem := kept_elsewhere(payload)) is not None:
+        raise InvalidSchedule(f"payload: {problem}")
     whole, place = hidden.of_payload(handler).kept(payload, standing.payload if standing and same else {})
     if place is None and standing is not None and not same:
         _, place = hidden.of_payload(standing.handler).kept(payload, {})

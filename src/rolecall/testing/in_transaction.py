@@ -32,6 +32,7 @@ from rolecall.worker.events import WorkerEvents
 from rolecall.worker.execution import registry_of, steps_after_children
 from rolecall.worker.handler_services import HandlerServices
 from rolecall.worker.in_flight import HeldTask, InFlight
+from rolecall.worker.large import LargeFields
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.outcomes import Outcomes
 from rolecall.worker.registration import describe_worker
@@ -145,6 +146,7 @@ class Inside:
             self._afterwards,
             events,
             frozenset(steps_after_children(app)),
+            large=LargeFields(app.large, app.handlers),
         )
         self._registry: HandlerRegistry = registry_of(app, services, self._outcomes)
 
@@ -244,10 +246,12 @@ class RememberedOutcomes(Outcomes):
         super().__init__(*arguments)
         self.errors: dict[int, BaseException] = {}
 
-    def returned(self, held: HeldTask, result: object, next_tasks: NextTasks | None = None) -> None:
+    def returned(
+        self, held: HeldTask, result: object, next_tasks: NextTasks | None = None, *, checked: bool = False
+    ) -> None:
         if isinstance(result, BaseException):
             self.errors[held.task.id] = result
-        super().returned(held, result, next_tasks)
+        super().returned(held, result, next_tasks, checked=checked)
 
     def raised(self, held: HeldTask, error: BaseException, together: Sequence[HeldTask] = ()) -> None:
         self.errors[held.task.id] = error

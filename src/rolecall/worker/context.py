@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 from rolecall.app.handlers import HandlerDefinition
 from rolecall.config import failpoints
-from rolecall.db.after_commit import AfterCommit, Call, make_calls_async
+from rolecall.db.after_commit import AfterCommit, Call
 from rolecall.db.joined import join, join_async
 from rolecall.db.run import run, run_async
 from rolecall.model.errors import AlreadyCompleted, HandlerAborted, LeaseLost
@@ -25,6 +25,7 @@ from rolecall.sql.documents import encode_result
 from rolecall.sql.events import EventCollector
 from rolecall.telemetry.tracing import step
 from rolecall.worker.handler_services import Connection, HandlerServices
+from rolecall.worker.handler_transactions import open_transaction
 from rolecall.worker.in_flight import HeldTask
 from rolecall.worker.outcomes import check_contract, unstored_failure
 
@@ -260,7 +261,8 @@ class Context(TaskContext):
         connection = join_async(tx)
         # What ran before it in the place of its key ends before it.
         await self._services.in_flight.gone(self._held.after)
-        report, collector = self._completed(result, tx)
+        next_tasks = await self._services.large.detach(self._checked(result))
+        report, collector = self._completed(result, next_tasks, tx)
         with step(self._services.tracing, "complete"):
             statement = claims.finish_here(self._held.worker_id, [report])
             self._require_accepted(await run_async(connection, statement, collector))
@@ -273,14 +275,20 @@ class Context(TaskContext):
         connection = join(tx)
         if self._held.after is not None:
             self.wait(self._services.in_flight.gone(self._held.after))
-        report, collector = self._completed(result, tx)
+        next_tasks = self._services.large.detach_now(self._checked(result))
+        report, collector = self._completed(result, next_tasks, tx)
         with step(self._services.tracing, "complete"):
             self._require_accepted(run(connection, claims.finish_here(self._held.worker_id, [report]), collector))
 
-    def _completed(self, result: object, tx: object) -> tuple[Completed, EventCollector | None]:
+    def _checked(self, result: object) -> NextTasks | None:
+        self.check()
+        return check_contract(self._services.contracts, self.handler, result, self._next)
+
+    def _completed(
+        self, result: object, next_tasks: NextTasks | None, tx: object
+    ) -> tuple[Completed, EventCollector | None]:
         self.check()
         held, task = self._held, self._held.task
-        next_tasks = check_contract(self._services.contracts, task.handler, result, self._next)
         if next_tasks is not None and self._services.tracing is not None:
             self._services.tracing.following(next_tasks)
         report = Completed(
@@ -370,30 +378,3 @@ class BatchContext(TaskContext):
         held = {context: context._held for context in self.tasks}  # noqa: SLF001 - one class in two sizes
         async with open_transaction(self._services, held) as tx:
             yield tx
-
-
-@asynccontextmanager
-async def open_transaction(services: HandlerServices, held_by: Mapping[Context, HeldTask]) -> AsyncIterator[Connection]:
-    """Open a transaction on the handlers' pool and note which tasks its commit has completed."""
-    await services.pool.open()
-    held_tasks = held_by.values()
-    try:
-        async with services.pool.connection() as connection:
-            services.fork_guard.add(connection)
-            after_commit = AfterCommit(connection, held_by)
-            async with connection.transaction() as block:
-                with after_commit.surround():
-                    yield connection
-                for held in held_tasks:
-                    if held.refusal is not None:
-                        raise held.refusal
-    except BaseException:
-        for held in held_tasks:
-            held.finishing = False
-        raise
-    committed = block.status is block.Status.COMMITTED  # a psycopg.Rollback ends the block quietly
-    for held in held_tasks:
-        held.finishing = held.finishing and committed
-        held.committed = held.committed or held.finishing
-    if calls := after_commit.ended(block):
-        await make_calls_async(calls)

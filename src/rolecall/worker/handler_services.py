@@ -16,6 +16,7 @@ from rolecall.telemetry.tracing import Tracing
 from rolecall.worker.afterwards import Afterwards
 from rolecall.worker.events import WorkerEvents
 from rolecall.worker.in_flight import InFlight
+from rolecall.worker.large import NOWHERE, LargeFields
 from rolecall.worker.program import Contract
 from rolecall.worker.session import ForkGuard
 from rolecall.worker.subprocess.pool import Processes
@@ -42,7 +43,7 @@ class Lender(Protocol):
 class HandlerServices:
     """What every context of a worker shares: a session for facts, a pool for handlers' transactions, the
     loop, what handlers promised, processes that can be killed, the calls that wait for a commit, who hears of
-    events, which handlers have a step after their children, and who traces.
+    events, which handlers have a step after their children, who traces, and where large fields are kept.
     """
 
     session: Session
@@ -56,3 +57,4 @@ class HandlerServices:
     events: WorkerEvents
     gathering: AbstractSet[str] = frozenset()
     tracing: Tracing | None = None
+    large: LargeFields = NOWHERE

@@ -36,6 +36,7 @@ from rolecall.sql.documents import clean_error, encode_result
 from rolecall.telemetry.tracing import Tracing
 from rolecall.worker.events import WorkerEvents
 from rolecall.worker.in_flight import HeldTask
+from rolecall.worker.large import LargeFields
 from rolecall.worker.program import Contract
 
 # A timeout is a failure of what has begun; the others lose their deadline with their claim.
@@ -86,16 +87,27 @@ class Outcomes:
         self._tracing = tracing
         self._secrets = secrets
 
-    def returned(self, held: HeldTask, result: object, next_tasks: NextTasks | None = None) -> None:
+    async def returned_large(
+        self, held: HeldTask, result: object, next_tasks: NextTasks | None, large: LargeFields
+    ) -> None:
+        """Do as `returned` does, once what is large of what comes next is kept elsewhere."""
+        if held.aborted is None and not held.committed and not held.ended:
+            result, next_tasks = self._checked(held.task.handler, result, next_tasks)
+            next_tasks = await large.detach(next_tasks)
+        self.returned(held, result, next_tasks, checked=True)
+
+    def returned(
+        self, held: HeldTask, result: object, next_tasks: NextTasks | None = None, *, checked: bool = False
+    ) -> None:
         """The handler returned a result, a Snooze, a WaitFor, a Cancel, or (in a batch) an exception.
 
-        What it asked for to come next counts only for a completed task.
+        What it asked for to come next counts only for a completed task; `checked`: it is what was declared.
         """
         if held.aborted is not None or held.committed or held.ended:
             self.aborted(held)
             return
         held.ended = True
-        if next_tasks is not None or held.task.handler in self._contracts:
+        if not checked and (next_tasks is not None or held.task.handler in self._contracts):
             result, next_tasks = self._checked(held.task.handler, result, next_tasks)
         if isinstance(result, BaseException):
             self._tell_if_invalid(held, result)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from rolecall.app.handlers import Middleware
 from rolecall.db.migrations import Migrations
+from rolecall.model.large import KeepsLarge
 from rolecall.model.schedules import Schedule
 from rolecall.model.tasks import NewTask
 from rolecall.model.workers import Workplace
@@ -108,6 +109,10 @@ class Program(Protocol):
     @property
     def key_capacities(self) -> Mapping[str, int]:
         """How many tasks of a key run at once, by key or pattern of keys."""
+
+    @property
+    def large(self) -> KeepsLarge | None:
+        """What keeps large fields of payloads elsewhere, if anything does."""
 
     @property
     def lifespan(self) -> Callable[[Workplace], AbstractAsyncContextManager[object]]:

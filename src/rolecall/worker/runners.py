@@ -15,11 +15,12 @@ from rolecall.model.errors import PermanentFailure, RolecallError
 from rolecall.model.handlers import StoredProcedure
 from rolecall.model.outcomes import NoResult
 from rolecall.model.states import LostReason
-from rolecall.model.tasks import ClaimedTask
+from rolecall.model.tasks import ClaimedTask, NextTasks
 from rolecall.sql import roles
 from rolecall.worker.context import BatchContext, Context
 from rolecall.worker.handler_services import HandlerServices
 from rolecall.worker.in_flight import HeldTask, Runner, RunnerSlot
+from rolecall.worker.large import LargeFields
 from rolecall.worker.outcomes import Outcomes
 from rolecall.worker.program import Callee, Handler
 from rolecall.worker.session import DatabaseSession
@@ -108,13 +109,15 @@ class AsyncRunner:
         slot.begin((held,))
         context = Context(held, self._services) if self._takes_context else None
         try:
+            await self._services.large.attach(held)
             result = await self._call(context, self._decode(held.task.payload_json))
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
             report_error(self._outcomes, slot, error)
             return
         if held.aborted is not None:
             slot.absorb()
-        self._outcomes.returned(held, result, None if context is None else context.next_tasks)
+        next_tasks = None if context is None else context.next_tasks
+        await report_return(self._outcomes, slot, held, result, next_tasks, self._services.large)
 
 
 class ThreadRunner:
@@ -136,12 +139,13 @@ class ThreadRunner:
         slot.begin((held,))
         context = Context(held, self._services)
         try:
+            await self._services.large.attach(held)
             arguments = self._decode(held.task.payload_json)
             result = await self._call(context, slot, arguments)
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
             report_error(self._outcomes, slot, error)
             return
-        self._outcomes.returned(held, result, context.next_tasks)
+        await report_return(self._outcomes, slot, held, result, context.next_tasks, self._services.large)
 
     def _call_in_thread(self, context: Context, slot: RunnerSlot, arguments: dict[str, Any]) -> Awaitable[Any]:
         return slot.call_in_thread(self._handle, context, arguments)
@@ -164,7 +168,11 @@ class BatchRunner:
     async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
         together = [held, *slot.take_like(held, self.most - 1)]
         slot.begin(together)
-        items = self._decode(together)
+        try:
+            items = await self._decode(together)
+        except asyncio.CancelledError as error:
+            report_error(self._outcomes, slot, error)
+            return
         if not items:
             return
         fit = list(items)
@@ -177,12 +185,13 @@ class BatchRunner:
             return
         slot.absorb()
         for held_task, context, outcome in zip(fit, contexts, outcomes, strict=True):
-            self._outcomes.returned(held_task, outcome, context.next_tasks)
+            await report_return(self._outcomes, slot, held_task, outcome, context.next_tasks, self._services.large)
 
-    def _decode(self, together: Sequence[HeldTask]) -> dict[HeldTask, Any]:
+    async def _decode(self, together: Sequence[HeldTask]) -> dict[HeldTask, Any]:
         items = {}
         for held in together:
             try:
+                await self._services.large.attach(held)
                 items[held] = self._handler.decode(held.task.payload_json)
             except Exception as error:  # noqa: BLE001 - one task's payload is no other task's problem
                 self._outcomes.raised(held, error)
@@ -206,6 +215,26 @@ def one_each(results: object, number: int) -> Sequence[object]:
         got = f"{len(results)} results" if isinstance(results, list | tuple) else type(results).__name__
         raise WrongResults(f"a batch handler returns None or one result an item: got {got} for {number} items")
     return results
+
+
+async def report_return(  # sizes: what a runner has at the end of a call
+    outcomes: Outcomes,
+    slot: RunnerSlot,
+    held: HeldTask,
+    result: object,
+    next_tasks: NextTasks | None,
+    large: LargeFields,
+) -> None:
+    """Report what a handler returned; what keeps large fields may fail the attempt."""
+    if large.store is None:
+        outcomes.returned(held, result, next_tasks)
+        return
+    try:
+        await outcomes.returned_large(held, result, next_tasks, large)
+    except Exception as error:  # noqa: BLE001 - a store's own code may raise anything
+        outcomes.raised(held, error)
+    except BaseException as error:  # noqa: BLE001 - the slot's end, or an abort
+        report_error(outcomes, slot, error)
 
 
 def report_error(outcomes: Outcomes, slot: RunnerSlot, error: BaseException) -> None:

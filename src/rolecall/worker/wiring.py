@@ -38,6 +38,7 @@ from rolecall.worker.handler_services import HandlerServices
 from rolecall.worker.handoff import HandoffClaims
 from rolecall.worker.heartbeat import HeartbeatThread, LagWatch
 from rolecall.worker.in_flight import InFlight
+from rolecall.worker.large import LargeFields
 from rolecall.worker.leases import Aborter, LeaseKeeper, LostTask
 from rolecall.worker.local_queue import Demand, LocalQueue, Slot
 from rolecall.worker.options import WorkerOptions
@@ -180,6 +181,7 @@ class Wiring:
             self.events,
             frozenset(steps_after_children(self._app)),
             tracing,
+            LargeFields(self._app.large, self._app.handlers),
         )
         self.handler_registry = registry_of(self._app, services, self.outcomes)
 

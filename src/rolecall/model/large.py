@@ -1,0 +1,95 @@
+"""Fields of payloads that are too large for a row: what stands in their place, and what keeps them elsewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from rolecall.model.tasks import Enqueued, Need, NewTask, NextTasks
+
+__all__ = [
+    "ELSEWHERE",
+    "KeepsLarge",
+    "is_pointer",
+    "pointers_in",
+    "shown_pointers",
+    "stands_for_another",
+    "with_next",
+    "with_payloads",
+]
+
+ELSEWHERE = "payload field stored elsewhere"
+POINTER = frozenset({"rolecall", "store", "path", "bytes", "sha256"})
+SHOWN = re.compile(r"\[kept elsewhere, \d+ bytes\]")
+
+
+class KeepsLarge(Protocol):
+    """Keeps large fields of payloads, and large results as a middleware; `detached` and `attached` block."""
+
+    def detached(self, batch: Sequence[NewTask], handlers: Container[str]) -> Sequence[NewTask]:
+        """Keep the large fields of these handlers' tasks, and return the tasks with pointers. Raises PayloadMissing."""
+
+    def attached(self, payload_json: str) -> str:
+        """Return a stored payload with all its fields. Raises PayloadMissing."""
+
+    async def __call__(self, ctx: Any, call_next: Any, /) -> object:
+        """Stand around an attempt, and keep its result if that is large."""
+
+
+def is_pointer(value: object) -> bool:
+    """Whether a field of a payload says where the field is kept."""
+    return isinstance(value, Mapping) and value.keys() == POINTER and value["rolecall"] == ELSEWHERE
+
+
+def pointers_in(payload_json: str) -> list[str]:
+    """Name the fields of a stored payload that are kept elsewhere."""
+    if ELSEWHERE not in payload_json:
+        return []
+    payload = json.loads(payload_json)
+    return [name for name, value in payload.items() if is_pointer(value)]
+
+
+def shown_pointers(payload: Any) -> Any:
+    """Return a payload as people see it: how large a field is that is kept elsewhere, and not where that is."""
+    if not isinstance(payload, Mapping) or not any(map(is_pointer, payload.values())):
+        return payload
+    return {
+        name: f"[kept elsewhere, {value['bytes']} bytes]" if is_pointer(value) else value
+        for name, value in payload.items()
+    }
+
+
+def stands_for_another(value: object) -> bool:
+    """Whether a field is a pointer, or what people are shown of one."""
+    return is_pointer(value) or (isinstance(value, str) and SHOWN.fullmatch(value) is not None)
+
+
+def with_payloads(batch: Sequence[NewTask], change: Callable[[NewTask], Mapping[str, object]]) -> list[NewTask]:
+    """Return tasks with other payloads; those of the batch that others need are the new ones."""
+    made: dict[int, NewTask] = {}
+    for task in batch:
+        payload = change(task)
+        needs = [_renewed(need, made) for need in task.needs]
+        changed = payload is not task.payload or any(new is not old for new, old in zip(needs, task.needs, strict=True))
+        made[id(task)] = replace(task, payload=payload, needs=needs) if changed else task
+    return [made[id(task)] for task in batch]
+
+
+def with_next(tasks: NextTasks, change: Callable[[Sequence[NewTask]], Sequence[NewTask]]) -> NextTasks:
+    """Return what comes next, each batch of it changed."""
+    return replace(
+        tasks,
+        follow_ups=[*change(tasks.follow_ups)],
+        children=[*change(tasks.children)],
+        siblings=[*change(tasks.siblings)],
+        continuation=None if tasks.continuation is None else change([tasks.continuation])[0],
+    )
+
+
+def _renewed(need: Need | int | Enqueued | NewTask, made: Mapping[int, NewTask]) -> Need | int | Enqueued | NewTask:
+    if isinstance(need, Need):
+        return need if (task := _renewed(need.task, made)) is need.task else replace(need, task=task)  # type: ignore[arg-type]  # never a Need
+    return made.get(id(need), need) if isinstance(need, NewTask) else need
