@@ -11,7 +11,8 @@ from markdown_it import MarkdownIt
 
 from tools.offences import ROOT
 
-GUIDES = ROOT / "docs" / "guides"
+DOCS = ROOT / "docs"
+GUIDES = DOCS / "guides"
 README = ROOT / "README.md"
 # What is indented is typed; what is fenced without a language is a picture.
 INDENTED, PICTURE = "sh", "picture"

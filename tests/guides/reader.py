@@ -7,9 +7,11 @@ import os
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,6 +37,7 @@ READY = {
 }
 KEPT = re.compile(r"(export )?\w+=")
 INSTALLS = "pip install "
+PATH = "/usr/local/bin:/usr/bin:/bin"
 ALIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -176,6 +179,13 @@ def until(fact: Callable[[], bool], otherwise: Callable[[], str]) -> None:
     while not fact():
         assert time.monotonic() < deadline, otherwise()
         time.sleep(0.05)
+
+
+def free_ports(number: int) -> list[int]:
+    """Ports that nobody listens at."""
+    with ExitStack() as stack:
+        taken = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)]
+        return [each.getsockname()[1] for each in taken]
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,7 @@ from rolecall.testing import url_of
 from tests.durability import durable
 from tests.guides.blocks import GUIDES, README, blocks_in
 from tests.guides.not_run import NOT_RUN
-from tests.guides.reader import Reader
+from tests.guides.reader import PATH, Reader, free_ports
 from tests.packaging.installing import TO_DEVELOP, Environment, build_wheels, made_once
 
 __all__ = ["durable"]
@@ -25,7 +23,6 @@ BY_ITSELF = README.name
 EVERYTHING = ("rolecall[embedded,web]", "storecrawl")
 ASKS_THE_DOCTOR = ("capacity.md",)
 USUAL_PORTS = ("8321", "9000", "8000", "8001")
-PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 def a_worker_of_resize(reader: Reader) -> None:
@@ -130,10 +127,3 @@ def test_nothing_is_excused_that_is_not_printed() -> None:
     ]
 
     assert stale == []
-
-
-def free_ports(number: int) -> list[int]:
-    """Ports that nobody listens at."""
-    with ExitStack() as stack:
-        taken = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)]
-        return [each.getsockname()[1] for each in taken]

@@ -24,6 +24,7 @@ class Environment:
     folder: Path
     wheels: Path
     locked: Path = TO_RUN
+    python: Path = Path(sys.executable)
 
     @property
     def programs(self) -> Path:
@@ -31,9 +32,9 @@ class Environment:
         return self.folder / "bin"
 
     def make(self) -> None:
-        """Make the environment, with nothing in it, for the Python that runs the tests."""
+        """Make the environment, with nothing in it; without another one for the Python that runs the tests."""
         uv = Uv.find(ROOT)
-        uv.run("venv", "--quiet", "--python", sys.executable, str(self.folder))
+        uv.run("venv", "--quiet", "--python", str(self.python), str(self.folder))
 
     def install(self, words: Sequence[str]) -> None:
         """Do what `pip install` with these words would: our wheels, and the versions that are locked of all others.

@@ -24,6 +24,7 @@ __all__ = [
     "Responses",
     "answer_problems",
     "http_problem",
+    "kind_of",
     "problem",
     "problem_of",
     "refuses",
@@ -79,7 +80,7 @@ def problem(status: int, kind: str, detail: str, **more: object) -> JSONResponse
 
 def problem_of(error: RolecallError) -> JSONResponse:
     """Write the problem document of one of our errors."""
-    response = problem(http_status_for(error), _slug(type(error)), str(error))
+    response = problem(http_status_for(error), kind_of(type(error)), str(error))
     match error:
         case NotAuthenticated():
             response.headers["WWW-Authenticate"] = "Bearer"
@@ -106,11 +107,12 @@ async def _invalid(_request: Request, error: RequestValidationError) -> JSONResp
 
 def http_problem(error: HTTPException) -> JSONResponse:
     """Write the problem document of what the framework refuses."""
-    response = problem(error.status_code, _slug(HTTPStatus(error.status_code).phrase), str(error.detail))
+    response = problem(error.status_code, kind_of(HTTPStatus(error.status_code).phrase), str(error.detail))
     response.headers.update(error.headers or {})
     return response
 
 
-def _slug(kind: type[RolecallError] | str) -> str:
+def kind_of(kind: type[RolecallError] | str) -> str:
+    """By which name programs know an error, after `urn:rolecall:`."""
     text = kind if isinstance(kind, str) else WORD.sub("-", kind.__name__)
     return text.lower().replace(" ", "-")

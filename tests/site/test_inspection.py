@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.site import inspection
+
+
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        ('<a href="b.html">b</a>', []),
+        ('<a href="b.html#there">b</a>', []),
+        ('<a href="https://example.org/">elsewhere</a>', []),
+        ('<a href="gone.html">gone</a>', ["a.html leads to gone.html, which is not there"]),
+        ('<img src="gone.png">', ["a.html leads to gone.png, which is not there"]),
+        ('<a href="b.html#gone">b</a>', ["a.html leads to b.html#gone, which has no such place"]),
+        ('<a href="#gone">here</a>', ["a.html leads to #gone, which has no such place"]),
+        ('<script src="https://cdn.test/x.js">', ["a.html loads https://cdn.test/x.js, from elsewhere"]),
+        ('<link href="//cdn.test/x.css">', ["a.html loads //cdn.test/x.css, from elsewhere"]),
+    ],
+)
+def test_a_link_must_lead_somewhere_and_nothing_is_loaded_from_elsewhere(
+    tmp_path: Path, body: str, wrong: list[str]
+) -> None:
+    (tmp_path / "a.html").write_text(body)
+    (tmp_path / "b.html").write_text('<h1 id="there">b</h1>')
+
+    assert list(inspection.faults(tmp_path)) == wrong

@@ -1,0 +1,74 @@
+"""The page of the command line: every command, its arguments and its options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rolecall.cli.main import NAME, build
+from rolecall.cli.options import DATABASE, LOGGING
+from rolecall.cli.verbs import COMMANDS, Noun, Verb
+from rolecall.config import FLAGS
+from tools.reference.markdown import cell, code, heading, prose, slug, table
+
+__all__ = ["commands", "page"]
+
+SAYS = """\
+`rolecall COMMAND --help` says the same at a terminal. Answers go to stdout, an error as one line to stderr, and its
+kind decides [the exit code](errors.md). Every option that stands for a setting has [a variable](settings.md), too."""
+# What every command takes stands at one place.
+EVERYWHERE = {"--json", "--help", *(FLAGS[row[0]] for row in (*DATABASE, *LOGGING))}
+
+
+def page() -> str:
+    """All commands, in the order in which the command itself lists them."""
+    sections = [text for words, command in commands() for text in described(words, command)]
+    any_command = next(command for _words, command in commands())
+    return "\n\n".join(
+        [
+            "# The command line",
+            SAYS,
+            table(["command", "what it does"], map(listed, COMMANDS)),
+            heading(2, "Options of every command", "shared"),
+            table(["option", "what it says"], options_of(any_command, shared=True)),
+            *sections,
+            "",
+        ]
+    )
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Each command with the words that it is called by."""
+    listed: Any = build().commands
+    for each in COMMANDS:
+        if isinstance(each, Verb):
+            yield each.name, listed[each.name].real()
+        else:
+            below = listed[each.name].commands
+            yield from ((f"{each.name} {verb.name}", below[verb.name].real()) for verb in each.verbs)
+
+
+def listed(each: Verb | Noun) -> list[str]:
+    if isinstance(each, Verb):
+        return [f"[`{each.name}`](#{each.name})", cell(each.says)]
+    verbs = ", ".join(f"[`{verb.name}`](#{slug(f'{each.name} {verb.name}')})" for verb in each.verbs)
+    return [f"`{each.name}` {verbs}", cell(each.says)]
+
+
+def described(words: str, command: Any) -> Iterator[str]:
+    yield heading(2, f"`{NAME} {words}`", slug(words))
+    yield prose(command.help)
+    yield code(" ".join([NAME, words, *command.collect_usage_pieces(context(command))]), "text")
+    yield table(["option", "what it says"], options_of(command, shared=False))
+
+
+def options_of(command: Any, *, shared: bool) -> Iterator[list[str]]:
+    """What the command's help says of its arguments and options, or of those that all commands share."""
+    for parameter in command.get_params(context(command)):
+        record = parameter.get_help_record(context(command))
+        if record is not None and bool(EVERYWHERE & set(parameter.opts)) is shared:
+            yield [f"`{record[0]}`", cell(record[1])]
+
+
+def context(command: Any) -> Any:
+    return command.context_class(command, info_name=command.name)

@@ -1,0 +1,56 @@
+"""The page of the errors: the tree, and each with its SQLSTATEs, HTTP status and exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rolecall.model import errors as model
+from rolecall.model.error_table import ERROR_TABLE, ErrorRow
+from rolecall.model.errors import RolecallError
+from rolecall.web.problems import kind_of
+from tools.reference.markdown import cell, code, heading, prose, slug, table
+
+__all__ = ["page"]
+
+SAYS = """\
+Every error that Rolecall raises on purpose is a `RolecallError`, carries its facts as attributes and makes its message
+of them. The same table decides with which exit code a command ends and with which status a request does. Over HTTP an
+error is a problem document (RFC 9457), whose `type` is the name below; from SQL it comes as the SQLSTATE."""
+
+
+def page() -> str:
+    """Every error of the table, the tree first."""
+    tree = (model.__doc__ or "").partition("\n\n")[2]
+    rows = (
+        [
+            f"[`{row.error.__name__}`](#{slug(row.error.__name__)})",
+            ", ".join(f"`{state}`" for state in row.sqlstates if state.startswith("RC")),
+            str(row.http_status),
+            f"`{kind_of(row.error)}`",
+            str(row.exit_code),
+        ]
+        for row in by_name()
+    )
+    return "\n\n".join(
+        [
+            "# Errors",
+            SAYS,
+            code(tree, "text"),
+            table(["error", "SQLSTATE", "HTTP", "type over HTTP", "exit code"], rows),
+            *(section for row in by_name() for section in described(row)),
+            "",
+        ]
+    )
+
+
+def by_name() -> list[ErrorRow]:
+    return sorted(ERROR_TABLE, key=lambda row: row.error.__name__)
+
+
+def described(row: ErrorRow) -> Iterator[str]:
+    name = row.error.__name__
+    yield heading(2, f"`{name}`", slug(name))
+    yield prose(row.error.__doc__)
+    base = row.error.__bases__[0]
+    if row.error is not RolecallError:
+        yield f"A kind of {cell(base.__name__)}."

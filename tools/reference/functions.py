@@ -1,0 +1,65 @@
+"""The pages of the SQL functions: those that are made for callers, by the folder they stand in, from their headers."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tools.engine import FUNCTIONS, Engine, Made
+from tools.reference.markdown import cell, code, heading, table
+
+__all__ = ["pages", "public"]
+
+SAYS = """\
+The engine is SQL, and any language with a Postgres driver calls it. These functions are made for callers: they keep
+their name, parameters and result from release to release. Others in the schema `rolecall` are the engine's own. What a
+function raises are SQLSTATEs of [the table of errors](errors.md)."""
+# What a header says besides its sentence, in this order.
+ANSWERS = ("returns", "raises", "locks", "notifies")
+OPTIONS = re.compile(
+    r"^(language|(im)?mutable|stable|volatile|strict|security|parallel|set|rows|cost|as|leakproof)\b", re.MULTILINE
+)
+BY_ITSELF = "base"
+
+
+def pages(root: Path) -> Mapping[str, str]:
+    """An overview, and a page a subject."""
+    subjects = public(root)
+    return {"reference/sql.md": overview(subjects)} | {
+        f"reference/sql/{subject}.md": "\n\n".join([f"# SQL: {subject}", *map(described, made), ""])
+        for subject, made in subjects.items()
+    }
+
+
+def public(root: Path) -> Mapping[str, Sequence[Made]]:
+    """What is made for callers, by subject."""
+    found: dict[str, list[Made]] = defaultdict(list)
+    for made in Engine.read(root).made:
+        if made.is_public:
+            folders = made.file.relative_to(root / FUNCTIONS).parent.parts
+            found[folders[0] if folders else BY_ITSELF].append(made)
+    return {subject: sorted(found[subject], key=lambda made: made.name) for subject in sorted(found)}
+
+
+def overview(subjects: Mapping[str, Sequence[Made]]) -> str:
+    return "\n\n".join(["# SQL functions", SAYS, *(text for each in subjects.items() for text in listed(*each)), ""])
+
+
+def listed(subject: str, functions: Sequence[Made]) -> Iterator[str]:
+    yield heading(2, subject, subject)
+    rows = ([f"[`{made.name}`](sql/{subject}.md#{made.name})", cell(made.header.purpose)] for made in functions)
+    yield table(["function", "what it does"], rows)
+
+
+def described(made: Made) -> str:
+    answers = [f"- *{word}*: {cell(said)}" for word in ANSWERS if (said := made.header.answers.get(word))]
+    pieces = [heading(2, f"`{made.name}`", made.name), cell(made.header.purpose), code(signature(made), "sql")]
+    return "\n\n".join([*pieces, "\n".join(answers)] if answers else pieces)
+
+
+def signature(made: Made) -> str:
+    """What stands before the body: name, parameters and result; of a view, its name."""
+    head = made.code[: found.start()] if (found := OPTIONS.search(made.code)) else made.code
+    return head.replace("create or replace ", "", 1).strip()

@@ -1,0 +1,164 @@
+"""The page of the HTTP API: every route with its scope, what it takes and what it answers, by the OpenAPI document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import iter_route_contexts
+
+from rolecall import App
+from rolecall.config import AccessSettings, AuthMode, Settings
+from rolecall.web import build
+from rolecall.web.dependencies import Requires, identify, let_in_anybody
+from rolecall.web.problems import ANYWHERE
+from tools.reference.markdown import cell, heading, prose, slug, table
+
+__all__ = ["page", "scopes"]
+
+SAYS = """\
+Requests and answers are JSON. The document of all routes, those of your app included, is served at `/openapi.json`. A
+program comes in with an API key (`Authorization: Bearer rk_...`), on this machine with its token; each route says which
+scope it asks for: *read*, *operate*, *admin*, each including those before it; *known* is anybody who came in, *open*
+everybody. Where an `Idempotency-Key` is taken, a request that is sent again is carried out once.
+
+Any route may also refuse: """
+METHODS = ("get", "post", "put", "delete")
+# Reading it is all that it is for, so it does not tell of itself.
+DOCUMENT = ("GET", "/openapi.json")
+NOWHERE = "postgresql:///nowhere"
+
+
+def page() -> str:
+    """Every route of the API, by the tags that they have."""
+    application = served()
+    document, asked = application.openapi(), scopes(application)
+    refusals = ", ".join(f"{status} {HTTPStatus(status).phrase}" for status in ANYWHERE)
+    operations = [
+        (method.upper(), path, described)
+        for path, methods in document["paths"].items()
+        for method, described in methods.items()
+    ]
+    operations.sort(key=lambda each: (each[1], METHODS.index(each[0].lower())))
+    rows = [
+        [f"[`{method} {path}`](#{anchor(method, path)})", asked[method, path], cell(first(operation))]
+        for method, path, operation in operations
+    ]
+    rows.append([f"`{DOCUMENT[0]} {DOCUMENT[1]}`", asked[DOCUMENT], "The OpenAPI document of all routes."])
+    schemas = document["components"]["schemas"]
+    return "\n\n".join(
+        [
+            "# The HTTP API",
+            f"{SAYS}{refusals}; as [problem documents](errors.md).",
+            table(["route", "scope", "what it does"], rows),
+            *(text for method, path, each in operations for text in route(method, path, each, asked[method, path])),
+            heading(2, "Objects", "objects"),
+            *(text for name in sorted(schemas) for text in object_(name, schemas[name])),
+            "",
+        ]
+    )
+
+
+def served() -> FastAPI:
+    """The application, without a database: nobody asks it anything."""
+    return build(NOWHERE, App("reference"), Settings(access=AccessSettings(auth=AuthMode.keys)))
+
+
+def scopes(application: FastAPI) -> Mapping[tuple[str, str], str]:
+    """The least that is needed for each method and path, as the document writes them."""
+    found = {}
+    for each in iter_route_contexts(application.routes):
+        for method in each.methods or ():
+            if (dependant := getattr(each, "dependant", None)) is not None:
+                found[method, str(getattr(each, "path_format", each.path))] = scope_of(dependant)
+    return found
+
+
+def scope_of(dependant: Dependant) -> str:
+    called = list(calls_of(dependant))
+    told = [each.scope.value for each in called if isinstance(each, Requires)]
+    return told[0] if told else "known" if identify in called and let_in_anybody not in called else "open"
+
+
+def calls_of(dependant: Dependant) -> Iterator[Any]:
+    yield dependant.call
+    for below in dependant.dependencies:
+        yield from calls_of(below)
+
+
+def route(method: str, path: str, operation: Mapping[str, Any], scope: str) -> Iterator[str]:
+    yield heading(2, f"`{method} {path}`", anchor(method, path))
+    yield prose(operation.get("description") or operation["summary"])
+    yield f"Scope: *{scope}*."
+    if parameters := operation.get("parameters"):
+        rows = ([f"`{each['name']}`", each["in"], type_of(each["schema"]), said(each)] for each in parameters)
+        yield table(["parameter", "in", "type", "what it says"], rows)
+    for content in operation.get("requestBody", {}).get("content", {}).values():
+        yield f"Body: {type_of(content['schema'])}."
+    yield table(["answer", "of"], answers(operation["responses"]))
+
+
+def answers(responses: Mapping[str, Any]) -> Iterator[list[str]]:
+    for status, response in responses.items():
+        if int(status) in ANYWHERE:
+            continue
+        kinds = [type_of(content.get("schema", {})) for content in response.get("content", {}).values()]
+        yield [f"{status} {cell(response['description'])}", ", ".join(filter(None, kinds))]
+
+
+def object_(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    yield heading(3, f"`{name}`", slug(name))
+    if schema.get("description"):
+        yield prose(schema["description"])
+    if values := schema.get("enum"):
+        yield "One of " + ", ".join(f"`{value}`" for value in values) + "."
+    needed = schema.get("required", ())
+    yield table(
+        ["field", "type", "what it says"],
+        (
+            [f"`{field}`{'' if field in needed else ' (optional)'}", type_of(each), said(each)]
+            for field, each in schema.get("properties", {}).items()
+        ),
+    )
+
+
+def said(described: Mapping[str, Any]) -> str:
+    """The description, and the default where there is one."""
+    default = described.get("schema", described).get("default")
+    pieces = [cell(described.get("description")), "" if default in (None, "") else f"Default `{default}`."]
+    return " ".join(filter(None, pieces))
+
+
+def type_of(schema: Mapping[str, Any]) -> str:
+    """A schema in a few words."""
+    match schema:
+        case {"$ref": reference}:
+            name = str(reference).rpartition("/")[2]
+            return f"[{cell(name)}](#{slug(name)})"
+        case {"anyOf": kinds} | {"oneOf": kinds} | {"allOf": kinds}:
+            return " or ".join(dict.fromkeys(type_of(kind) for kind in kinds))
+        case {"const": value}:
+            return f"`{value}`"
+        case {"enum": values}:
+            return " or ".join(f"`{value}`" for value in values)
+        case {"type": "array", "items": items}:
+            return f"list of {type_of(items)}"
+        case {"type": "object", "additionalProperties": dict(values)}:
+            return f"object of {type_of(values)}"
+        case {"type": kind, "format": form}:
+            return f"{kind} ({form})"
+        case {"type": kind}:
+            return str(kind)
+        case _:
+            return "any JSON" if schema == {} else ""
+
+
+def first(operation: Mapping[str, Any]) -> str:
+    return str(operation.get("description") or operation["summary"]).partition("\n\n")[0]
+
+
+def anchor(method: str, path: str) -> str:
+    return slug(f"{method} {path}")

@@ -1,0 +1,54 @@
+"""`./dev docs`: build the site, or serve it and build it anew whenever something that it is made of is saved."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from watchfiles import watch
+
+from tools.errors import SetupError
+from tools.offences import ROOT
+from tools.site.building import CONFIGURATION, FOLDER, HTML, build, program, write_sources
+
+ADDRESS = "127.0.0.1:8000"
+WATCHED = ("docs", "src", "tools/site", "tools/reference", "apps/storecrawl/README.md", "bench/README.md")
+
+
+def main(words: list[str]) -> int:
+    """Build the site, or with `--serve` show it at ADDRESS, or at the address that follows."""
+    match words:
+        case []:
+            try:
+                build(ROOT, ROOT / FOLDER)
+            except SetupError as error:
+                print(f"docs: {error}", file=sys.stderr)
+                return 1
+            print(f"docs: {FOLDER / HTML / 'index.html'}")
+            return 0
+        case ["--serve", *rest] if len(rest) <= 1:
+            return serve(*rest)
+        case _:
+            print("docs: it takes nothing, or --serve and an address", file=sys.stderr)
+            return 2
+
+
+def serve(address: str = ADDRESS) -> int:
+    """Serve the site until Ctrl-C."""
+    write_sources(ROOT, ROOT / FOLDER)
+    configuration = str(ROOT / FOLDER / CONFIGURATION)
+    server = subprocess.Popen([program(ROOT), "serve", "--config-file", configuration, "--dev-addr", address])
+    try:
+        for _changes in watch(*(ROOT / place for place in WATCHED), raise_interrupt=False):
+            try:
+                write_sources(ROOT, ROOT / FOLDER)
+            except SetupError as error:
+                print(f"docs: {error}", file=sys.stderr)
+    finally:
+        server.terminate()
+        server.wait()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,83 @@
+"""The pages that are written by hand: docs/, and what stands beside it, with their links as the site has them.
+
+What a page leads to is a page of the site, a picture, or a file of the project, of which only the words are left: it
+has no address that everybody could open. Drawings in SVG are put into the page, so that they follow its theme.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+DOCS = "docs"
+# What stands elsewhere in the project, and what it is called on the site.
+BESIDE = {
+    "ARCHITECTURE.md": "architecture.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "VOCABULARY.md": "vocabulary.md",
+    "apps/storecrawl/README.md": "crawler.md",
+    "bench/README.md": "benchmarks.md",
+}
+# What links name, and which page says it.
+SAID_BY = {"README.md": "index.md", "docs/reference/schema.sql": "reference/schema.md"}
+PICTURES = (".png", ".svg")
+FENCED = re.compile(r"(^```.*?^```\n)", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(?P<image>!?)\[(?P<words>(?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*)\]\((?P<target>[^)\s]+)\)")
+FOREIGN = re.compile(r"\w+:|#")
+DRAWING = re.compile(r'<svg [^>]*class="drawing".*</svg>', re.DOTALL)
+BLANK_LINES = re.compile(r"\n\s*\n")
+
+
+def pages(root: Path) -> dict[str, str]:
+    """Each page by its place on the site."""
+    places = places_of(root)
+    return {place: page(root, source, places) for source, place in places.items()}
+
+
+def pictures(root: Path) -> dict[str, Path]:
+    """Each picture by its place on the site."""
+    docs = root / DOCS
+    return {file.relative_to(docs).as_posix(): file for file in sorted(docs.rglob("*")) if file.suffix in PICTURES}
+
+
+def places_of(root: Path) -> dict[str, str]:
+    """Where each source stands on the site."""
+    docs = root / DOCS
+    written = sorted(file.relative_to(root).as_posix() for file in docs.rglob("*.md"))
+    return {source: source.removeprefix(f"{DOCS}/") for source in written} | BESIDE
+
+
+def page(root: Path, source: str, places: Mapping[str, str]) -> str:
+    """A source with its links led to where things are on the site; what is fenced is left as it is."""
+    pieces = FENCED.split((root / source).read_text("utf-8"))
+    lead = partial(led, root, source, places)
+    return "".join(piece if piece.startswith("```") else LINK.sub(lead, piece) for piece in pieces)
+
+
+def led(root: Path, source: str, places: Mapping[str, str], link: re.Match[str]) -> str:
+    words = LINK.sub(partial(led, root, source, places), link["words"])
+    if FOREIGN.match(link["target"]):
+        return f"{link['image']}[{words}]({link['target']})"
+    target, hash_, anchor = link["target"].partition("#")
+    named = os.path.normpath(PurePosixPath(source).parent / target)
+    if link["image"] and (drawn := drawing(root / named, words)):
+        return drawn
+    place = places.get(named) or SAID_BY.get(named)
+    if place is None and PurePosixPath(named).suffix in PICTURES:
+        place = named.removeprefix(f"{DOCS}/")
+    if place is None:
+        return words if (root / named).exists() else link[0]
+    return f"{link['image']}[{words}]({os.path.relpath(place, PurePosixPath(places[source]).parent)}{hash_}{anchor})"
+
+
+def drawing(file: Path, words: str) -> str | None:
+    """An SVG of ours as a part of the page; None for other pictures."""
+    if file.suffix != ".svg" or not (found := DRAWING.search(file.read_text("utf-8"))):
+        return None
+    drawn = BLANK_LINES.sub("\n", found[0])
+    return f'<figure role="img" aria-label="{words}">\n{drawn}\n</figure>'
