@@ -107,6 +107,6 @@ assert "redis" not in sys.modules
 
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rolecall.brokers.door.find_spec", lambda _name: None)
+    monkeypatch.setitem(sys.modules, "redis", None)
     with pytest.raises(ConfigError, match=r"pip install 'rolecall\[redis\]'"):
         connect_redis("redis://127.0.0.1")

@@ -13,6 +13,8 @@ import pytest
 from tests.packaging.building import PROJECTS, build
 from tools.offences import ROOT
 
+MOST_PACKAGES = 5
+
 
 @pytest.fixture(scope="module", params=PROJECTS)
 def project(request: pytest.FixtureRequest) -> str:
@@ -62,3 +64,11 @@ def test_a_source_distribution_holds_the_licence(project: str, tmp_path: Path) -
 def test_what_is_bundled_brings_its_licence_along(tmp_path: Path) -> None:
     with ZipFile(build("rolecall", "wheel", tmp_path)) as packed:
         assert any(name.endswith("LICENSE.uPlot.txt") for name in packed.namelist())
+
+
+def test_the_library_alone_asks_for_five_packages_at_most(tmp_path: Path) -> None:
+    with ZipFile(build("rolecall", "wheel", tmp_path)) as packed:
+        [name] = [name for name in packed.namelist() if name.endswith(".dist-info/METADATA")]
+        wanted = HeaderParser().parsestr(packed.read(name).decode()).get_all("Requires-Dist", [])
+
+    assert 0 < len([each for each in wanted if "extra ==" not in each]) <= MOST_PACKAGES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -148,7 +149,7 @@ async def test_outside_of_a_cluster_every_question_is_answered_with_the_reason()
 
 
 async def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rolecall.scaling.scaler.find_spec", lambda _name: None)
+    monkeypatch.setitem(sys.modules, "lightkube", None)
 
     with pytest.raises(ClusterMissing, match=r"pip install 'rolecall\[kubernetes\]'"):
         await scaler_for(ScalingSettings(in_cluster=True)).look()

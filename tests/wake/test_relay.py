@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -21,7 +22,6 @@ from rolecall.service.database import OneConnection
 from rolecall.service.doctor import Doctor
 from rolecall.service.notifications import NotificationSettings, require_beat
 from rolecall.testing.notifications.ground import postgres
-from rolecall.wake import choice
 from rolecall.wake.choice import choose
 from rolecall.wake.in_process import InProcess
 from rolecall.wake.listener import Listener, ListenerOptions
@@ -144,7 +144,7 @@ async def test_by_tls_a_server_is_asked_who_it_is(tmp_path: Path) -> None:
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "find_spec", lambda _name: None)
+    monkeypatch.setitem(sys.modules, "nats", None)
 
     with pytest.raises(ConfigError, match=r"pip install 'rolecall\[nats\]'"):
         choose("nats://host", InProcess())

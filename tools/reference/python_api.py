@@ -44,8 +44,8 @@ TITLES = {
 }
 # Floors of the engine, of which `rolecall` exports what is for others.
 INSIDE = frozenset(
-    {"app", "brokers", "client", "config", "db", "handoff", "maintenance", "model", "scaling", "service", "sql", "wake"}
-    | {"worker", "__main__"}
+    {"app", "brokers", "client", "config", "db", "extras", "handoff", "maintenance", "model", "scaling", "service"}
+    | {"sql", "wake", "worker", "__main__"}
 )
 WIDEST = 100
 # What every object has is not told of each.

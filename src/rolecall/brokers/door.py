@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, Protocol, cast
 
 from rolecall.config.parsing import Unfit
+from rolecall.extras import require
 from rolecall.model.errors import ConfigError, RolecallError
 
 __all__ = ["RedisAway", "RedisLink", "RedisRefuses", "Script", "connect_redis"]
@@ -80,8 +80,7 @@ def connect_redis(url: str, variable: str = VARIABLE) -> RedisLink:
     Raises ConfigError, in the name of the variable that the URL is from, where the extra `redis` is missing and for
     what is no such URL; the URL's password is not shown.
     """
-    if find_spec("redis") is None:
-        raise ConfigError("this needs the extra `redis`: pip install 'rolecall[redis]'", variable=variable)
+    require("redis", variable=variable)
     try:
         return cast("RedisLink", import_module("rolecall.brokers.redis").link_to(url))
     except (ValueError, IndexError, Unfit) as error:

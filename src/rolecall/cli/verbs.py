@@ -115,6 +115,7 @@ COMMANDS: tuple[Verb | Noun, ...] = (
         "Find what is wrong with the server and the workers; exits with 0 (fine), 1 (warnings) or 2 (trouble).",
         settings=("NOTIFYING",),
     ),
+    Verb("extras", "extras.extras", "Show which extras of the package are installed, and what the others would bring."),
     Verb(
         "rescue",
         "maintenance.rescue",

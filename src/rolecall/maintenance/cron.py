@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from difflib import get_close_matches
 from itertools import islice, takewhile
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from cronsim import CronSim, CronSimError
 
 from rolecall.model.errors import InvalidSchedule
 from rolecall.model.schedules import CronPlan, DueCron, Schedule, StoredSchedule, Stretch
+from rolecall.model.zones import find_zone, known_zones
 
 __all__ = [
     "Cron",
@@ -170,13 +170,15 @@ def _form() -> str:
     return f"five fields ({FIELDS}), such as '30 4 * * MON-FRI', or one of {', '.join(ALIASES)}"
 
 
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        close = get_close_matches(name, available_timezones(), n=1)
-        hint = f"did you mean {close[0]!r}?" if close else "it is an IANA name such as 'America/Phoenix' or 'UTC'"
-        raise InvalidSchedule(f"there is no time zone {name!r}; {hint}") from None
+def _zone(name: str) -> tzinfo:
+    if zone := find_zone(name):
+        return zone
+    known = known_zones()
+    if len(known) == 1:
+        raise InvalidSchedule(f"this machine knows no time zone but UTC, so not {name!r}: pip install tzdata")
+    close = get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else "it is an IANA name such as 'America/Phoenix' or 'UTC'"
+    raise InvalidSchedule(f"there is no time zone {name!r}; {hint}")
 
 
 def stretches(schedule: StoredSchedule, present: datetime, end: datetime, grain: timedelta) -> list[Stretch]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from rolecall.extras import require
 from rolecall.model.errors import ConfigError
 from rolecall.results.folder import FolderStore
 
@@ -29,11 +30,9 @@ def open_store(where: str | Path) -> ObjectStore:
     text = str(where)
     if not text.startswith("s3://"):
         return FolderStore(Path(text.removeprefix("file://")))
-    try:
-        from rolecall.results.bucket import BucketStore  # noqa: PLC0415 - its package is an extra
-    except ImportError:
-        problem = "results in a bucket need another package: pip install 'rolecall[s3]'"
-        raise ConfigError(problem, variable="results", value=text) from None
+    require("s3", variable="results")
+    from rolecall.results.bucket import BucketStore  # noqa: PLC0415 - its package is an extra
+
     parts = urlsplit(text)
     if not parts.netloc:
         raise ConfigError(f"{text!r} names no bucket", variable="results", value=text)

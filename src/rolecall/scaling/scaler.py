@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.util import find_spec
 from typing import NoReturn, Protocol, cast
 
 from rolecall.config import ScalingSettings
+from rolecall.extras import is_installed, missing_extra
 from rolecall.model.errors import ClusterMissing
 from rolecall.model.scaling import Replicas, ScalingWay
 
@@ -60,8 +60,8 @@ def scaler_for(settings: ScalingSettings) -> Scaler:
     """Return what scales the set that the settings name; it connects when it is asked something."""
     if settings.kubeconfig is None and not settings.in_cluster:
         return NoCluster("this process runs in no pod, and KUBECONFIG names no file")
-    if find_spec("lightkube") is None:
-        return NoCluster("the extra `kubernetes` is not installed: pip install 'rolecall[kubernetes]'")
+    if not is_installed("kubernetes"):
+        return NoCluster(str(missing_extra("kubernetes")))
     # By name: the extra may be missing, and only who asks a cluster waits half a second for its import.
     module = cast("_HasKubernetes", import_module("rolecall.scaling.kubernetes"))
     return module.Kubernetes(settings)

@@ -20,7 +20,7 @@ from functools import lru_cache, partial
 from importlib.metadata import version
 from typing import Self
 
-from rolecall.model.errors import ConfigError
+from rolecall.extras import missing_extra
 from rolecall.model.tasks import Enqueued, NewTask, NextTasks
 from rolecall.telemetry.context import AtWork
 from rolecall.telemetry.events import Event, EventType
@@ -43,7 +43,7 @@ try:
     )
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 except ImportError as error:
-    raise ConfigError("this needs the extra `otel`: pip install 'rolecall[otel]'", variable="rolecall[otel]") from error
+    raise missing_extra("otel") from error
 
 __all__ = ["OpenTelemetry", "metric_name"]
 

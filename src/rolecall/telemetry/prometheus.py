@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from itertools import accumulate
 from typing import Protocol
 
+from rolecall.extras import missing_extra
 from rolecall.model.errors import ConfigError
 from rolecall.telemetry.events import Event, EventSink, EventType
 from rolecall.telemetry.measures import BUCKETS, DURATIONS, TIMED, WITHOUT_TASK, Place, Tally
@@ -25,9 +26,7 @@ try:
     from prometheus_client.metrics_core import Metric
     from prometheus_client.registry import Collector
 except ImportError as error:
-    raise ConfigError(
-        "this needs the extra `metrics`: pip install 'rolecall[metrics]'", variable="rolecall[metrics]"
-    ) from error
+    raise missing_extra("metrics") from error
 
 __all__ = [
     "BUCKETS",

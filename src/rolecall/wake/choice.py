@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import cast
 
 from rolecall.config.brokers import NATS, WORDS, BrokerAddress, broker_address
 from rolecall.config.parsing import Unfit
+from rolecall.extras import require
 from rolecall.model.errors import ConfigError
 from rolecall.wake.in_process import THIS_PROCESS, Silence
 from rolecall.wake.transport import Transport
@@ -47,9 +47,7 @@ def require_named(notifications: str | Transport) -> str | BrokerAddress | Trans
 def broker(address: BrokerAddress) -> Transport:
     """Return the transport of a broker. Raises ConfigError where its packages are not installed."""
     package, kind = ("nats", "NatsTransport") if address.scheme in NATS else ("redis", "RedisTransport")
-    if find_spec(package) is None:
-        problem = f"notifications by {address.shown} need the extra `{package}`: pip install 'rolecall[{package}]'"
-        raise ConfigError(problem, variable=f"rolecall[{package}]")
+    require(package, f"notifications by {address.shown} need")
     try:
         return cast("Transport", getattr(import_module(f"rolecall.wake.{package}"), kind)(address))
     except ValueError as error:

@@ -8,9 +8,9 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from rolecall.cli.extras import load_passwords
 from rolecall.cli.output import print_line, print_table
 from rolecall.cli.shell import Shell
+from rolecall.cli.web import load_passwords
 from rolecall.model.access import Person, Scope
 from rolecall.model.errors import ConfigError
 

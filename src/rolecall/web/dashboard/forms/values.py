@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Mapping, MutableMapping
 from datetime import datetime
 from typing import Any, NoReturn
-from zoneinfo import ZoneInfo
 
 from rolecall.model.durations import read_duration
+from rolecall.model.zones import find_zone
 
 __all__ = ["read_field", "read_integer", "read_json", "read_moment", "read_number", "read_object", "read_seconds"]
 
@@ -80,10 +80,11 @@ def read_moment(text: str, zone: str) -> datetime:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(f"{text!r} is not a date and time such as 2026-01-31T12:00") from None
-    try:
-        return moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone or "UTC"))
-    except (LookupError, ValueError, OSError):
-        raise ValueError(f"there is no time zone {zone!r}; it is an IANA name such as 'America/Phoenix'") from None
+    if moment.tzinfo:
+        return moment
+    if found := find_zone(zone or "UTC"):
+        return moment.replace(tzinfo=found)
+    raise ValueError(f"there is no time zone {zone!r}; it is an IANA name such as 'America/Phoenix'")
 
 
 def _refuse_constant(constant: str) -> NoReturn:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 from typing import Annotated
-from zoneinfo import available_timezones
 
 from fastapi import Query, Response
 
@@ -21,6 +20,7 @@ from rolecall.model.errors import InvalidSchedule, RolecallError, ScheduleChange
 from rolecall.model.insight import TaskFilter
 from rolecall.model.schedules import PlannedRun, Schedule, StoredSchedule
 from rolecall.model.tasks import TaskSummary
+from rolecall.model.zones import known_zones
 from rolecall.web.dashboard.drawing.time_line import HOURS, time_line
 from rolecall.web.dashboard.forms.schedule_form import NEW, ScheduleForm, as_typed
 from rolecall.web.dashboard.presenters.clock_changes import in_zone, next_clock_change, offset_of
@@ -219,7 +219,7 @@ async def _page(view: View, form: ScheduleForm, standing: StoredSchedule | None,
         form=form,
         standing=standing,
         handlers={chosen: chosen, **known} if chosen else known,
-        zones=sorted(available_timezones()),
+        zones=sorted(known_zones()),
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from rolecall.model.zones import find_zone
 
 __all__ = ["ClockChange", "in_zone", "next_clock_change", "offset_of"]
 
@@ -23,7 +24,7 @@ class ClockChange:
 
 def in_zone(moment: datetime, name: str) -> str:
     """A moment as the clocks of a zone show it, with their offset; in UTC where there is no such zone."""
-    local = moment.astimezone(_zone(name))
+    local = moment.astimezone(find_zone(name) or UTC)
     text = f"{local:%a %d %b %Y, %H:%M:%S}"
     # Some zones have no letters of their own.
     return f"{text} {local:%Z}" if f"{local:%Z}".isalpha() else f"{text} UTC{local:%z}"
@@ -31,7 +32,7 @@ def in_zone(moment: datetime, name: str) -> str:
 
 def offset_of(moment: datetime, name: str) -> timedelta:
     """By how much the clocks of a zone are ahead of UTC."""
-    return moment.astimezone(_zone(name)).utcoffset() or timedelta()
+    return moment.astimezone(find_zone(name) or UTC).utcoffset() or timedelta()
 
 
 def next_clock_change(name: str, present: datetime) -> ClockChange | None:
@@ -50,10 +51,3 @@ def _between(name: str, low: datetime, high: datetime) -> datetime:
         middle = low + (high - low) / 2
         low, high = (middle, high) if offset_of(middle, name) == before else (low, middle)
     return high.astimezone(UTC).replace(microsecond=0)
-
-
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return ZoneInfo("UTC")

