@@ -19,10 +19,14 @@ from tests.web.matrix import read_table
 from tools.offences import ROOT
 from tools.reference import python_api
 
-MODULES = ("audit", "cli", "results", "task_results", "telemetry", "testing", "web")
+# The package itself, and what Python keeps beside it.
+OWN = {"__init__", "__pycache__"}
+HERE = Path(inspect.getfile(rolecall)).parent
+MODULES = sorted({path.stem for path in HERE.iterdir() if path.suffix in {"", ".py"}} - python_api.INSIDE - OWN)
 ROUTES = ROOT / "tests" / "web" / "routes.txt"
 # The engine raises these to itself: what it did is undone and tried again.
 CAUGHT_INSIDE = {"RC090", "RC091"}
+QUOTED = re.compile(r"\"([A-Z_]+)\"")
 CONVERTER = re.compile(r":\w+\}")
 WORDS_OF_COMMANDS = [
     f"{each.name} {verb.name}" if verb else each.name
@@ -73,9 +77,8 @@ def test_each_public_method_has_its_place(reference: Mapping[str, str]) -> None:
 
 def test_no_module_is_public_without_a_page(reference: Mapping[str, str]) -> None:
     pages = {place for place in reference if place.startswith("reference/python/rolecall.")}
-    here = {path.stem for path in Path(inspect.getfile(rolecall)).parent.iterdir() if not path.name.startswith("_")}
 
-    assert {f"reference/python/rolecall.{name}.md" for name in here - python_api.INSIDE - {"py"}} == pages
+    assert {f"reference/python/rolecall.{name}.md" for name in MODULES} == pages
 
 
 def test_each_sql_function_for_callers_has_its_place(reference: Mapping[str, str]) -> None:
@@ -113,6 +116,20 @@ def test_each_command_is_told_with_all_that_its_help_tells(
 
     assert options
     assert [option for option in options if option not in section + shared] == []
+
+
+def test_each_setting_has_its_place_with_its_other_names(reference: Mapping[str, str]) -> None:
+    texts = [file.read_text("utf-8") for file in (ROOT / "src/rolecall/config").glob("*.py")]
+    names = [name for text in texts for name in re.findall(r"\bname=\"([A-Z_]+)\"", text)]
+    aliases = [
+        alias for text in texts for found in re.findall(r"aliases=\((.*)\)", text) for alias in QUOTED.findall(found)
+    ]
+
+    told = reference["reference/settings.md"]
+
+    assert len(names) > 30
+    assert [name for name in names if f"| `{name}` |" not in told] == []
+    assert [alias for alias in aliases if f"`{alias}`" not in told] == []
 
 
 def test_each_error_has_its_place(reference: Mapping[str, str]) -> None:

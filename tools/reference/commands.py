@@ -8,7 +8,6 @@ from typing import Any
 from rolecall.cli.main import NAME, build
 from rolecall.cli.options import DATABASE, LOGGING
 from rolecall.cli.verbs import COMMANDS, Noun, Verb
-from rolecall.config import FLAGS
 from tools.reference.markdown import cell, code, heading, prose, slug, table
 
 __all__ = ["commands", "page"]
@@ -17,7 +16,7 @@ SAYS = """\
 `rolecall COMMAND --help` says the same at a terminal. Answers go to stdout, an error as one line to stderr, and its
 kind decides [the exit code](errors.md). Every option that stands for a setting has [a variable](settings.md), too."""
 # What every command takes stands at one place.
-EVERYWHERE = {"--json", "--help", *(FLAGS[row[0]] for row in (*DATABASE, *LOGGING))}
+EVERYWHERE = {"--json", "--help", *(setting.flag for setting in (*DATABASE, *LOGGING))}
 
 
 def page() -> str:

@@ -1,60 +1,35 @@
-"""The page of the settings: each variable that is read, its flag, and what it means."""
+"""The page of the settings: each variable that is read, its flag, what its text looks like, and what it means."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from rolecall.config import SETTINGS, Setting
+from tools.reference.markdown import cell, heading, slug, table
 
-from rolecall.cli import options
-from rolecall.config import COMMON, FLAGS, OURS, read_settings
-from tools.reference.markdown import cell, table
-
-__all__ = ["page", "variables"]
+__all__ = ["page"]
 
 SAYS = """\
-Settings come from flags and from the environment, read once at the start; a flag wins. A variable whose name may be
-somebody else's, too, has another one that is only ours and goes first: `ROLECALL_WORKER_SLOTS` before `WORKER_SLOTS`.
-An empty text counts as not given, and one that does not fit ends the command with exit code 2 and a sentence that
-names it."""
+Settings come from flags and from the environment, and are read once, at the start; a flag wins. An empty text counts
+as not given, and one that does not fit ends the command with exit code 2 and a sentence that names it. The other names
+are those of other systems and of earlier releases, read where ours is not given; each may begin with `ROLECALL_`,
+too."""
+COLUMNS = ["variable", "flag", "what it says", "default", "other names"]
 
 
 def page() -> str:
-    """Every variable that `read_settings` asks for."""
-    meanings = {row[0]: row[2] for row in rows_of_options()}
-    rows = (
-        [f"`{name}`", f"`{FLAGS[name]}`" if name in FLAGS else "", cell(meanings.get(name))] for name in variables()
+    """Every setting, by its subject."""
+    sections = (
+        text
+        for subject, settings in SETTINGS.items()
+        for text in (heading(2, subject, slug(subject)), table(COLUMNS, map(row, settings)))
     )
-    return "\n\n".join(["# Settings", SAYS, table(["variable", "flag", "what it says"], rows), ""])
+    return "\n\n".join(["# Settings", SAYS, *sections, ""])
 
 
-def variables() -> list[str]:
-    """The variables by their own names, not those that go first."""
-    asked = Asked()
-    read_settings(asked)
-    return sorted(name for name in asked.names if name.removeprefix(OURS) not in asked.names or not is_second(name))
-
-
-def is_second(name: str) -> bool:
-    return name.startswith(OURS) and name not in FLAGS and name not in COMMON
-
-
-def rows_of_options() -> Iterator[tuple[str, str, str]]:
-    for rows in (options.DATABASE, options.LOGGING, options.WORKING, options.NOTIFYING, options.METRICS, options.HTTP):
-        yield from rows
-    yield from options.ACCESS
-
-
-class Asked(Mapping[str, str]):
-    """An empty environment that notes what it is asked for."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-
-    def __getitem__(self, name: str) -> str:
-        self.names.append(name)
-        raise KeyError(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
+def row(setting: Setting[object]) -> list[str]:
+    return [
+        f"`{setting.name}`",
+        f"`{setting.flag}`" if setting.flag else "",
+        f"`{setting.form}` {cell(setting.meaning)}",
+        f"`{setting.default}`" if setting.default else "",
+        ", ".join(f"`{alias}`" for alias in setting.aliases),
+    ]

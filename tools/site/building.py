@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,6 +17,8 @@ FOLDER = Path(".site")
 PAGES, HTML, CONFIGURATION = Path("pages"), Path("html"), Path("mkdocs.yml")
 ASSETS = Path(__file__).parent / "assets"
 STYLE = "site.css"
+
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 CONFIGURED: dict[str, Any] = {
     "site_name": "Rolecall",
@@ -77,7 +80,8 @@ def build(root: Path, folder: Path) -> None:
     command = [program(root), "build", "--strict", "--clean", "--config-file", str(folder / CONFIGURATION)]
     done = subprocess.run(command, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
-        raise SetupError(f"the site cannot be built\n{done.stdout}")
+        warned = COLOUR.sub("", done.stdout).partition("Traceback")[0]
+        raise SetupError(f"the site cannot be built\n{warned}")
     if wrong := list(inspection.faults(folder / HTML)):
         raise SetupError("\n  ".join(["the site has faults", *wrong]))
 

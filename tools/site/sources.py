@@ -25,6 +25,7 @@ BESIDE = {
 }
 # What links name, and which page says it.
 SAID_BY = {"README.md": "index.md", "docs/reference/schema.sql": "reference/schema.md"}
+FOLDERS_PAGE = re.compile(r"\bREADME\.md$")
 PICTURES = (".png", ".svg")
 FENCED = re.compile(r"(^```.*?^```\n)", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?P<image>!?)\[(?P<words>(?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*)\]\((?P<target>[^)\s]+)\)")
@@ -49,7 +50,7 @@ def places_of(root: Path) -> dict[str, str]:
     """Where each source stands on the site."""
     docs = root / DOCS
     written = sorted(file.relative_to(root).as_posix() for file in docs.rglob("*.md"))
-    return {source: source.removeprefix(f"{DOCS}/") for source in written} | BESIDE
+    return {source: FOLDERS_PAGE.sub("index.md", source.removeprefix(f"{DOCS}/")) for source in written} | BESIDE
 
 
 def page(root: Path, source: str, places: Mapping[str, str]) -> str:
