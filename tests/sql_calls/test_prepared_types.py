@@ -8,8 +8,8 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("kind", ["Situation", "RegisteredWorker"])
-def test_a_type_that_threads_read_is_worked_out_at_import(kind: str) -> None:
-    program = f"from rolecall.sql.insight import {kind}; assert '__msgspec_cache__' in vars({kind})"
+@pytest.mark.parametrize(("module", "kind"), [("why", "Situation"), ("insight", "RegisteredWorker")])
+def test_a_type_that_threads_read_is_worked_out_at_import(module: str, kind: str) -> None:
+    program = f"from rolecall.sql.{module} import {kind}; assert '__msgspec_cache__' in vars({kind})"
 
     subprocess.run([sys.executable, "-c", program], check=True)

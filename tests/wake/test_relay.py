@@ -16,8 +16,8 @@ import trustme
 from psycopg import AsyncConnection
 
 from rolecall.model.audit import Actor
-from rolecall.model.doctor import Finding
 from rolecall.model.errors import ConfigError
+from rolecall.model.findings import Finding
 from rolecall.service.database import OneConnection
 from rolecall.service.doctor import Doctor
 from rolecall.service.notifications import NotificationSettings, require_beat

@@ -12,7 +12,7 @@ from rolecall import App, NewTask
 from rolecall.db.run import run
 from rolecall.model.causes import causes_of
 from rolecall.model.why import CauseKind
-from rolecall.sql import insight, roles
+from rolecall.sql import roles, why
 from rolecall.sql.enqueue import enqueue_many
 from tests.worker.bench import PATIENCE, Bench, until
 
@@ -130,7 +130,7 @@ async def test_a_task_for_another_release_says_so_and_fails_after_an_hour(bench:
 
     async with fleet(bench, before(), 1):
         await until(lambda: bench.ask(MISFITS))
-        seen = run(bench.connection, insight.situation(task_id))
+        seen = run(bench.connection, why.situation(task_id))
         assert seen is not None
         [cause, *_] = causes_of(seen)
         assert cause.kind is CauseKind.UNFIT

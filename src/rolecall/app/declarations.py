@@ -16,9 +16,9 @@ from rolecall.app.aliases import Alias
 from rolecall.app.handlers import HandlerDefinition, Middleware
 from rolecall.app.procedures import ProcedureDefinition
 from rolecall.app.words import require_words
-from rolecall.model.doctor import Finding
 from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.errors import InvalidDeclaration
+from rolecall.model.findings import Finding
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.schedules import Misfire, Overlap, Schedule
 from rolecall.model.workers import Workplace

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from rolecall.app.declarations import AppCheck
 from rolecall.db.migrations import ROLECALL, Migrations
-from rolecall.model.doctor import Finding, Severity
 from rolecall.model.errors import InvalidDeclaration, SchemaDrift, SchemaMissing, SchemaTooNew
+from rolecall.model.findings import Finding, Severity
 
 if TYPE_CHECKING:
     import psycopg

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from rolecall.model.details import OutlinePhase
 from rolecall.model.states import TaskState
-from rolecall.model.tasks import Dependent, TaskSummary
+from rolecall.model.tasks import TaskSummary
 
-__all__ = ["Chain", "ChainFilter", "ChainNeed", "ChainOutline", "ChainPart", "ChainSummary"]
+__all__ = ["Chain", "ChainFilter", "ChainNeed", "ChainPart", "ChainSummary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +64,6 @@ class ChainNeed:
     chain: bool
     outcome: TaskState | None
     handler: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChainOutline:
-    """A chain in a size that fits on a page.
-
-    `parts` are some of its tasks in their order, the last ones if not asked otherwise; `needs` what these need,
-    `children` theirs, counted; `dependents` who needs the chain or a task of it. `more_needs` and `more_dependents`
-    tell that there are others.
-    """
-
-    chain: ChainSummary
-    parts: Sequence[ChainPart]
-    children: Sequence[OutlinePhase]
-    needs: Sequence[ChainNeed]
-    more_needs: bool
-    dependents: Sequence[Dependent]
-    more_dependents: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from rolecall.model.chains import ChainNeed, ChainPart, ChainSummary
 from rolecall.model.insight import Attempt, TimelineEntry
 from rolecall.model.outcomes import why_unstored
 from rolecall.model.pages import Page
 from rolecall.model.states import TaskState
-from rolecall.model.tasks import TaskSummary
+from rolecall.model.tasks import Dependent, TaskSummary
 
 __all__ = [
     "Ancestor",
+    "ChainOutline",
     "Document",
     "Family",
     "Maker",
@@ -157,3 +159,21 @@ class Outline:
     tasks: Mapping[int, TaskSummary]
     needs: Sequence[NeedWithin]
     following: Sequence[TaskSummary] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainOutline:
+    """A chain in a size that fits on a page.
+
+    `parts` are some of its tasks in their order, the last ones if not asked otherwise; `needs` what these need,
+    `children` theirs, counted; `dependents` who needs the chain or a task of it. `more_needs` and `more_dependents`
+    tell that there are others.
+    """
+
+    chain: ChainSummary
+    parts: Sequence[ChainPart]
+    children: Sequence[OutlinePhase]
+    needs: Sequence[ChainNeed]
+    more_needs: bool
+    dependents: Sequence[Dependent]
+    more_dependents: bool

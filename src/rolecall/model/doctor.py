@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
 
+from rolecall.model.findings import Finding, Severity
+
 __all__ = [
     "Bound",
     "ClockOfWorker",
     "Diagnosis",
-    "Finding",
     "Limits",
     "OldSnapshot",
     "PreparedTransaction",
     "ServerFacts",
-    "Severity",
     "StaleSlot",
     "StrandedWork",
     "TableCare",
@@ -26,34 +26,12 @@ __all__ = [
 ]
 
 
-class Severity(StrEnum):
-    """A warning will hurt some day, trouble hurts now."""
-
-    WARNING = "warning"
-    TROUBLE = "trouble"
-
-
 class Verdict(StrEnum):
     """The worst of all findings."""
 
     FINE = "fine"
     WARNING = "warning"
     TROUBLE = "trouble"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing that is wrong: a sentence about it, what to do, and the dashboard's page (`path`) where it is done.
-
-    `check` is the name of the check that found it, `app` the app whose check it is; the doctor says both.
-    """
-
-    severity: Severity
-    problem: str
-    advice: str
-    path: str | None = None
-    check: str = ""
-    app: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from rolecall.model.doctor import Severity
+from rolecall.model.findings import Severity
 from rolecall.model.handoff import HandoffNow
 from rolecall.model.history import Durations, History
 

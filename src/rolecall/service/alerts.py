@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from rolecall.model.doctor import Finding, Severity
+from rolecall.model.findings import Finding, Severity
 from rolecall.model.history import History, HistoryPoint
 from rolecall.model.insight import DeclaredRole, RegisteredWorker
 from rolecall.model.overview import Alert, RoleLoad

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from rolecall.client.requests import until_async
 from rolecall.model.audit import AuditEvent
-from rolecall.model.chains import Chain, ChainFilter, ChainOutline, ChainSummary
+from rolecall.model.chains import Chain, ChainFilter, ChainSummary
+from rolecall.model.details import ChainOutline
 from rolecall.model.errors import ConfigError, WaitTimeout
 from rolecall.model.pages import Page
 from rolecall.model.tasks import Dependent, Task

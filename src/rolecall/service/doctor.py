@@ -11,8 +11,9 @@ from time import time
 from rolecall.app.declarations import AppCheck
 from rolecall.db.connect import AsyncConnection, connect_async
 from rolecall.db.run import run_async, translated
-from rolecall.model.doctor import Diagnosis, Finding, Limits, ServerFacts, Severity, StaleSlot, Verdict
+from rolecall.model.doctor import Diagnosis, Limits, ServerFacts, StaleSlot, Verdict
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable
+from rolecall.model.findings import Finding, Severity
 from rolecall.service import health_checks
 from rolecall.service.database import Database
 from rolecall.service.handoff import Handoff

@@ -8,12 +8,10 @@ from rolecall.handoff.roll import APART, MIXED
 from rolecall.model.access import ApiKey
 from rolecall.model.doctor import (
     ClockOfWorker,
-    Finding,
     Limits,
     OldSnapshot,
     PreparedTransaction,
     ServerFacts,
-    Severity,
     StaleSlot,
     StandbyFacts,
     StrandedWork,
@@ -21,6 +19,7 @@ from rolecall.model.doctor import (
     Uncounted,
     Unpruned,
 )
+from rolecall.model.findings import Finding, Severity
 from rolecall.model.handoff import HandoffNow
 
 Findings = Iterator[Finding]

@@ -9,7 +9,7 @@ from rolecall.model.history import History, points_of, scale_for
 from rolecall.model.insight import RoleCount
 from rolecall.service.arguments import role_not_found
 from rolecall.service.database import Database
-from rolecall.sql import insight, retention, schedules
+from rolecall.sql import history, insight, schedules
 
 MOST_MINUTES = 90 * 24 * 60
 
@@ -31,11 +31,11 @@ class Insight:
         if role is not None and role not in {each.name for each in await self._database.run(insight.roles())}:
             raise await role_not_found(role, self._database)
         scale = scale_for(minutes)
-        found = await self._database.run(retention.known_history())
+        found = await self._database.run(history.known_history())
         now = found[0] if found else await self._database.run(schedules.present())
         since, until = found[1:] if found else (now, now)
         begin = scale.begin(now - timedelta(minutes=minutes)) + timedelta(seconds=scale.width)
-        bins = await self._database.run(retention.history_bins(role, scale, begin))
+        bins = await self._database.run(history.history_bins(role, scale, begin))
         return History(
             role=role,
             step_seconds=scale.width,

@@ -8,8 +8,8 @@ from functools import partial
 from rolecall.app.declarations import AppCheck
 from rolecall.config.handoff import HandoffSettings
 from rolecall.model.capacity import RoleCapacity, workers_needed
-from rolecall.model.doctor import Severity
 from rolecall.model.errors import ConfigError
+from rolecall.model.findings import Severity
 from rolecall.model.history import Durations, History
 from rolecall.model.insight import RegisteredWorker
 from rolecall.model.overview import Alert, PoolFigures, PoolOverview, RoleLoad, RoleOutlook
@@ -22,7 +22,7 @@ from rolecall.service.insight import Insight
 from rolecall.service.roles import Roles
 from rolecall.service.shared import Shared
 from rolecall.service.workers import Workers
-from rolecall.sql import insight
+from rolecall.sql import overview
 
 HOUR = 60
 SPANS = (10, HOUR, 6 * HOUR, 24 * HOUR, 7 * 24 * HOUR)
@@ -46,7 +46,7 @@ class Overview:
         handoff: Handoff | None = None,
     ) -> None:
         self._handoff = Shared((handoff or Handoff(HandoffSettings(), database)).show, seconds=2.0, patience=patience)
-        self._loads = Shared(lambda: database.run(insight.roles_now()), seconds=2.0)
+        self._loads = Shared(lambda: database.run(overview.roles_now()), seconds=2.0)
         self._roles = Shared(Roles(database).list, seconds=2.0)
         self._workers = Shared(partial(Workers(database).list, everyone=True), seconds=2.0)
         self._capacity = Shared(Capacity(database).list, seconds=5.0, patience=patience)

@@ -32,7 +32,7 @@ from rolecall.service.database import Database
 from rolecall.service.handoff import Handoff
 from rolecall.service.redaction import require_said, shown_needs, shown_tasks
 from rolecall.service.trees import gather
-from rolecall.sql import details, enqueue, finding, insight, outside, structure, tasks
+from rolecall.sql import details, enqueue, finding, insight, outside, structure, tasks, why
 from rolecall.sql.statement import Statement
 
 BATCH = 1_000
@@ -139,7 +139,7 @@ class Tasks:
 
     async def why(self, task_id: int) -> Why:
         """Everything that keeps a task from running, and what would change it. Raises TaskNotFound."""
-        situation = await self._database.run(insight.situation(task_id))
+        situation = await self._database.run(why.situation(task_id))
         if situation is None:
             raise TaskNotFound(task_id=task_id)
         causes = causes_of(situation)

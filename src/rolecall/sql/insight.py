@@ -1,4 +1,4 @@
-"""Typed calls that look at the pool: counts, small lists, one task's history, and why it does not run."""
+"""Typed calls that look at the pool: counts, small lists, and one task's history."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -18,18 +18,14 @@ from rolecall.model.insight import (
     RunningTask,
     TimelineEntry,
 )
-from rolecall.model.overview import RoleGauges, RoleLoad
-from rolecall.model.why import Situation
 from rolecall.sql.statement import Row, Statement, from_json, prepared, single
 
 __all__ = [
     "alike_workers",
     "attempts",
     "counts",
-    "gauges",
     "handler_names",
     "roles",
-    "situation",
     "timeline",
     "work_in_hand",
     "worker",
@@ -37,9 +33,6 @@ __all__ = [
 ]
 
 WORKERS = prepared(list[RegisteredWorker])
-SITUATIONS = msgspec.json.Decoder(Situation)
-GAUGE_COLUMNS = ", ".join(RoleGauges.__slots__)
-LOAD_COLUMNS = ", ".join(RoleLoad.__slots__)
 WORKER_COLUMNS = ", ".join(RegisteredWorker.__slots__)
 ATTEMPT_COLUMNS = ", ".join(Attempt.__slots__)
 ROLE_COLUMNS = (
@@ -144,22 +137,6 @@ def roles() -> Statement[list[DeclaredRole]]:
     )
 
 
-def roles_now() -> Statement[list[RoleLoad]]:
-    """Ask what each role has to do and how fast it is; cheap enough to be asked again and again."""
-    return Statement(
-        query=f"select {LOAD_COLUMNS} from rolecall.roles_now()",
-        read=lambda rows: list(starmap(RoleLoad, rows)),
-    )
-
-
-def gauges() -> Statement[list[RoleGauges]]:
-    """Ask how many tasks of each role are open, by status, for who watches from outside."""
-    return Statement(
-        query=f"select {GAUGE_COLUMNS} from rolecall.pool_gauges()",
-        read=lambda rows: list(starmap(RoleGauges, rows)),
-    )
-
-
 def handler_names() -> Statement[list[str]]:
     """List the names of the declared handlers."""
     return Statement(
@@ -175,13 +152,3 @@ def _read_role(row: Row) -> DeclaredRole:
 def _read_workers(rows: list[Row]) -> list[RegisteredWorker]:
     named = [dict(zip(RegisteredWorker.__slots__, row, strict=True)) for row in rows]
     return msgspec.convert(named, WORKERS)
-
-
-def situation(task_id: int) -> Statement[Situation | None]:
-    """Ask for a task with all that it depends on, in one snapshot; None where there is no such task."""
-    return Statement(query="select rolecall.why(%s::bigint)::text", params=(task_id,), read=_read_situation)
-
-
-def _read_situation(rows: list[Row]) -> Situation | None:
-    [(text,)] = rows
-    return None if text is None else SITUATIONS.decode(text)

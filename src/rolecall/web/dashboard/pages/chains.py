@@ -9,7 +9,8 @@ from urllib.parse import urlencode
 
 from fastapi import Form, Query, Response
 
-from rolecall.model.chains import ChainFilter, ChainOutline
+from rolecall.model.chains import ChainFilter
+from rolecall.model.details import ChainOutline
 from rolecall.model.errors import ChainFinished, ChainNotFound, InvalidTask
 from rolecall.model.pages import position
 from rolecall.service.tasks import STATUSES

@@ -1,0 +1,51 @@
+"""Typed calls that read how the pool did over time."""
+
+# ruff: noqa: S608 - only this module's own constants are built into a query
+from __future__ import annotations
+
+from datetime import datetime
+
+from rolecall.model.history import Scale, StoredBin
+from rolecall.sql.statement import Row, Statement
+
+__all__ = ["history_bins", "known_history"]
+
+COLUMNS = (
+    "at, completed, failed, cancelled, retried, ready, running, longest_wait, longest_run, "
+    "wait_buckets, wait_counts, run_buckets, run_counts"
+)
+
+
+def known_history() -> Statement[tuple[datetime, datetime, datetime] | None]:
+    """Ask what time it is, and from when to when the history is known; None where it was not begun yet."""
+    return Statement(
+        query="select rolecall.clock(), began, moment from rolecall.history_until where began > '-infinity'",
+        read=lambda rows: (rows[0][0], rows[0][1], rows[0][2]) if rows else None,
+    )
+
+
+def history_bins(role: str | None, scale: Scale, begin: datetime) -> Statement[dict[datetime, StoredBin]]:
+    """Ask for the bins of a role, or of all, from a moment on that begins one."""
+    return Statement(
+        query=f"select {COLUMNS} from rolecall.history(%s::text, %s::int, %s::int, %s::timestamptz)",
+        params=(role, scale.width, scale.source, begin),
+        read=lambda rows: {row[0]: _read_bin(row) for row in rows},
+    )
+
+
+def _read_bin(row: Row) -> StoredBin:
+    at, completed, failed, cancelled, retried, ready, running, longest_wait, longest_run, *histograms = row
+    wait_buckets, wait_counts, run_buckets, run_counts = (each or [] for each in histograms)
+    return StoredBin(
+        at=at,
+        completed=completed,
+        failed=failed,
+        cancelled=cancelled,
+        retried=retried,
+        ready=ready,
+        running=running,
+        longest_wait=longest_wait,
+        longest_run=longest_run,
+        waits=dict(zip(wait_buckets, wait_counts, strict=True)),
+        runs=dict(zip(run_buckets, run_counts, strict=True)),
+    )

@@ -1,0 +1,22 @@
+"""The typed call that asks for all that decides whether a task runs."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rolecall.model.why import Situation
+from rolecall.sql.statement import Row, Statement
+
+__all__ = ["situation"]
+
+SITUATIONS = msgspec.json.Decoder(Situation)
+
+
+def situation(task_id: int) -> Statement[Situation | None]:
+    """Ask for a task with all that it depends on, in one snapshot; None where there is no such task."""
+    return Statement(query="select rolecall.why(%s::bigint)::text", params=(task_id,), read=_read_situation)
+
+
+def _read_situation(rows: list[Row]) -> Situation | None:
+    [(text,)] = rows
+    return None if text is None else SITUATIONS.decode(text)
