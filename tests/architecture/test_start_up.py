@@ -60,6 +60,12 @@ def test_a_program_imports_nothing_that_only_operators_look_at() -> None:
     assert sorted(loaded & {f"rolecall.{floor}.{name}" for floor in ("model", "sql") for name in LOOKS}) == []
 
 
+def test_a_client_imports_nothing_that_starts_a_server_or_migrates_it() -> None:
+    loaded = _loaded_after("from rolecall import Client", whole=True)
+
+    assert sorted(name for name in loaded if name.startswith(("rolecall.db.embedded", "rolecall.db.migrator"))) == []
+
+
 def _loaded_after(start: str, *, whole: bool = False) -> set[str]:
     tell = "import sys; print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", f"{start}\n{tell}"], check=True, capture_output=True, text=True)

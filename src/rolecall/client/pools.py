@@ -8,17 +8,19 @@ import os
 import weakref
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
 from rolecall.config import read_database
 from rolecall.db.connect import Pooler, async_pool, connect, connect_async, pool
-from rolecall.db.embedded.server import EmbeddedServer
-from rolecall.db.migrator import bring_up_to_date
 from rolecall.model.errors import DatabaseUnavailable
+
+if TYPE_CHECKING:
+    from rolecall.db.embedded.server import EmbeddedServer
 
 __all__ = [
     "AsyncPool",
@@ -195,9 +197,14 @@ class Source:
         if self._dsn is not None:
             return self._dsn
         settings = read_database()
-        if settings.url is not None:
-            return settings.url
-        self._server = self._server or EmbeddedServer(settings.data_dir)
+        return self._start(settings.data_dir) if settings.url is None else settings.url
+
+    def _start(self, data_dir: Path) -> str:
+        # Only who has no database waits for the imports of what starts one.
+        from rolecall.db.embedded.server import EmbeddedServer  # noqa: PLC0415
+        from rolecall.db.migrator import bring_up_to_date  # noqa: PLC0415
+
+        self._server = self._server or EmbeddedServer(data_dir)
         self._server.attach()
         dsn = self._server.dsn()
         bring_up_to_date(dsn)
