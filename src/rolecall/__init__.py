@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from rolecall.model.workers import Workplace
     from rolecall.telemetry import Event, EventSink, EventType
     from rolecall.worker.context import BatchContext, Context
+    from rolecall.worker.health import WorkerHealth
     from rolecall.worker.options import WorkerOptions
     from rolecall.worker.subprocess.context import ProcessContext
     from rolecall.worker.worker import Worker
@@ -193,6 +194,7 @@ else:
             "rolecall.worker.context": ("BatchContext", "Context"),
             "rolecall.worker.options": ("WorkerOptions",),
             "rolecall.worker.subprocess.context": ("ProcessContext",),
+            "rolecall.worker.health": ("WorkerHealth",),
             "rolecall.worker.worker": ("Worker",),
         },
     )
@@ -293,6 +295,7 @@ __all__ = [
     "WaitFor",
     "WaitTimeout",
     "Worker",
+    "WorkerHealth",
     "WorkerOptions",
     "Workplace",
     "WrongIsolation",

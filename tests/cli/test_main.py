@@ -39,6 +39,7 @@ WRONG_APPS = [
     ("shop:app.nothing", "'App' object has no attribute 'nothing'"),
     ("broken:app", "ZeroDivisionError: division by zero (broken.py, line 3)"),
     ("needy:app", "No module named 'something_else'"),
+    ("untidy:app", "SyntaxError: expected ':' (untidy.py, line 2)"),
 ]
 
 
@@ -129,6 +130,7 @@ def test_an_app_that_cannot_be_had_is_explained(
 ) -> None:
     (folder / "broken.py").write_text("a = 0\n\n1 / a\n")
     (folder / "needy.py").write_text("import something_else\n")
+    (folder / "untidy.py").write_text("a = 0\nif a\n    pass\n")
 
     done = bare(command, "--app", reference)
 

@@ -54,9 +54,13 @@ def _import(name: str, reference: str) -> ModuleType:
 
 
 def _broken(name: str, reference: str, error: Exception) -> ConfigError:
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    place = f"{Path(last.filename).name}, line {last.lineno}"
-    return _refused(reference, f"importing {name} failed: {type(error).__name__}: {error} ({place})")
+    if isinstance(error, SyntaxError):
+        problem, file, line = error.msg, error.filename or "", error.lineno
+    else:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        problem, file, line = str(error), last.filename, last.lineno
+    told = f"{type(error).__name__}: {problem} ({Path(file).name}, line {line})"
+    return _refused(reference, f"importing {name} failed: {told}")
 
 
 def _attribute(module: ModuleType, name: str, reference: str) -> object:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from rolecall.app import App
 from rolecall.cli.shell import Shell
 
-__all__ = ["answering_scrapes", "metrics_address"]
+__all__ = ["address_of_turn", "answering_scrapes", "scrape"]
 
 log = logging.getLogger("rolecall.cli")
 
@@ -21,7 +22,8 @@ def answering_scrapes(shell: Shell, app: App) -> Iterator[None]:
     Raises ConfigError where its extra is not installed, or the address cannot be had.
     """
     address = shell.settings.worker.metrics
-    if address is None:
+    if address is None or address == shell.settings.worker.health:
+        # Who answers probes there answers scrapes, too.
         yield
         return
     from rolecall.telemetry.prometheus import collector_of, serving  # noqa: PLC0415 - it needs the extra
@@ -32,7 +34,17 @@ def answering_scrapes(shell: Shell, app: App) -> Iterator[None]:
         yield
 
 
-def metrics_address(first: tuple[str, int] | None, turn: int) -> str:
+def scrape(app: App) -> Callable[[str], tuple[bytes, str]]:
+    """Count what the app's tasks do, and return what answers a scrape: given what it accepts, a text and its type.
+
+    Raises ConfigError where its extra is not installed.
+    """
+    from rolecall.telemetry.prometheus import collector_of, exposition  # noqa: PLC0415 - it needs the extra
+
+    return partial(exposition, [collector_of(app)])
+
+
+def address_of_turn(first: tuple[str, int] | None, turn: int) -> str:
     """The address of one of several workers: the ports follow each other, from the given one on."""
     if first is None:
         return ""

@@ -14,7 +14,7 @@ DATABASE = (database.DATABASE_URL, database.DATABASE_URL_FILE, database.DATA_DIR
 LOGGING = logs.SETTINGS
 WORKING = worker.WORKING
 NOTIFYING = (brokers.NOTIFICATIONS,)
-METRICS = (worker.METRICS,)
+PROBING = worker.PROBING
 HTTP = (access.HTTP,)
 ACCESS = access.ACCESS
 

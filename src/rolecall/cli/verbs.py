@@ -37,7 +37,7 @@ COMMANDS: tuple[Verb | Noun, ...] = (
         "up",
         "up.up",
         "Bring up the database, its schema, the schedules, the workers and the API; stay until SIGTERM.",
-        settings=("WORKING", "NOTIFYING", "METRICS", "HTTP", "ACCESS"),
+        settings=("WORKING", "NOTIFYING", "PROBING", "HTTP", "ACCESS"),
     ),
     Verb(
         "migrate",
@@ -59,7 +59,7 @@ COMMANDS: tuple[Verb | Noun, ...] = (
         "worker",
         "worker.worker",
         "Claim and run tasks until SIGTERM, Ctrl-C or SIGHUP: then finish what runs, give back the rest, exit 0.",
-        settings=("WORKING", "NOTIFYING", "METRICS"),
+        settings=("WORKING", "NOTIFYING", "PROBING"),
     ),
     Verb(
         "serve",
@@ -77,6 +77,11 @@ COMMANDS: tuple[Verb | Noun, ...] = (
         "relay.relay",
         "Pass notifications on from Postgres to Redis or NATS until SIGTERM; `serve` and `up` do it, too.",
         settings=("NOTIFYING",),
+    ),
+    Verb(
+        "health",
+        "health.health",
+        "Ask workers whether they are well, at their files or addresses; exit 1 if one is not.",
     ),
     Verb(
         "import",

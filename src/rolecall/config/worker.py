@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from rolecall.config.parsing import address, decimal, milliseconds, name, roles, slots
 from rolecall.config.setting import Setting, Source
 from rolecall.model.workers import require_slots_of_roles
 
-__all__ = ["METRICS", "SETTINGS", "WORKING", "WorkerSettings", "read_worker_settings"]
+__all__ = [
+    "HEALTH",
+    "HEALTH_FILE",
+    "METRICS",
+    "PROBING",
+    "SETTINGS",
+    "WORKING",
+    "WorkerSettings",
+    "read_worker_settings",
+]
 
 HOUR_S = 3_600
 DAY_S = 86_400
@@ -104,6 +114,20 @@ METRICS = Setting(
     parse=address,
     meaning="Where a worker answers Prometheus, such as 127.0.0.1:9100; of several, each at the next port.",
 )
+HEALTH = Setting(
+    name="ROLECALL_HEALTH",
+    flag="--health",
+    form="HOST:PORT",
+    parse=address,
+    meaning="Where a worker answers probes, /healthz and /readyz; of several, each at the next port.",
+)
+HEALTH_FILE = Setting(
+    name="ROLECALL_HEALTH_FILE",
+    flag="--health-file",
+    form="FILE",
+    parse=Path,
+    meaning="A file that a worker touches every five seconds while it is well; of several, FILE.1, FILE.2 and so on.",
+)
 POD = Setting(
     name="ROLECALL_POD_NAME",
     aliases=("POD_NAME",),
@@ -134,7 +158,9 @@ WORKING = (
     POLL_INTERVAL,
     HEARTBEAT_INTERVAL,
 )
-SETTINGS = (*WORKING, HEARTBEAT_INTERVAL_SECONDS, METRICS, POD, NODE, HOST, IN_CLUSTER)
+# What each of several has for itself.
+PROBING = (METRICS, HEALTH, HEALTH_FILE)
+SETTINGS = (*WORKING, HEARTBEAT_INTERVAL_SECONDS, *PROBING, POD, NODE, HOST, IN_CLUSTER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +168,7 @@ class WorkerSettings:
     """What a worker serves and how; durations in seconds, no roles = every role, no threshold = no back-off.
 
     `pod` and `node` say where it runs, for the roll: the pod's name is its host name, wherever Kubernetes runs it.
-    `metrics` is the address at which it answers Prometheus.
+    `metrics` is the address at which it answers Prometheus, `health` that for probes, which `health_file` is for, too.
     """
 
     roles: tuple[str, ...] = ()
@@ -157,6 +183,8 @@ class WorkerSettings:
     pod: str | None = None
     node: str | None = None
     metrics: tuple[str, int] | None = None
+    health: tuple[str, int] | None = None
+    health_file: Path | None = None
 
 
 def read_worker_settings(source: Source) -> WorkerSettings:
@@ -180,6 +208,8 @@ def read_worker_settings(source: Source) -> WorkerSettings:
         pod=source.read(POD, _host_in_a_cluster(source)),
         node=source.read(NODE, standard.node),
         metrics=source.read(METRICS, standard.metrics),
+        health=source.read(HEALTH, standard.health),
+        health_file=source.read(HEALTH_FILE, standard.health_file),
     )
 
 

@@ -54,6 +54,7 @@ class HeartbeatThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="rolecall-heartbeat", daemon=True)
         self._standing = threading.Event()
+        self.failed = False
 
     def start(self) -> None:
         """Start the thread; returns when its loop stands, or cannot."""
@@ -82,6 +83,7 @@ class HeartbeatThread:
         try:
             asyncio.run(self._main())
         except Exception:
+            self.failed = True
             log.exception("Renewals and heartbeats ended; the leases of this worker will run out")
         finally:
             self._standing.set()
@@ -111,6 +113,11 @@ class LagWatch:
         self._session = session
         self._asked_at: float | None = None
         self._warned = False
+
+    def lag(self) -> float:
+        """For how many seconds the loop has owed an answer; to be asked from any thread."""
+        asked_at = self._asked_at
+        return 0.0 if asked_at is None else monotonic() - asked_at
 
     async def look(self) -> None:
         """Judge the last ping, or send the next one."""

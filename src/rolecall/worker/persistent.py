@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from rolecall.model.errors import ConfigError
 from rolecall.wake.waker import Backoff, comes_within
+from rolecall.worker.health import WorkerHealth
 from rolecall.worker.worker import Worker
 
 FIRST_PAUSE = 1.0
@@ -35,6 +36,13 @@ class PersistentWorker:
         """Stop as a worker does, or try no more."""
         self._stopping.set()
         self._worker.stop(now=now)
+
+    def health(self) -> WorkerHealth:
+        """Say how the worker is, or what keeps it from starting."""
+        found = self._worker.health()
+        if self._told and found.alive and not self._worker.working:
+            return WorkerHealth(unready=f"it cannot start: {self._told}")
+        return found
 
     async def run(self) -> None:
         """Run until `stop()`; raise what ended the worker, unless it was a ConfigError: then try again in a while."""

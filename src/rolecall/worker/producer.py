@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from time import monotonic
@@ -76,6 +77,14 @@ class Producer:
         self._full_claims = 0
         self._chosen = False
         self._closing = False
+        self._goes_on_at = math.inf
+
+    def behind(self) -> float:
+        """For how many seconds it should have gone on; negative while it waits for room, or for its time to come.
+
+        To be asked from any thread. A database that does not answer keeps it, too.
+        """
+        return monotonic() - self._goes_on_at
 
     def hear_wake(self, payload: str) -> None:
         """Take a notification that a role, or any, has work; it may name the few workers that were chosen for it."""
@@ -101,12 +110,14 @@ class Producer:
     async def run(self) -> None:
         """Claim and deliver until closed; what the database refuses is tried again later."""
         while not self._closing:
+            self._goes_on_at = monotonic()
             try:
                 await self._claim_or_wait()
             except RolecallError as error:
                 if not self._closing:
                     log.warning("Claiming failed, trying again later: %s", error)
-                    await self.work.wait(self._backoff.next())
+                    await self._wait_for_nudge(self._backoff.next())
+        self._goes_on_at = math.inf
         with suppress(RolecallError):
             await self._leave_to_others()
 
@@ -130,6 +141,7 @@ class Producer:
 
     async def _stand_by(self) -> None:
         await self._leave_to_others()
+        self._goes_on_at = math.inf
         await self._queue.room.wait()
 
     async def _leave_to_others(self) -> None:
@@ -174,18 +186,23 @@ class Producer:
     async def _wait_for_work(self) -> None:
         asks = False
         while not self._closing:
-            now = monotonic()
+            now = self._goes_on_at = monotonic()
             asked, asks = asks, self._claims.tells_due and self._pace.is_slow(now)
             due = await self._claims.next_due() if asks else None
             if asked and due == 0:
                 return
             delay = self._pace.next_delay(now, next_due=due)
-            if await self.work.wait(delay) or not asks or (due is not None and due <= delay):
+            if await self._wait_for_nudge(delay) or not asks or (due is not None and due <= delay):
                 return
+
+    async def _wait_for_nudge(self, delay: float) -> bool:
+        self._goes_on_at = monotonic() + delay
+        return await self.work.wait(delay)
 
     async def _wait_for_room(self, ahead: int) -> None:
         self._queue.call_at = ahead // 2 if ahead else NO_CALL
         waited_for = self._chosen or self._claims.marked_idle
+        self._goes_on_at = math.inf
         if not await self._queue.room.wait(BUSY_AFTER if waited_for else None):
             await self._leave_to_others()
 

@@ -73,6 +73,11 @@ class DatabaseSession:
         self._given_up = asyncio.Event()
         self._complaints = Complaints()
 
+    @property
+    def silent(self) -> bool:
+        """True while the database does not answer here, from the first failure on; to be asked from any thread."""
+        return self._complaints.any
+
     async def run(self, statement: Statement[T], collector: EventCollector | None = None) -> T:
         """Return the answer, however long the database is away; after `give_up` raise DatabaseUnavailable."""
         return await self.ask(lambda connection: run_async(connection, statement, collector))

@@ -107,14 +107,7 @@ class Supervisor:
         return max(code, -code)
 
     async def _run_once(self, supervised_process: SupervisedProcess) -> int:
-        command = supervised_process.command
-        supervised_process.process = await asyncio.create_subprocess_exec(
-            *command.arguments,
-            env=os.environ | command.environment,
-            preexec_fn=following_parent(),
-            pass_fds=command.descriptors,
-        )
-        log.info("%s runs as process %d", command.name, supervised_process.process.pid)
+        supervised_process.process = await start_process(supervised_process.command)
         if self._stopping.is_set():
             supervised_process.send(signal.SIGTERM)
         return await supervised_process.process.wait()
@@ -129,6 +122,18 @@ class Supervisor:
         delay = supervised_process.backoff.next()
         log.warning("%s ended with %d, starting it again in %.1f s", supervised_process.command.name, code, delay)
         await comes_within(self._stopping, delay)
+
+
+async def start_process(command: Command) -> asyncio.subprocess.Process:
+    """Start a process that is told to end when this one does."""
+    process = await asyncio.create_subprocess_exec(
+        *command.arguments,
+        env=os.environ | command.environment,
+        preexec_fn=following_parent(),
+        pass_fds=command.descriptors,
+    )
+    log.info("%s runs as process %d", command.name, process.pid)
+    return process
 
 
 async def _see_to_end(on_end: OnEnd) -> None:

@@ -36,6 +36,7 @@ from rolecall.worker.events import WorkerEvents
 from rolecall.worker.execution import registry_of, steps_after_children
 from rolecall.worker.handler_services import HandlerServices
 from rolecall.worker.handoff import HandoffClaims
+from rolecall.worker.health import Signs, WorkerHealth, judge
 from rolecall.worker.heartbeat import HeartbeatThread, LagWatch
 from rolecall.worker.in_flight import InFlight
 from rolecall.worker.large import LargeFields
@@ -109,6 +110,21 @@ class Wiring:
         if self._options.maintenance:
             running["maintenance"] = self.maintenance.run()
         return running
+
+    def health(self, *, working: bool) -> WorkerHealth:
+        """Say how it is, from any thread; before it is `working`, only whether the database answers."""
+        silent = self.claim_session.silent or self.renew_session.silent
+        if not working:
+            return judge(Signs(silent=silent))
+        return judge(
+            Signs(
+                lag=self.lag_watch.lag(),
+                beating=not self.heartbeat.failed,
+                behind=self.producer.behind(),
+                silent=silent,
+                command=self.commands.command,
+            )
+        )
 
     async def close(self) -> None:
         """End the handlers' processes and close every connection but the heartbeat thread's, which closes its own."""
@@ -226,11 +242,11 @@ class Wiring:
             on_return=self._catch_up,
             on_deaf=self._go_deaf,
         )
-        lag = LagWatch(self._loop, self.in_flight, self.local_queue, self.renew_session)
+        self.lag_watch = LagWatch(self._loop, self.in_flight, self.local_queue, self.renew_session)
         self.heartbeat = HeartbeatThread(
             self.keeper,
             self.registration,
-            lag,
+            self.lag_watch,
             self.resource_monitor,
             session=self.renew_session,
             beat_every=options.heartbeat_interval,

@@ -12,6 +12,7 @@ from rolecall.model.errors import HandlerError, RolecallError
 from rolecall.model.workers import Workplace
 from rolecall.telemetry import Event, EventType
 from rolecall.wake.transport import Reach
+from rolecall.worker.health import WorkerHealth
 from rolecall.worker.idleness import IdleWatch
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.outcomes import describe
@@ -39,6 +40,23 @@ class Worker:
         self._stopping = asyncio.Event()
         self._now = asyncio.Event()
         self._failure: BaseException | None = None
+        self._wirings: Sequence[Wiring] = ()
+        self._working = False
+
+    @property
+    def working(self) -> bool:
+        """True once it is on the roll, until it has given back what it held."""
+        return self._working
+
+    def health(self) -> WorkerHealth:
+        """Say how it is, for probes; from any thread, and also while its loop is blocked."""
+        judged = [wiring.health(working=self._working) for wiring in self._wirings]
+        worst = min(judged, key=lambda each: (each.alive, each.ready), default=WorkerHealth())
+        if self.stopping and worst.alive:
+            return WorkerHealth(unready="it stops")
+        if worst.ready and not self._working:
+            return WorkerHealth(unready="it has not started yet")
+        return worst
 
     @property
     def stopping(self) -> bool:
@@ -91,7 +109,7 @@ class Worker:
         following = asyncio.create_task(self._follow(stop)) if stop is not None else None
         try:
             async with self._app.lifespan(Workplace(dsn=self._dsn, roles=self._options.served)):
-                wirings = [
+                wirings = self._wirings = [
                     Wiring(self._app, self._dsn, options, leave=self.stop) for options in self._options.by_role()
                 ]
                 if await self._opened(wirings):
@@ -127,6 +145,7 @@ class Worker:
 
     async def _work(self, wirings: Sequence[Wiring]) -> None:
         working = [self._begin(wiring) for wiring in wirings]
+        self._working = True
         watching = self._watch_for_idleness(wirings[0]) if self._options.until_idle else None
         self._started.set()
         try:
@@ -140,6 +159,7 @@ class Worker:
             for wiring in wirings:
                 wiring.events.of_worker(EventType.WORKER_STOPPING, wiring.registration.worker_id)
             await asyncio.gather(*map(self._end, wirings, working))
+            self._working = False
 
     def _begin(self, wiring: Wiring) -> dict[str, asyncio.Task[None]]:
         self._announce(wiring)

@@ -70,8 +70,10 @@ class BesideWorkers:
 
 
 @contextmanager
-def beside_workers(shell: Shell, dsn: str, reference: str | None) -> Iterator[BesideWorkers]:
-    """Open the socket of the API, which stays open while the process that serves it comes and goes."""
+def beside_workers(
+    shell: Shell, dsn: str, reference: str | None, descriptor: int | None = None
+) -> Iterator[BesideWorkers]:
+    """Open the socket of the API, or take over one; it stays open while the process that serves it comes and goes."""
     http = shell.settings.http
     if http.asked_for:
         load_server()
@@ -81,7 +83,7 @@ def beside_workers(shell: Shell, dsn: str, reference: str | None) -> Iterator[Be
     if not (http.enabled and can_serve):
         yield BesideWorkers()
         return
-    with listen(http) as listener:
+    with listen(http) if descriptor is None else adopt(descriptor) as listener:
         try:
             access = judged(shell, dsn, listener)
         except ConfigError as error:
@@ -91,9 +93,9 @@ def beside_workers(shell: Shell, dsn: str, reference: str | None) -> Iterator[Be
             yield BesideWorkers()
             return
         _tell(shell, listener, access)
-        descriptor = listener.fileno()
-        words = [*command_line(shell, "serve", reference, [*ACCESS, *DATABASE, *LOGGING]), "--fd", str(descriptor)]
-        server = Command(name="The API", arguments=words, environment=secrets_of(shell), descriptors=(descriptor,))
+        number = listener.fileno()
+        words = [*command_line(shell, "serve", reference, [*ACCESS, *DATABASE, *LOGGING]), "--fd", str(number)]
+        server = Command(name="The API", arguments=words, environment=secrets_of(shell), descriptors=(number,))
         yield BesideWorkers(url_of(listener), _token_file(access), [server])
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Annotated
 
 from typer import Option
@@ -10,22 +13,39 @@ from typer import Option
 from rolecall.app import App
 from rolecall.cli.commands.dispatch import dispatch_beside_workers
 from rolecall.cli.commands.relay import relay_beside_workers
-from rolecall.cli.commands.serve import beside_workers
-from rolecall.cli.commands.worker import Processes, announce, work, worker_commands
+from rolecall.cli.commands.serve import Descriptor, beside_workers
+from rolecall.cli.commands.worker import Processes, announce, reloaded_words, secrets_of, work, worker_commands
 from rolecall.cli.exits import Terminated
+from rolecall.cli.extras import can_serve
 from rolecall.cli.locate import load_app
+from rolecall.cli.options import ACCESS, HTTP, PROBING, WORKING
+from rolecall.cli.reload import UNCOMPILED, Reload, ReloadDirs, run_and_reload, wants_reload
 from rolecall.cli.shell import Shell
+from rolecall.cli.sockets import listen
 from rolecall.db.migrator import bring_up_to_date
 from rolecall.model.errors import ConfigError
+from rolecall.worker.supervisor import Command
 
 log = logging.getLogger("rolecall.cli")
 AppReference = Annotated[str | None, Option("--app", metavar="MODULE:APP", help="The App to run; else only schedules.")]
 
 
-def up(shell: Shell, *, app: AppReference = None, processes: Processes = 1) -> None:
+def up(  # sizes: an option each
+    shell: Shell,
+    *,
+    app: AppReference = None,
+    processes: Processes = 1,
+    reload: Reload = False,
+    reload_dir: ReloadDirs = None,
+    fd: Descriptor = None,
+) -> None:
     """Bring up the database, its schema, the schedules, the workers and the API; stay until SIGTERM."""
     if app is None and processes > 1:
         raise ConfigError("several processes need an App to run (--app)", variable="--processes", value=processes)
+    if wants_reload(reload=reload, folders=reload_dir):
+        with suppress(Terminated), shell.database(create=True), _reloaded(shell, app, processes) as command:
+            run_and_reload(command, reload_dir)
+        return
     try:
         given = shell.settings.database.url
         # An app's module may use the database as soon as it is imported; the embedded one it finds migrated anyway.
@@ -36,7 +56,7 @@ def up(shell: Shell, *, app: AppReference = None, processes: Processes = 1) -> N
             bring_up_to_date(given, loaded.migrations)
         with (
             shell.ready_database(create=True, migrations=loaded.migrations) as dsn,
-            beside_workers(shell, dsn, app) as api,
+            beside_workers(shell, dsn, app, fd) as api,
         ):
             beside = api.commands or [*relay_beside_workers(shell), *dispatch_beside_workers(shell)]
             announce(shell, {"app": app, "processes": processes, "http": api.url, "token_file": api.token_file})
@@ -45,6 +65,21 @@ def up(shell: Shell, *, app: AppReference = None, processes: Processes = 1) -> N
             work(shell, dsn, loaded, worker_commands(shell, app, processes), beside, persistent=True)
     except Terminated:
         return
+
+
+@contextmanager
+def _reloaded(shell: Shell, reference: str | None, processes: int) -> Iterator[Command]:
+    """Name this command as a process that comes and goes, while the socket of its API stays open here."""
+    if reference is None:
+        raise ConfigError("there is no App to start anew (--app)", variable="--reload", value=True)
+    words = reloaded_words(shell, "up", reference, processes, [*WORKING, *PROBING, *HTTP, *ACCESS])
+    command = Command(name="It", arguments=words, environment={**secrets_of(shell), **UNCOMPILED})
+    if not (shell.settings.http.enabled and can_serve()):
+        yield command
+        return
+    with listen(shell.settings.http) as listener:
+        number = listener.fileno()
+        yield replace(command, arguments=[*words, "--fd", str(number)], descriptors=(number,))
 
 
 def _tell_findings(shell: Shell, dsn: str, app: App) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Annotated
@@ -16,19 +17,23 @@ from rolecall import cli
 from rolecall.app import App
 from rolecall.cli.exits import Terminated
 from rolecall.cli.locate import load_app
-from rolecall.cli.metrics import answering_scrapes, metrics_address
-from rolecall.cli.options import DATABASE, LOGGING, WORKING
+from rolecall.cli.metrics import address_of_turn, answering_scrapes
+from rolecall.cli.options import DATABASE, LOGGING, PROBING, WORKING
+from rolecall.cli.probes import NOTIFY_SOCKET, answering_probes, telling_systemd
+from rolecall.cli.reload import UNCOMPILED, Reload, ReloadDirs, run_and_reload, wants_reload
 from rolecall.cli.shell import Shell
 from rolecall.config import Setting, Settings
 from rolecall.config.brokers import NOTIFICATIONS
 from rolecall.config.database import DATABASE_URL, DATABASE_URL_FILE
-from rolecall.config.worker import METRICS
+from rolecall.config.worker import HEALTH, HEALTH_FILE, METRICS
 from rolecall.db.connect import connect
 from rolecall.db.migrator import check
 from rolecall.db.run import run as ask
 from rolecall.maintenance.deaths import rescue_neighbours
+from rolecall.model.errors import ConfigError
 from rolecall.model.states import TaskState
 from rolecall.sql import insight
+from rolecall.worker.health import WorkerHealth
 from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions, worker_options
 from rolecall.worker.persistent import PersistentWorker
@@ -54,25 +59,44 @@ SECRETS = (DATABASE_URL, DATABASE_URL_FILE, NOTIFICATIONS)
 log = logging.getLogger("rolecall.cli")
 
 
-def worker(
+def worker(  # sizes: an option each
     shell: Shell,
     *,
     app: AppReference,
     processes: Processes = 1,
     until_idle: UntilIdle = False,
     reports: Reports = True,
+    reload: Reload = False,
+    reload_dir: ReloadDirs = None,
 ) -> None:
     """Claim and run tasks until SIGTERM, Ctrl-C or SIGHUP: then finish what runs, give back the rest, exit 0."""
-    loaded = load_app(app)
-    try:
-        with shell.ready_database(migrations=loaded.migrations) as dsn:
-            if until_idle:
-                _work_until_idle(shell, dsn, loaded, worker_commands(shell, app, processes, *CHILD), reports=reports)
-                return
-            announce(shell, {"app": app, "processes": processes})
-            work(shell, dsn, loaded, worker_commands(shell, app, processes))
-    except Terminated:
+    if wants_reload(reload=reload, folders=reload_dir):
+        if until_idle:
+            raise ConfigError("a run that ends by itself has nothing to reload", variable="--until-idle", value=True)
+        # The embedded server stays meanwhile; the app is imported by none but the process that is started anew.
+        with suppress(Terminated), shell.ready_database():
+            run_and_reload(_reloaded(shell, app, processes), reload_dir)
         return
+    loaded = load_app(app)
+    with suppress(Terminated), shell.ready_database(migrations=loaded.migrations) as dsn:
+        if until_idle:
+            _work_until_idle(shell, dsn, loaded, worker_commands(shell, app, processes, *CHILD), reports=reports)
+            return
+        announce(shell, {"app": app, "processes": processes})
+        work(shell, dsn, loaded, worker_commands(shell, app, processes))
+
+
+def _reloaded(shell: Shell, reference: str, processes: int) -> Command:
+    words = reloaded_words(shell, "worker", reference, processes, [*WORKING, *PROBING])
+    return Command(name="The worker", arguments=words, environment={**secrets_of(shell), **UNCOMPILED})
+
+
+def reloaded_words(
+    shell: Shell, verb: str, reference: str | None, processes: int, settings: Iterable[Setting[object]]
+) -> list[str]:
+    """The words that start this very command as a process that is started anew with each change."""
+    words = command_line(shell, verb, reference, [*settings, *DATABASE, *LOGGING])
+    return [*words, "--processes", str(processes), *(["--json"] if shell.as_json else [])]
 
 
 def _work_until_idle(shell: Shell, dsn: str, app: App, workers: Sequence[Command], *, reports: bool) -> None:
@@ -119,20 +143,33 @@ def work(  # sizes: what `up` and `worker` share
     if len(workers) == 1:
         chosen = options or worker_options(shell.settings)
         worker = PersistentWorker(lambda: Worker(app, dsn, chosen)) if persistent else Worker(app, dsn, chosen)
-        with answering_scrapes(shell, app):
+        with answering_scrapes(shell, app), answering_probes(shell, app, worker.health):
             run(_run(worker, Supervisor(beside)))
-    elif code := run(Supervisor([*workers, *beside], partial(_rescue_dead, dsn, shell.settings)).run()):
+        return
+    with telling_systemd(WorkerHealth):
+        code = run(Supervisor([*workers, *beside], partial(_rescue_dead, dsn, shell.settings)).run())
+    if code:
         raise Exit(code)
 
 
 def worker_commands(shell: Shell, reference: str | None, number: int, *flags: str) -> list[Command]:
     """What starts so many workers with this command's settings, and these flags."""
     words = [*command_line(shell, "worker", reference, [*WORKING, *DATABASE, *LOGGING]), *flags]
-    addresses = [metrics_address(shell.settings.worker.metrics, turn) for turn in range(number)]
     return [
-        Command(name="A worker", arguments=words, environment={**secrets_of(shell), METRICS.name: address})
-        for address in addresses
+        Command(name="A worker", arguments=words, environment={**secrets_of(shell), **_own_probes(shell, turn)})
+        for turn in range(number)
     ]
+
+
+def _own_probes(shell: Shell, turn: int) -> Mapping[str, str]:
+    """Where one of several workers is asked how it is; that it runs, systemd is told by who started it."""
+    settings = shell.settings.worker
+    return {
+        METRICS.name: address_of_turn(settings.metrics, turn),
+        HEALTH.name: address_of_turn(settings.health, turn),
+        HEALTH_FILE.name: f"{settings.health_file}.{turn + 1}" if settings.health_file else "",
+        NOTIFY_SOCKET: "",
+    }
 
 
 def command_line(shell: Shell, verb: str, reference: str | None, settings: Iterable[Setting[object]]) -> list[str]:

@@ -1,0 +1,73 @@
+"""`rolecall health`: what a container's health check, or a script, asks of workers."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from typer import Argument, Exit, Option
+
+from rolecall.cli.output import print_table
+from rolecall.cli.probes import ALIVE, PATIENCE, READY, TOUCHED_EVERY
+from rolecall.cli.shell import Shell
+
+# Some touches may be late on a machine that is busy.
+STALE_AFTER = 6 * TOUCHED_EVERY
+IS_READY = "ready"
+
+
+def health(
+    shell: Shell,
+    places: Annotated[list[str], Argument(metavar="FILE|URL...", help="What --health-file or --health named.")],
+    *,
+    ready: Annotated[
+        bool, Option("--ready", help="Ask whether they take tasks, and not only whether they live.")
+    ] = False,
+) -> None:
+    """Ask workers whether they are well, at their files or addresses; exit 1 if one is not."""
+    found = {place: _at_url(place, ready=ready) if "://" in place else _in_file(place, ready=ready) for place in places}
+    rows = [(place, problem or "well") for place, problem in found.items()]
+    shell.show(
+        [{"place": place, "problem": problem} for place, problem in found.items()],
+        lambda: print_table(("worker", "health"), rows, ""),
+    )
+    if any(found.values()):
+        raise Exit(1)
+
+
+def _in_file(place: str, *, ready: bool) -> str | None:
+    """Return what is wrong with the worker that touches this file; None if nothing is."""
+    file = Path(place)
+    try:
+        age = time.time() - file.stat().st_mtime
+        text = file.read_text("utf-8").strip()
+    except OSError as error:
+        return f"no worker is there: {error.strerror}"
+    if age > STALE_AFTER:
+        return f"it was last well {age:.0f} s ago"
+    return text if ready and text != IS_READY else None
+
+
+def _at_url(place: str, *, ready: bool) -> str | None:
+    """Return what is wrong with the worker that answers there; None if nothing is."""
+    asked = READY if ready else ALIVE
+    url = place if urlsplit(place).path.strip("/") else place.rstrip("/") + asked
+    try:
+        with urllib.request.urlopen(url, timeout=PATIENCE):  # noqa: S310 - whoever types it names what he likes
+            return None
+    except urllib.error.HTTPError as error:
+        return _reason(error)
+    except (OSError, ValueError) as error:
+        return f"no worker is there: {getattr(error, 'reason', error)}"
+
+
+def _reason(error: urllib.error.HTTPError) -> str:
+    try:
+        return str(json.loads(error.read())["reason"])
+    except (ValueError, KeyError, TypeError):
+        return f"{error.code} {error.reason}"

@@ -1,0 +1,236 @@
+"""How a worker's health reaches who watches it: over HTTP, by a file, and by systemd's own socket.
+
+    worker.health() ◀──asked── http thread      GET /healthz, /readyz: 200, or 503 with the reason
+                    ◀──asked── health thread    every five seconds: touch the file, tell systemd
+
+Both threads ask from outside of the worker's loop, so that a loop that is blocked does not keep the answer.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from socketserver import TCPServer
+
+from rolecall.app import App
+from rolecall.cli.metrics import scrape
+from rolecall.cli.shell import Shell
+from rolecall.config.worker import HEALTH, HEALTH_FILE
+from rolecall.model.errors import ConfigError
+from rolecall.worker.health import WorkerHealth
+
+__all__ = ["ALIVE", "NOTIFY_SOCKET", "READY", "TOUCHED_EVERY", "answering_probes", "telling_systemd"]
+
+ALIVE, READY, METRICS = "/healthz", "/readyz", "/metrics"
+NOTIFY_SOCKET = "NOTIFY_SOCKET"
+WATCHDOG = "WATCHDOG_USEC"
+TOUCHED_EVERY = 5.0
+PATIENCE = 5.0
+
+Ask = Callable[[], WorkerHealth]
+Tell = Callable[[WorkerHealth], None]
+# What a request accepts goes in; a status, a text and its type come out.
+Page = Callable[[str], tuple[HTTPStatus, bytes, str]]
+
+log = logging.getLogger("rolecall.cli")
+
+
+@contextmanager
+def answering_probes(shell: Shell, app: App, ask: Ask) -> Iterator[None]:
+    """Tell meanwhile how a worker is, wherever the settings and systemd want to know it.
+
+    Raises ConfigError for an address that cannot be had, and for a file that cannot be written.
+    """
+    settings = shell.settings.worker
+    with ExitStack() as stack:
+        if settings.health is not None:
+            pages = {ALIVE: _alive(ask), READY: _ready(ask)}
+            if settings.health == settings.metrics:
+                pages[METRICS] = _metrics(app)
+            where = stack.enter_context(_serving(settings.health, pages))
+            log.info("Probes are answered at http://%s%s and %s", where, ALIVE, READY)
+        tells: list[Tell] = []
+        if settings.health_file is not None:
+            tells.append(stack.enter_context(_touching(settings.health_file)))
+        stack.enter_context(_telling(ask, [*tells, *_systemd()]))
+        yield
+
+
+@contextmanager
+def telling_systemd(ask: Ask) -> Iterator[None]:
+    """Tell systemd meanwhile that this process runs, where it started it and wants to know."""
+    with _telling(ask, _systemd()):
+        yield
+
+
+@contextmanager
+def _telling(ask: Ask, tells: list[Tell]) -> Iterator[None]:
+    if not tells:
+        yield
+        return
+    ending = threading.Event()
+    thread = threading.Thread(target=_tell_again_and_again, args=(ask, tells, ending), name="rolecall-health")
+    thread.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        thread.join()
+
+
+def _tell_again_and_again(ask: Ask, tells: list[Tell], ending: threading.Event) -> None:
+    watchdog = int(os.environ.get(WATCHDOG) or 0) / 1e6
+    every = min(TOUCHED_EVERY, watchdog / 2) if watchdog else TOUCHED_EVERY
+    dead = False
+    while True:
+        health = ask()
+        if dead == health.alive:
+            dead = not dead
+            if dead:
+                log.warning("This worker is not well: %s", health.reason)
+            else:
+                log.info("This worker is well again")
+        for tell in tells:
+            tell(health)
+        if ending.wait(every):
+            return
+
+
+@contextmanager
+def _touching(file: Path) -> Iterator[Tell]:
+    """Keep a file that is as old as the last moment at which the worker was alive, with its readiness in it."""
+
+    def touch(health: WorkerHealth) -> None:
+        if health.alive:
+            try:
+                _write(file, "ready\n" if health.ready else f"not ready: {health.reason}\n")
+            except OSError as error:
+                log.warning("The health file cannot be written: %s", error)
+
+    try:
+        _write(file, "not ready: it has not started yet\n")
+    except OSError as error:
+        problem = f"cannot be written: {error.strerror}"
+        raise ConfigError(problem, variable=HEALTH_FILE.name, value=str(file)) from None
+    try:
+        yield touch
+    finally:
+        with suppress(OSError):
+            file.unlink()
+
+
+def _write(file: Path, text: str) -> None:
+    # Whoever reads it meanwhile sees the one before, and never a half.
+    new = file.with_name(f"{file.name}.new")
+    new.write_text(text, encoding="utf-8")
+    new.replace(file)
+
+
+def _systemd() -> list[Tell]:
+    """What tells systemd, where it is to be told: see sd_notify(3)."""
+    address = os.environ.get(NOTIFY_SOCKET, "")
+    if not address.startswith(("/", "@")):
+        return []
+
+    def notify(health: WorkerHealth) -> None:
+        state = f"READY=1\nSTATUS={health.reason or 'works'}\n" + ("WATCHDOG=1\n" if health.alive else "")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door, suppress(OSError):
+            door.sendto(state.encode(), address.replace("@", "\0", 1) if address.startswith("@") else address)
+
+    return [notify]
+
+
+@contextmanager
+def _serving(address: tuple[str, int], pages: Mapping[str, Page]) -> Iterator[str]:
+    host, port = address
+    try:
+        server = _Server(host, port, pages)
+    except OSError as error:
+        where = f"{host}:{port}"
+        problem = f"{where} cannot be listened at: {error.strerror}"
+        raise ConfigError(problem, variable=HEALTH.name, value=where) from None
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, name="rolecall-probes")
+    thread.start()
+    try:
+        yield f"[{host}]:{server.server_port}" if ":" in host else f"{host}:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, host: str, port: int, pages: Mapping[str, Page]) -> None:
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.pages = pages
+        super().__init__((host, port), _Handler)
+
+    def server_bind(self) -> None:
+        """Bind, without the look for this machine's name that HTTPServer has: it may take seconds."""
+        TCPServer.server_bind(self)
+        self.server_port = self.socket.getsockname()[1]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    server_version = "rolecall"
+    sys_version = ""
+    timeout = PATIENCE
+
+    def do_GET(self) -> None:
+        page = self.server.pages.get(self.path.partition("?")[0])
+        if page is None:
+            self._answer(HTTPStatus.NOT_FOUND, b'{"status": "not found"}', "application/json")
+        else:
+            self._answer(*page(self.headers.get("Accept", "")))
+
+    do_HEAD = do_GET  # noqa: N815 - as above
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as above
+        log.debug(format, *args)
+
+    def _answer(self, status: HTTPStatus, body: bytes, content_type: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+
+def _alive(ask: Ask) -> Page:
+    def page(_accept: str) -> tuple[HTTPStatus, bytes, str]:
+        health = ask()
+        return _verdict(good=health.alive, reason=health.reason)
+
+    return page
+
+
+def _ready(ask: Ask) -> Page:
+    def page(_accept: str) -> tuple[HTTPStatus, bytes, str]:
+        health = ask()
+        return _verdict(good=health.ready, reason=health.reason)
+
+    return page
+
+
+def _metrics(app: App) -> Page:
+    answer = scrape(app)
+    return lambda accept: (HTTPStatus.OK, *answer(accept))
+
+
+def _verdict(*, good: bool, reason: str) -> tuple[HTTPStatus, bytes, str]:
+    document = {"status": "ok"} if good else {"status": "unwell", "reason": reason}
+    status = HTTPStatus.OK if good else HTTPStatus.SERVICE_UNAVAILABLE
+    return status, json.dumps(document).encode(), "application/json"

@@ -1,0 +1,165 @@
+"""`--reload`: runs a command as a process of its own, and starts it anew when the code has changed.
+
+    start ──▶ it runs ──a file has changed──▶ SIGTERM: what runs may finish ──▶ start
+                 │
+                 └──ends badly (the app cannot be imported)──▶ wait until a file has changed ──▶ start
+
+Every start is a fresh process: nothing of the old code is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import AsyncIterator, Callable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Protocol, cast
+
+from typer import Exit, Option
+
+from rolecall.model.errors import ConfigError
+from rolecall.worker.loop import run
+from rolecall.worker.signals import stop_on_signals
+from rolecall.worker.supervisor import UNBEGUN, Command, start_process
+
+__all__ = ["Reload", "ReloadDirs", "is_own_code", "run_and_reload", "wants_reload"]
+
+Reload = Annotated[bool, Option("--reload", help="While developing: start anew whenever the code changes.")]
+ReloadDirs = Annotated[
+    list[Path] | None,
+    Option("--reload-dir", metavar="DIR", help="Look for changes in this folder instead of here; may be repeated."),
+]
+
+# What compiled code is taken for: two changes within a second look alike to it.
+UNCOMPILED = {"PYTHONDONTWRITEBYTECODE": "1"}
+MARK_OF_AN_ENVIRONMENT = "pyvenv.cfg"
+
+log = logging.getLogger("rolecall.reload")
+
+
+class Watches(Protocol):
+    """What `watchfiles` offers of use here."""
+
+    def awatch(
+        self, *paths: Path, watch_filter: Callable[[object, str], bool], stop_event: asyncio.Event
+    ) -> AsyncIterator[set[tuple[object, str]]]:
+        """Yield what has changed, shortly after it did, until the event is set."""
+
+    def PythonFilter(self) -> Callable[[object, str], bool]: ...  # noqa: N802 - it is a class
+
+
+def wants_reload(*, reload: bool, folders: Sequence[Path] | None) -> bool:
+    """Say whether the command is to be started anew with each change. Raises ConfigError for folders without that."""
+    if folders and not reload:
+        raise ConfigError("is for --reload", variable="--reload-dir", value=str(folders[0]))
+    return reload
+
+
+def run_and_reload(command: Command, folders: Sequence[Path] | None) -> None:
+    """Run a command until it is stopped or ends well by itself, and anew with each change of a Python file.
+
+    Raises ConfigError where the extra is not installed or a folder is none, and Exit with the code of the last process.
+    """
+    watching = _load()
+    for folder in folders or ():
+        if not folder.is_dir():
+            raise ConfigError("is no folder", variable="--reload-dir", value=str(folder))
+    if code := run(Reloader(command, watching, list(folders or [Path.cwd()])).run()):
+        raise Exit(code)
+
+
+class Reloader:
+    """One process and the watch over its code."""
+
+    def __init__(self, command: Command, watching: Watches, folders: Sequence[Path]) -> None:
+        self._command = command
+        self._watching = watching
+        self._folders = folders
+        self._process: asyncio.subprocess.Process | None = None
+        self._stopping = asyncio.Event()
+        self._changed = asyncio.Event()
+
+    @property
+    def stopping(self) -> bool:
+        """True once it was told to stop."""
+        return self._stopping.is_set()
+
+    def stop(self, *, now: bool = False) -> None:
+        """Let the process end: by SIGTERM, or by SIGKILL if it cannot wait."""
+        self._stopping.set()
+        if now:
+            self._send(signal.SIGKILL)
+
+    async def run(self) -> int:
+        """Run and watch until a stop signal; return the exit code of the last process."""
+        with stop_on_signals(self):
+            watch = asyncio.create_task(self._watch())
+            log.info("Changes below %s start it anew", ", ".join(str(folder.absolute()) for folder in self._folders))
+            try:
+                return await self._keep()
+            finally:
+                self._stopping.set()
+                await watch
+
+    async def _keep(self) -> int:
+        code = 0
+        while not self.stopping:
+            self._changed.clear()
+            code = await self._run_once()
+            if code == 0 and not self._changed.is_set():
+                break
+            if not (self._stopping.is_set() or self._changed.is_set()):
+                log.warning("%s ended with %d; it starts anew when the code changes", self._command.name, code)
+                await self._change_or_stop()
+        return 0 if code in UNBEGUN else max(code, -code)
+
+    async def _run_once(self) -> int:
+        process = self._process = await start_process(self._command)
+        ending = asyncio.create_task(process.wait())
+        changing = asyncio.create_task(self._change_or_stop())
+        await asyncio.wait({ending, changing}, return_when=asyncio.FIRST_COMPLETED)
+        changing.cancel()
+        if not ending.done():
+            self._send(signal.SIGTERM)
+        return await ending
+
+    async def _change_or_stop(self) -> None:
+        waits = [asyncio.create_task(event.wait()) for event in (self._changed, self._stopping)]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    async def _watch(self) -> None:
+        changes = self._watching.awatch(
+            *self._folders, watch_filter=_code_filter(self._watching), stop_event=self._stopping
+        )
+        async for changed in changes:
+            names = sorted({Path(path).name for _, path in changed})
+            log.info("%s changed: starting anew", names[0] if len(names) == 1 else f"{len(names)} files")
+            self._changed.set()
+
+    def _send(self, number: signal.Signals) -> None:
+        if self._process is not None and self._process.returncode is None:
+            self._process.send_signal(number)
+
+
+def _load() -> Watches:
+    if find_spec("watchfiles") is None:
+        raise ConfigError("this needs the extra `reload`: pip install 'rolecall[reload]'", variable="rolecall[reload]")
+    # By name: only who reloads waits for its import.
+    return cast("Watches", import_module("watchfiles"))
+
+
+def _code_filter(watching: Watches) -> Callable[[object, str], bool]:
+    python = watching.PythonFilter()
+    return lambda change, path: python(change, path) and is_own_code(Path(path))
+
+
+def is_own_code(file: Path) -> bool:
+    """False for what stands in a virtual environment, whatever its folder is called."""
+    return not any((folder / MARK_OF_AN_ENVIRONMENT).exists() for folder in file.parents)

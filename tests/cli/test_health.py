@@ -1,0 +1,115 @@
+"""How a worker's health reaches probes, health checks and systemd; with real processes."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import time
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.processes import Spawn, ended, told_until, until
+
+ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
+
+
+def test_a_worker_answers_probes_and_touches_its_file_until_it_ends(cli: Run, spawn: Spawn, folder: Path) -> None:
+    worker = spawn("worker", "--app", "shop:app", "--health", "127.0.0.1:0", "--health-file", "health")
+    told = told_until(worker, "Starting worker")
+    [url] = ADDRESS.findall(told)
+
+    until(lambda: cli("health", url, "health", "--ready").code == 0, "it is ready by both")
+    assert httpx2.get(f"{url}/healthz").json() == {"status": "ok"}
+    assert httpx2.get(f"{url}/elsewhere").status_code == 404
+    assert cli("health", url, "health").code == 0
+
+    worker.send_signal(signal.SIGTERM)
+    assert ended(worker).code == 0
+    assert not (folder / "health").exists()
+    gone = cli("health", url, "health", "--json")
+    assert gone.code == 1
+    assert all("no worker is there" in each["problem"] for each in gone.json)
+
+
+def test_a_worker_without_its_database_lives_and_is_not_ready(spawn: Spawn) -> None:
+    nowhere = "postgresql://nobody@127.0.0.1:1/none"
+    worker = spawn("worker", "--app", "shop:app", "--health", "127.0.0.1:0", DATABASE_URL=nowhere)
+    [url] = ADDRESS.findall(told_until(worker, "Probes are answered"))
+
+    def readiness() -> httpx2.Response:
+        return httpx2.get(f"{url}/readyz")
+
+    until(lambda: readiness().json().get("reason") == "the database does not answer", "it says what it lacks")
+    assert readiness().status_code == 503
+    assert httpx2.get(f"{url}/healthz").status_code == 200
+
+
+def test_metrics_at_the_same_address_are_answered_there(cli: Run, spawn: Spawn) -> None:
+    where = "127.0.0.1:0"
+    worker = spawn(
+        "worker", "--app", "shop:app", "--health", where, "--metrics", where, DATABASE_URL=os.environ["DATABASE_URL"]
+    )
+    [url] = ADDRESS.findall(told_until(worker, "Starting worker"))
+
+    assert "rolecall_slots_idle" in httpx2.get(f"{url}/metrics").text
+
+
+def test_each_of_several_workers_has_a_file_of_its_own(cli: Run, spawn: Spawn, folder: Path) -> None:
+    spawn("worker", "--app", "shop:app", "--processes", "2", "--health-file", "health")
+
+    until(lambda: cli("health", "health.1", "health.2", "--ready").code == 0, "both are ready")
+    assert not (folder / "health").exists()
+
+
+def test_a_file_that_nobody_has_touched_for_long_is_that_of_a_worker_that_is_not_well(cli: Run, folder: Path) -> None:
+    file = folder / "health"
+    file.write_text("ready\n")
+    fresh = cli("health", file)
+    os.utime(file, (0, time.time() - 60))
+    stale = cli("health", file)
+
+    assert (fresh.code, stale.code) == (0, 1)
+    assert "it was last well 60 s ago" in stale.out
+
+
+def test_a_file_says_why_a_worker_is_not_ready(cli: Run, folder: Path) -> None:
+    file = folder / "health"
+    file.write_text("not ready: it was told to drain\n")
+
+    assert cli("health", file).code == 0
+    done = cli("health", file, "--ready")
+    assert (done.code, "it was told to drain" in done.out) == (1, True)
+
+
+def test_systemd_is_told_that_the_worker_runs_and_lives(cli: Run, spawn: Spawn, folder: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
+        door.bind(str(folder / "notify"))
+        door.settimeout(60)
+        spawn("worker", "--app", "shop:app", NOTIFY_SOCKET=str(folder / "notify"), WATCHDOG_USEC="200000")
+        told = ""
+        while "STATUS=works" not in told:
+            told = door.recv(1_000).decode()
+
+    assert {"READY=1", "WATCHDOG=1"} <= set(told.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("flags", "named"),
+    [(("--health-file", "nowhere/health"), "--health-file"), (("--health", "127.0.0.1:{port}"), "--health")],
+)
+def test_what_cannot_be_had_is_named(cli: Run, flags: tuple[str, ...], named: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        words = [flag.format(port=taken.getsockname()[1]) for flag in flags]
+
+        done = cli("worker", "--app", "shop:app", "--until-idle", *words)
+
+    assert done.code == 2
+    assert named.removeprefix("--").replace("-", "_").upper() in done.err
+    assert "Traceback" not in done.err

@@ -1,0 +1,149 @@
+"""Whether a worker is well: a blockage is told, work and an outage are not taken for one."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from rolecall import Worker, WorkerOptions
+from rolecall.model.workers import WorkerCommand
+from rolecall.worker.health import NO_ANSWER, Signs, WorkerHealth, judge
+from rolecall.worker.producer import Claims
+from tests.worker.bench import PATIENCE, Bench, until
+
+OURS = """
+    select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity
+    where datname = %s and application_name like 'rolecall:worker%%'
+"""
+DEAD = [
+    (Signs(lag=31), "its loop has not turned for 31 s"),
+    (Signs(beating=False), "its heartbeat thread has ended"),
+    (Signs(behind=61), "it has claimed nothing for 61 s, though it has room"),
+]
+UNREADY = [
+    (Signs(silent=True), NO_ANSWER),
+    (Signs(silent=True, behind=3_600), NO_ANSWER),
+    (Signs(command=WorkerCommand.DRAIN), "it was told to drain"),
+]
+
+
+@contextmanager
+def working(bench: Bench) -> Iterator[Worker]:
+    """Run a worker in a thread with a loop of its own."""
+    worker = Worker(bench.app, bench.dsn, WorkerOptions(poll_interval=0.05, maintenance=False))
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_until_complete, args=(worker.run(),))
+    thread.start()
+    try:
+        yield worker
+    finally:
+        loop.call_soon_threadsafe(worker.stop)
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+        loop.close()
+
+
+@contextmanager
+def outage(dsn: str) -> Iterator[None]:
+    """Nobody gets into the database, and workers that were in are out."""
+    name = str(conninfo_to_dict(dsn)["dbname"])
+    allow = sql.SQL("alter database {} allow_connections {}").format
+    with psycopg.connect(make_conninfo(dsn, dbname="postgres"), autocommit=True) as outside:
+        outside.execute(allow(sql.Identifier(name), sql.SQL("false")))
+        try:
+            outside.execute(OURS, [name])
+            yield
+        finally:
+            outside.execute(allow(sql.Identifier(name), sql.SQL("true")))
+
+
+@pytest.mark.parametrize(("signs", "reason"), DEAD)
+def test_what_only_a_restart_mends_is_no_life(signs: Signs, reason: str) -> None:
+    assert judge(signs) == WorkerHealth(dead=reason)
+
+
+@pytest.mark.parametrize(("signs", "reason"), UNREADY)
+def test_what_a_restart_does_not_mend_only_makes_it_unready(signs: Signs, reason: str) -> None:
+    assert judge(signs) == WorkerHealth(unready=reason)
+
+
+def test_a_hiccup_is_no_blockage() -> None:
+    assert judge(Signs(lag=5, behind=10)).ready
+
+
+async def test_a_blocked_loop_is_told_while_it_is_blocked(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rolecall.worker.health.BLOCKED_FOR", 0.3)
+    release = threading.Event()
+
+    @bench.app.task
+    async def rude() -> None:
+        release.wait(2 * PATIENCE)
+
+    bench.enqueue(rude.task())
+    with working(bench) as worker:
+        try:
+            await until(lambda: not worker.health().alive)
+            assert "its loop has not turned" in worker.health().reason
+        finally:
+            release.set()
+        await until(lambda: worker.health().ready)
+
+
+async def test_a_worker_whose_slots_are_all_busy_is_well(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rolecall.worker.health.STUCK_FOR", -1.0)
+    release = threading.Event()
+
+    @bench.app.task
+    def long() -> None:
+        release.wait(2 * PATIENCE)
+
+    bench.enqueue(*(long.task() for _ in range(3)))
+    with working(bench) as worker:
+        try:
+            # With that limit, one that waits for anything but room is dead for as long as it waits.
+            await until(lambda: worker.health().ready)
+        finally:
+            release.set()
+
+
+async def test_a_claim_that_comes_to_a_halt_is_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rolecall.worker.health.STUCK_FOR", 0.3)
+    release = threading.Event()
+
+    async def take(*_: object) -> list[object]:
+        while not release.is_set():
+            await asyncio.sleep(0.01)
+        return []
+
+    monkeypatch.setattr(Claims, "take", take)
+    with working(bench) as worker:
+        try:
+            await until(lambda: not worker.health().alive)
+            assert "though it has room" in worker.health().reason
+        finally:
+            release.set()
+
+
+async def test_without_the_database_it_is_unready_and_alive(bench: Bench) -> None:
+    with working(bench) as worker:
+        await until(lambda: worker.health().ready)
+        with outage(bench.dsn):
+            await until(lambda: worker.health() == WorkerHealth(unready=NO_ANSWER))
+        await until(lambda: worker.health().ready)
+
+
+async def test_a_worker_that_was_not_started_or_is_stopping_is_alive_and_not_ready(bench: Bench) -> None:
+    worker = Worker(bench.app, bench.dsn)
+    before = worker.health()
+    worker.stop()
+
+    assert (before.unready, worker.health().unready) == ("it has not started yet", "it stops")
+    assert before.alive
+    assert worker.health().alive
