@@ -14,6 +14,7 @@ import yaml
 from storecrawl.settings import CrawlSettings
 
 from rolecall import App
+from rolecall.cli.probes import ALIVE, READY
 from rolecall.config import read_settings
 from rolecall.web.application import build
 from tests.deploy.manifests import (
@@ -169,6 +170,15 @@ def test_every_probe_asks_a_path_that_the_api_answers() -> None:
         assert container[probe]["httpGet"]["path"] in paths
     address = read_settings({"ROLECALL_HTTP": environment_of(container)["ROLECALL_HTTP"]}).http
     assert container["ports"] == [{"name": "http", "containerPort": address.port}]
+
+
+def test_every_probe_of_a_worker_asks_what_it_answers_and_kills_for_a_halt_alone() -> None:
+    [container] = pod_of(named(sets(), "task-worker"))["containers"]
+    _, port = read_settings({"ROLECALL_HEALTH": environment_of(container)["ROLECALL_HEALTH"]}).worker.health or ("", 0)
+
+    assert container["ports"] == [{"name": "health", "containerPort": port}]
+    assert container["livenessProbe"]["httpGet"] == {"path": ALIVE, "port": "health"}
+    assert container["readinessProbe"]["httpGet"] == {"path": READY, "port": "health"}
 
 
 def test_an_autoscaler_has_the_numbers_that_were_asked_for() -> None:
