@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from pwd import getpwuid
 from typing import Any
 
 import psycopg
@@ -58,6 +57,8 @@ async def record_async(
 
 def terminal_actor() -> Actor:
     """Whom the system runs this for, and who has logged in there; what the environment says proves nothing."""
+    from pwd import getpwuid  # noqa: PLC0415 - Windows has none, where programs write to the log, too
+
     try:
         user = getpwuid(os.getuid()).pw_name
     except KeyError:

@@ -71,7 +71,6 @@ MISSING: dict[str, dict[str, str]] = {
         "tasks.retry_one": ONE,
         "workers.coverage": COVERAGE,
         "workers.get": PART,
-        "workers.in_hand": GLANCE,
     },
     "web": {
         "chains.outline": "what a page has room for; a chain's own routes tell all of it",

@@ -20,6 +20,7 @@ from rolecall.cli.verbs import COMMANDS, Noun, Verb
 from rolecall.db.embedded.errors import EmbeddedServerError
 from rolecall.model.error_table import exit_code_for
 from rolecall.model.errors import RolecallError
+from rolecall.model.platforms import refuse_windows
 
 NAME = "rolecall"
 NO_DATABASE = 6
@@ -36,6 +37,7 @@ def main() -> NoReturn:
 def run(arguments: Sequence[str]) -> int:
     """Run one command; answers go to stdout, an error as one line to stderr; returns the exit code."""
     try:
+        refuse_windows("this command", "run it in WSL or in a container; a Client in Python works here, too")
         with unwinding_on_signals():
             code = build()(arguments, prog_name=NAME, standalone_mode=False)
     except TyperException as error:

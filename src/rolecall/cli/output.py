@@ -21,10 +21,15 @@ WIDE = 10_000
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], nothing: str) -> None:
     """Write a table, or the sentence `nothing` where there are no rows; cells are never cut."""
+    console().print(table_of(columns, rows, nothing))
+
+
+def table_of(columns: Sequence[str], rows: Iterable[Sequence[object]], nothing: str) -> Table | Text:
+    """Make the same table, to be drawn."""
     table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False)
     for row in rows:
         table.add_row(*(Text(shown(cell), overflow="fold") for cell in row))
-    _console().print(table if table.row_count else Text(nothing))
+    return table if table.row_count else Text(nothing)
 
 
 def print_facts(facts: Iterable[tuple[str, object]]) -> None:
@@ -33,17 +38,17 @@ def print_facts(facts: Iterable[tuple[str, object]]) -> None:
     for name, value in facts:
         if value is not None:
             grid.add_row(Text(name, style="bold"), Text(shown(value), overflow="fold"))
-    _console().print(grid)
+    console().print(grid)
 
 
 def print_drawing(drawing: Tree) -> None:
     """Write a tree of labels; they must be shown text already."""
-    _console().print(drawing)
+    console().print(drawing)
 
 
 def print_line(text: str) -> None:
     """Write one line."""
-    _console().print(Text(shown(text)), soft_wrap=True)
+    console().print(Text(shown(text)), soft_wrap=True)
 
 
 def shown(value: object) -> str:
@@ -69,6 +74,7 @@ def shown(value: object) -> str:
             return str(value)
 
 
-def _console() -> Console:
+def console() -> Console:
+    """Return what draws on stdout, at any width where that is no terminal."""
     # A pipe has no width: cutting or wrapping there would lose what the reader's grep looks for.
     return Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)

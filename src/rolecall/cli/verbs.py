@@ -106,6 +106,7 @@ COMMANDS: tuple[Verb | Noun, ...] = (
         "progress.roles",
         "Show how far the roles are: what is open, who waits longest, what ended within the last minute.",
     ),
+    Verb("top", "top.top", "Watch roles, workers and failures as they change, until Ctrl-C."),
     Verb("replicas", "capacity.replicas", "Show how many pods of workers the cluster keeps."),
     Verb("scale", "capacity.scale", "Let the cluster keep N pods of workers."),
     Verb(

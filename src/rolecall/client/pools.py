@@ -18,6 +18,7 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 from rolecall.config import read_database
 from rolecall.db.connect import Pooler, async_pool, connect, connect_async, pool
 from rolecall.model.errors import DatabaseUnavailable
+from rolecall.model.platforms import refuse_windows
 
 if TYPE_CHECKING:
     from rolecall.db.embedded.server import EmbeddedServer
@@ -200,7 +201,8 @@ class Source:
         return self._start(settings.data_dir) if settings.url is None else settings.url
 
     def _start(self, data_dir: Path) -> str:
-        # Only who has no database waits for the imports of what starts one.
+        refuse_windows("the embedded server", "name a Postgres by DATABASE_URL")
+        # Only who has no database waits for the imports of what starts one, and Windows could not do them.
         from rolecall.db.embedded.server import EmbeddedServer  # noqa: PLC0415
         from rolecall.db.migrator import bring_up_to_date  # noqa: PLC0415
 

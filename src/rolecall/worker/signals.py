@@ -21,7 +21,8 @@ from functools import partial
 from time import monotonic
 from typing import Protocol
 
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+# Windows has no SIGHUP, and imports this for the names of an app.
+STOP_SIGNALS = tuple(signal.Signals[name] for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name))
 # Seconds. Nobody presses Ctrl-C twice within them, and what is passed on comes sooner.
 SAME_WISH_WITHIN = 0.2
 PR_SET_PDEATHSIG = 1
@@ -41,8 +42,11 @@ class Stops(Protocol):
 
 def heeded_signals() -> tuple[signal.Signals, ...]:
     """The signals that ask this process to stop; not SIGHUP where it was started to outlive its terminal (nohup)."""
-    outlives = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-    return tuple(number for number in STOP_SIGNALS if not (outlives and number is signal.SIGHUP))
+    return tuple(
+        number
+        for number in STOP_SIGNALS
+        if not (number.name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN)
+    )
 
 
 @contextmanager

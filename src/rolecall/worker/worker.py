@@ -9,6 +9,7 @@ from time import time
 from typing import Any
 
 from rolecall.model.errors import HandlerError, RolecallError
+from rolecall.model.platforms import refuse_windows
 from rolecall.model.workers import Workplace
 from rolecall.telemetry import Event, EventType
 from rolecall.wake.transport import Reach
@@ -29,10 +30,12 @@ class Worker:
     worker = Worker(app, "postgresql://...", WorkerOptions(roles=("mail",), slots=10))
     await worker.run()
 
-    The database must be migrated: `run` raises SchemaMissing or SchemaTooNew otherwise.
+    The database must be migrated: `run` raises SchemaMissing or SchemaTooNew otherwise. On Windows none is made:
+    ConfigError.
     """
 
     def __init__(self, app: Program, dsn: str, options: WorkerOptions | None = None) -> None:
+        refuse_windows("a worker", "run it in WSL or in a container; what enqueues may stay where it is")
         self._app = app
         self._dsn = dsn
         self._options = options or WorkerOptions()

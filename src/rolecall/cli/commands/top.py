@@ -1,0 +1,173 @@
+"""`rolecall top`: the pool on one screen, as it changes."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated
+
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+from typer import Option
+
+from rolecall.cli.documents import print_json
+from rolecall.cli.locate import Checked, checks_of
+from rolecall.cli.output import console, shown, table_of
+from rolecall.cli.shell import Shell
+from rolecall.cli.values import read_duration
+from rolecall.model.errors import ConfigError, DatabaseUnavailable
+from rolecall.model.insight import RegisteredWorker, RunningTask, TaskFilter
+from rolecall.model.overview import PoolOverview
+from rolecall.model.tasks import TaskSummary
+from rolecall.service.services import Services
+
+ROLES = ("role", "", "ready", "scheduled", "running", "oldest waits", "ended/s", "workers")
+WORKERS = ("worker", "state", "slots", "cpu", "memory", "runs")
+FAILURES = ("failed", "handler", "when", "error")
+MOST_TASKS = 3
+MOST_FAILURES = 5
+LEAST_PAUSE = 0.2
+LONGEST_ERROR = 80
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+
+Draw = Callable[[RenderableType], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """The pool at one moment; `running` are some of the tasks that each worker runs, by the worker's id."""
+
+    at: datetime
+    overview: PoolOverview
+    workers: Sequence[RegisteredWorker]
+    running: Mapping[int, Sequence[RunningTask]]
+    failures: Sequence[TaskSummary]
+
+
+def top(
+    shell: Shell,
+    *,
+    every: Annotated[str, Option(metavar="DURATION", help="How often to look.")] = "2",
+    once: Annotated[bool, Option("--once", help="Look once, and end.")] = False,
+    app: Checked = None,
+) -> None:
+    """Watch roles, workers and failures as they change, until Ctrl-C.
+
+    In a terminal one screen is drawn again and again; elsewhere, and with --json, each look is written after the last.
+    """
+    pause = read_duration(every, "--every")
+    if pause < LEAST_PAUSE:
+        raise ConfigError(f"must be at least {LEAST_PAUSE} s", variable="--every", value=every)
+    checks, looked = checks_of(app), False
+    with shell.ready_database() as dsn, _drawing(one=once or shell.as_json) as draw:
+
+        def show(look: Look) -> None:
+            nonlocal looked
+            looked = True
+            if shell.as_json:
+                print_json(look)
+            else:
+                draw(_drawn(look))
+            sys.stdout.flush()
+
+        while True:
+            try:
+                return shell.ask(dsn, lambda services: _watch(services, show, None if once else pause), checks)
+            except DatabaseUnavailable as error:
+                if not looked:
+                    raise
+                draw(Text(f"The database does not answer, trying again: {shown(str(error))}"))
+                time.sleep(pause)
+            except KeyboardInterrupt:
+                return None
+
+
+@contextmanager
+def _drawing(*, one: bool) -> Iterator[Draw]:
+    """What draws: on a screen of its own, or below the last one, where that is no terminal or one is enough."""
+    screen = console()
+    if one or not screen.is_terminal or screen.is_dumb_terminal:
+        yield screen.print
+        return
+    with Live(console=screen, screen=True, auto_refresh=False, vertical_overflow="ellipsis") as live:
+        yield lambda drawing: live.update(drawing, refresh=True)
+
+
+async def _watch(services: Services, show: Callable[[Look], None], pause: float | None) -> None:
+    await _look_and_show(services, show)
+    while pause is not None:
+        await asyncio.sleep(pause)
+        await _look_and_show(services, show)
+
+
+async def _look_and_show(services: Services, show: Callable[[Look], None]) -> None:
+    workers = await services.workers.list()
+    failed = await services.tasks.list(TaskFilter(state="failed", limit=MOST_FAILURES))
+    show(
+        Look(
+            at=datetime.now(UTC),
+            overview=await services.overview.show(),
+            workers=workers,
+            running=await services.workers.in_hand([worker.id for worker in workers], MOST_TASKS),
+            failures=failed.items,
+        )
+    )
+
+
+def _drawn(look: Look) -> RenderableType:
+    figures = look.overview.figures
+    ended = "-" if figures.ended_per_second is None else f"{figures.ended_per_second:.1f}"
+    head = (
+        f"{shown(look.at)}   ready {figures.ready}   running {figures.running} of {figures.slots} slots of "
+        f"{figures.workers} workers   ended/s {ended}   failed within the hour {figures.failed_last_hour}"
+    )
+    return Group(
+        Text(head),
+        *(Text(shown(f"{alert.severity}: {alert.sentence}")) for alert in look.overview.alerts),
+        table_of(ROLES, (_row_of_role(look, number) for number in range(len(look.overview.roles))), "no roles"),
+        table_of(WORKERS, (_row_of_worker(look, worker) for worker in look.workers), "no workers"),
+        table_of(FAILURES, (_row_of_failure(look, task) for task in look.failures), "nothing has failed"),
+    )
+
+
+def _row_of_role(look: Look, number: int) -> tuple[object, ...]:
+    role = look.overview.roles[number]
+    numbers = (role.ready, role.scheduled, role.running)
+    return (
+        role.role,
+        "paused" if role.paused else "",
+        *numbers,
+        _age(look, role.waiting_since),
+        role.ended_per_second,
+        role.workers,
+    )
+
+
+def _row_of_worker(look: Look, worker: RegisteredWorker) -> tuple[object, ...]:
+    running = look.running.get(worker.id, ())
+    more = len(worker.running_tasks) - len(running)
+    named = [f"{task.id} {task.handler} {_age(look, task.started_at)}" for task in running]
+    uses = ("" if share is None else f"{share:.0%}" for share in (worker.cpu, worker.memory))
+    runs = ", ".join([*named, *([f"{more} more"] if more > 0 else [])])
+    return (f"{worker.id} {worker.name}", worker.state, f"{len(worker.running_tasks)}/{worker.slots}", *uses, runs)
+
+
+def _row_of_failure(look: Look, task: TaskSummary) -> tuple[object, ...]:
+    error = (task.error or "").strip().splitlines()
+    return (task.id, task.handler, f"{_age(look, task.finished_at)} ago", error[0][:LONGEST_ERROR] if error else "")
+
+
+def _age(look: Look, since: datetime | None) -> str:
+    if since is None:
+        return ""
+    seconds = max(0, round((look.at - since).total_seconds()))
+    for unit, length in (("d", DAY), ("h", HOUR), ("m", MINUTE)):
+        if seconds >= 2 * length:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"

@@ -1,0 +1,22 @@
+"""A failed task's traceback is in the log where the settings ask for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import Run
+
+STONE = 'raise ValueError("over a stone")'
+
+
+@pytest.mark.parametrize(("said", "told"), [({}, False), ({"ROLECALL_LOG_TRACEBACKS": "yes"}, True)])
+def test_the_line_of_a_failed_task_brings_its_traceback_if_that_is_asked_for(
+    cli: Run, execute: Run, said: dict[str, str], told: bool
+) -> None:
+    cli("enqueue", "stumble", "--role", "sums", "--max-attempts", "1")
+
+    done = execute("worker", "--app", "shop:app", "--until-idle", **said)
+
+    assert done.code == 1
+    assert "ValueError: over a stone" in done.err
+    assert (STONE in done.err) == told
