@@ -138,10 +138,14 @@ class Reloader:
         changes = self._watching.awatch(
             *self._folders, watch_filter=_code_filter(self._watching), stop_event=self._stopping
         )
-        async for changed in changes:
-            names = sorted({Path(path).name for _, path in changed})
-            log.info("%s changed: starting anew", names[0] if len(names) == 1 else f"{len(names)} files")
-            self._changed.set()
+        try:
+            async for changed in changes:
+                names = sorted({Path(path).name for _, path in changed})
+                log.info("%s changed: starting anew", names[0] if len(names) == 1 else f"{len(names)} files")
+                self._changed.set()
+        except (OSError, RuntimeError) as error:
+            # As where the system watches no more files for us: what runs goes on.
+            log.error("Changes are not seen any more: %s", error)  # noqa: TRY400 - it is no bug
 
     def _send(self, number: signal.Signals) -> None:
         if self._process is not None and self._process.returncode is None:

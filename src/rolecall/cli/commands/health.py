@@ -45,7 +45,7 @@ def _in_file(place: str, *, ready: bool) -> str | None:
     file = Path(place)
     try:
         age = time.time() - file.stat().st_mtime
-        text = file.read_text("utf-8").strip()
+        text = file.read_text("utf-8", "replace").strip()
     except OSError as error:
         return f"no worker is there: {error.strerror}"
     if age > STALE_AFTER:
