@@ -15,7 +15,7 @@ POOLER = "it names a pooler; tests/cli/test_poolers.py and tests/guides/test_poo
 OTHER_PROGRAMS = "it takes programs of the server's own major version; tests/db/test_restored.py dumps and restores"
 BROKER = "it names a broker; tests/cli/test_relay.py has one"
 JOINED = "it is a fragment; tests/client/test_joined.py opens a transaction of each library"
-PYTEST = "it needs pytest, which we do not bring; tests/guides/test_frameworks.py has it"
+PYTEST = "it needs pytest, which we do not bring; tests/guides/test_testing.py and test_frameworks.py have it"
 FRAGMENT = "it is a fragment, for looking at; a guide has the whole"
 
 NOT_RUN: Mapping[str, Mapping[str, str]] = {
@@ -76,7 +76,16 @@ NOT_RUN: Mapping[str, Mapping[str, str]] = {
     },
     "starlette.md": {"$ python -m pytest": PYTEST},
     "testing.md": {
-        "$ python -m pytest": "it needs pytest, which we do not bring; tests/guides/test_testing.py calls the test",
+        "$ python -m pytest": PYTEST,
+        "# conftest.py": PYTEST,
+        "# test_orders.py": PYTEST,
+        "from rolecall import HandlerAborted": PYTEST,
+        "from rolecall.testing import inline": PYTEST,
+        "from datetime import UTC, datetime": PYTEST,
+        "from rolecall.testing import fire_schedules": PYTEST,
+        "from rolecall import linear": PYTEST,
+        "with frozen_worker": "it is a fragment; tests/testing/test_crashing.py has one",
+        "@pytest.fixture": "it is a fragment; tests/testing/test_plugin.py has one",
     },
     "transactions.md": {
         "with Session": JOINED,

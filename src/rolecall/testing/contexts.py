@@ -75,6 +75,7 @@ class FakeContext(Context, Generic[P, R_co]):
     """
 
     __slots__ = (
+        "_asked_before",
         "_children",
         "_completed_in",
         "_contracts",
@@ -115,6 +116,7 @@ class FakeContext(Context, Generic[P, R_co]):
         self._lost: LostReason | None = None
         self._looks = 0
         self._completed_in: object = None
+        self._asked_before: NextTasks | None = None  # before the rule of its handler had a result
         self.definition = handler
         self.app = app
         self.connection = connection
@@ -232,7 +234,7 @@ class FakeContext(Context, Generic[P, R_co]):
         if not committed:
             del self.calls[calls_before:]
             if self._completed_in is not None:
-                self.completed, self.result = False, None
+                self.completed, self.result, self._next = False, None, self._asked_before
         self._completed_in = None
 
     def _complete(self, tx: object, result: object) -> None:
@@ -240,6 +242,7 @@ class FakeContext(Context, Generic[P, R_co]):
         if self.completed and self._completed_in is not tx:
             raise AlreadyCompleted(task_id=self.task_id)
         if not self.completed:
+            self._asked_before = self._next
             self.require(result)
             self.completed, self.result, self._completed_in = True, result, tx
 
