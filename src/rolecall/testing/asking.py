@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from inspect import iscoroutinefunction
 from typing import Any, TypeVar
 
 import psycopg
@@ -24,8 +25,7 @@ T = TypeVar("T")
 
 def is_async(database: object) -> bool:
     """Whether it is a connection that is asked by awaiting it."""
-    commit = getattr(database, "commit", None)
-    return asyncio.iscoroutinefunction(commit) or hasattr(database, "is_in_transaction")
+    return iscoroutinefunction(getattr(database, "commit", None)) or hasattr(database, "is_in_transaction")
 
 
 def ask(database: str | Joinable, statement: Statement[T]) -> T:

@@ -126,7 +126,7 @@ async def _fire(session: Session, app: App, clock: Clock | None, until: datetime
         while (slot := await next_run(session)) is not None and slot <= end:
             await _move(session, clock, slot)
             await fire_due(session)
-        await _move(session, clock, end)
+        await _move(session, clock, max(end, clock.now()))
     runs = await session.run(_runs_after(latest))
     return [await _fired(session, run) for run in runs]
 
