@@ -145,8 +145,8 @@ async def test_the_environment_says_how_the_worker_works(
     database: str, bell: Bell, connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", database)
-    monkeypatch.setenv("ROLECALL_WORKER_ROLE", "ring,mail")
-    monkeypatch.setenv("ROLECALL_WORKER_SLOTS", "7")
+    monkeypatch.setenv("ROLECALL_ROLES", "ring,mail")
+    monkeypatch.setenv("ROLECALL_SLOTS", "7")
 
     async with running(bell.app, worker=True):
         served = connection.execute("select roles, slots from rolecall.workers").fetchall()
