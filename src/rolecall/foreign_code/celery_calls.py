@@ -77,6 +77,8 @@ class Calls:
             )
         elif verb == "AsyncResult":
             self._found.call(source, node, OF_A_RESULT)
+        elif verb in {"chunks", "map", "starmap"}:
+            self._found.call(source, node, f"client.enqueue_many([{name}.task(...) for each of them])")
         elif verb in {"retry", "update_state"}:
             instead = "raise Retry(after=...) from error" if verb == "retry" else "await ctx.info({...})"
             self._found.call(source, node, instead)
