@@ -17,6 +17,7 @@ from rolecall.app.schemas import schema_of
 from rolecall.model.errors import ContractBroken
 from rolecall.model.misfits import misfit
 from rolecall.model.redaction import Redaction
+from rolecall.sql.documents import encode
 from tests.secrets import CANARY, SHOWN, SIGN, Login, payload, program
 
 
@@ -103,6 +104,11 @@ def test_what_pydantic_hides_reaches_the_handler(app: App) -> None:
     assert shown == {"keys": dict.fromkeys(("text", "raw", "day", "by_number", "many"), SIGN), "token": SIGN}
     arguments = unlock.decode(b'{"keys": {"text": "t"}, "token": "s"}')
     assert (arguments["keys"].text.get_secret_value(), arguments["token"].get_secret_value()) == ("t", "s")
+
+
+def test_elsewhere_it_is_written_as_stars() -> None:
+    """A result, an info: nobody may have said that nobody is to read them."""
+    assert encode({"keys": Keys(text=SecretStr(CANARY)), "token": SecretStr(CANARY)}).count('"**********"') == 2
 
 
 def test_defaults_of_what_is_hidden_are_not_told(app: App) -> None:

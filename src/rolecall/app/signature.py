@@ -27,7 +27,7 @@ from typing import Any
 import msgspec
 
 from rolecall.app.schemas import schema_of, told
-from rolecall.model.codecs import codec_for, read, written
+from rolecall.model.codecs import codec_for, read, revealed
 from rolecall.model.errors import ContractBroken, InvalidDeclaration, InvalidPayload
 from rolecall.model.outcomes import NoResult
 from rolecall.model.redaction import Redaction
@@ -113,7 +113,7 @@ class Signature:
     def check(self, payload: Mapping[str, object]) -> dict[str, object]:
         """Return the payload as plain JSON values; raise InvalidPayload where it does not fit."""
         try:
-            plain = msgspec.to_builtins(dict(payload), str_keys=True, enc_hook=written)
+            plain = msgspec.to_builtins(dict(payload), str_keys=True, enc_hook=revealed)
             msgspec.convert(plain, self.shape, str_keys=True, dec_hook=read)
         except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
             problem = told(error, self.schema)

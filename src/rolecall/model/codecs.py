@@ -17,7 +17,7 @@ from rolecall.model.errors import InvalidDeclaration
 from rolecall.model.models import schema_of_model
 from rolecall.model.redaction import WRITE_ONLY, Redaction
 
-__all__ = ["Codec", "DoesNotFit", "codec_for", "read", "register_codec", "written"]
+__all__ = ["Codec", "DoesNotFit", "codec_for", "read", "register_codec", "revealed", "written"]
 
 T = TypeVar("T")
 CODECS: dict[type, Codec[Any]] = {}
@@ -31,11 +31,15 @@ class DoesNotFit(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Codec(Generic[T]):
-    """`encode` makes JSON of a value, `decode` a value of that, or raises ValueError; `schema` says its form."""
+    """`encode` makes JSON of a value, `decode` a value of that, or raises ValueError; `schema` says its form.
+
+    `reveal` makes JSON for a handler, where `encode` writes stars in place of what nobody is to read.
+    """
 
     encode: Callable[[T], object]
     decode: Callable[[Any], T]
     schema: Callable[[], Mapping[str, Any]]
+    reveal: Callable[[T], object] | None = None
 
 
 def register_codec(
@@ -83,6 +87,12 @@ def written(value: object) -> object:
     raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
 
 
+def revealed(value: object) -> object:
+    """Return a value of a payload: its handler is to be given what pydantic would write as stars."""
+    codec = codec_for(type(value))
+    return written(value) if codec is None or codec.reveal is None else codec.reveal(value)
+
+
 def read(kind: Any, value: object) -> object:
     """Return a value of a type, of what JSON has; raise ValueError where it is none, TypeError for an unknown type."""
     if isinstance(kind, type) and isinstance(value, kind):
@@ -97,20 +107,21 @@ def read(kind: Any, value: object) -> object:
 def _of_pydantic(model: Any) -> Codec[Any]:
     schema = schema_of_model(model)
     redaction = Redaction(schema)
-    plain = partial(model.__pydantic_serializer__.to_python, mode="json")
     return Codec(
-        encode=partial(_with_secrets, model) if redaction.hides_anything else plain,
+        encode=partial(model.__pydantic_serializer__.to_python, mode="json"),
         decode=partial(_validated, model, redaction),
         schema=lambda: schema,
+        reveal=partial(_with_secrets, model) if redaction.hides_anything else None,
     )
 
 
 def _of_secret(kind: Any) -> Codec[Any]:
     """The codec of pydantic's SecretStr."""
     return Codec(
-        encode=methodcaller("get_secret_value"),
+        encode=str,
         decode=partial(_secret, kind),
         schema=lambda: {"type": "string", "format": "password", WRITE_ONLY: True},
+        reveal=methodcaller("get_secret_value"),
     )
 
 
@@ -121,7 +132,6 @@ def _secret(kind: Any, value: object) -> object:
 
 
 def _with_secrets(model: Any, value: object) -> object:
-    """What pydantic writes as stars is written as it is: a handler is to be given it."""
     write = model.__pydantic_serializer__.to_python
     return _unstarred(write(value, mode="json"), write(value))
 

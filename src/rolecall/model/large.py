@@ -46,10 +46,7 @@ def is_pointer(value: object) -> bool:
 
 def pointers_in(payload_json: str) -> list[str]:
     """Name the fields of a stored payload that are kept elsewhere."""
-    if ELSEWHERE not in payload_json:
-        return []
-    payload = json.loads(payload_json)
-    return [name for name, value in payload.items() if is_pointer(value)]
+    return [name for name, value in json.loads(payload_json).items() if is_pointer(value)]
 
 
 def shown_pointers(payload: Any) -> Any:

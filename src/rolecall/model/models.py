@@ -58,16 +58,17 @@ def _with_fields(schema: dict[str, Any], kind: Any) -> dict[str, Any]:
     return {**schema, "patternProperties": others} if others else schema
 
 
-def _fields(kind: Any) -> Iterator[tuple[Any, set[str]]]:
+def _fields(kind: Any) -> Iterator[tuple[Any, list[str]]]:
     """The fields of a model, dataclass or TypedDict: each with its type, and all names that it has in a payload."""
     known = getattr(kind, "__pydantic_fields__", None)
     if known is None:
         hints = typing.get_type_hints(kind, include_extras=True)
-        yield from ((hint, {name}) for name, hint in hints.items())
+        yield from ((hint, [name]) for name, hint in hints.items())
         return
     for name, field in known.items():
         marked = (field.annotation, *field.metadata)
-        yield marked, {name, *_aliases(field)}
+        # In an order that all processes have: the intake of a worker is made of it.
+        yield marked, sorted({name, *_aliases(field)})
 
 
 def _aliases(field: Any) -> Iterator[str]:

@@ -74,6 +74,8 @@ class Redaction:
 
     def hides_place(self, place: str) -> tuple[bool, bool]:
         """Whether a place, as `$.logins[0].token`, is hidden, and whether it or anything below it is."""
+        if not self.hides_anything:
+            return False, False
         nodes = self._nodes([self._schema])
         for name, index in STEP.findall(place):
             if _is_hidden(nodes):

@@ -13,6 +13,7 @@ from typing import Any
 from rolecall.app.handlers import Middleware
 from rolecall.model.errors import PermanentFailure, RolecallError
 from rolecall.model.handlers import StoredProcedure
+from rolecall.model.large import ELSEWHERE
 from rolecall.model.outcomes import NoResult
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import ClaimedTask, NextTasks
@@ -109,7 +110,8 @@ class AsyncRunner:
         slot.begin((held,))
         context = Context(held, self._services) if self._takes_context else None
         try:
-            await self._services.large.attach(held)
+            if ELSEWHERE in held.task.payload_json:
+                await self._services.large.attach(held)
             result = await self._call(context, self._decode(held.task.payload_json))
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
             report_error(self._outcomes, slot, error)
@@ -139,7 +141,8 @@ class ThreadRunner:
         slot.begin((held,))
         context = Context(held, self._services)
         try:
-            await self._services.large.attach(held)
+            if ELSEWHERE in held.task.payload_json:
+                await self._services.large.attach(held)
             arguments = self._decode(held.task.payload_json)
             result = await self._call(context, slot, arguments)
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
@@ -191,7 +194,8 @@ class BatchRunner:
         items = {}
         for held in together:
             try:
-                await self._services.large.attach(held)
+                if ELSEWHERE in held.task.payload_json:
+                    await self._services.large.attach(held)
                 items[held] = self._handler.decode(held.task.payload_json)
             except Exception as error:  # noqa: BLE001 - one task's payload is no other task's problem
                 self._outcomes.raised(held, error)
