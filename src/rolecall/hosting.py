@@ -24,7 +24,7 @@ async def running(
     """Have an app at hand for as long as the block lasts: the lifespan of a web application.
 
         @asynccontextmanager
-        async def lifespan(api: FastAPI) -> AsyncIterator[dict[str, AsyncClient]]:
+        async def lifespan(api: FastAPI) -> AsyncGenerator[dict[str, AsyncClient]]:
             async with running(app, worker=True) as client:
                 yield {"client": client}
 

@@ -14,13 +14,8 @@ PROJECTS = {"rolecall": ROOT, "storecrawl": ROOT / "apps" / "storecrawl"}
 
 def build(project: str, kind: Literal["wheel", "sdist"], folder: Path) -> Path:
     """Build one of the two projects into a folder, and return the file."""
-    return build_of(PROJECTS[project], kind, folder)
-
-
-def build_of(source: Path, kind: Literal["wheel", "sdist"], folder: Path) -> Path:
-    """Build the project of a folder into another one, which is empty, and return the file."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
-    done = subprocess.run(command, cwd=source, check=False, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=PROJECTS[project], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     [built] = folder.glob("*.whl" if kind == "wheel" else "*.tar.gz")
     return built

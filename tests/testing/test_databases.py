@@ -198,6 +198,8 @@ async def test_an_engine_on_asyncpg_connects_by_its_url(database: str) -> None:
             "user=ada host=/run/pg dbname=shop sslmode=disable",
             "postgresql+asyncpg://ada@/shop?host=%2Frun%2Fpg&ssl=disable",
         ),
+        ("host=/run/pg port=6432 user=ada dbname=shop", "postgresql+asyncpg://ada@/shop?host=%2Frun%2Fpg&port=6432"),
+        ("user=ada port=6432 dbname=shop", "postgresql+asyncpg://ada@/shop?port=6432"),
     ],
 )
 def test_a_connection_string_is_written_as_a_url(dsn: str, url: str) -> None:

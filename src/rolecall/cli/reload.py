@@ -14,12 +14,12 @@ import logging
 import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Protocol, cast
 
 from typer import Exit, Option
 
+from rolecall.extras import require
 from rolecall.model.errors import ConfigError
 from rolecall.worker.loop import run
 from rolecall.worker.signals import stop_on_signals
@@ -153,8 +153,7 @@ class Reloader:
 
 
 def _load() -> Watches:
-    if find_spec("watchfiles") is None:
-        raise ConfigError("this needs the extra `reload`: pip install 'rolecall[reload]'", variable="rolecall[reload]")
+    require("reload")
     # By name: only who reloads waits for its import.
     return cast("Watches", import_module("watchfiles"))
 

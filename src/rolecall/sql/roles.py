@@ -87,9 +87,19 @@ def list_handlers(name: str | None = None) -> Statement[list[DeclaredHandler]]:
 
 
 def _read_handler(row: Row) -> DeclaredHandler:
-    name, role, description, signature, lease, timeout, max_attempts, retry, *rest, result = row
-    known = name, role, description, from_json(signature), lease, timeout, max_attempts, from_json(retry)
-    return DeclaredHandler(*known, *rest, from_json(result))
+    name, role, description, signature, lease, timeout, max_attempts, retry, *others, result = row
+    return DeclaredHandler(
+        name,
+        role,
+        description,
+        from_json(signature),
+        lease,
+        timeout,
+        max_attempts,
+        from_json(retry),
+        *others,
+        result_schema=from_json(result),
+    )
 
 
 def hiding_schemas(handlers: Collection[str]) -> Statement[dict[str, tuple[Any, Any]]]:

@@ -111,6 +111,8 @@ def url_of(database: object, driver: str | None = None) -> str:
     )
     if host.startswith("%2F"):  # the folder of a socket
         said["host"], host = unquote(host), ""
+    if port and not host:
+        said["port"], port = port, ""
     who = f"{user}:{password}@" if password else f"{user}@" if user else ""
     where = f"{host}:{port}" if port else host
     if driver == "asyncpg" and "sslmode" in said:

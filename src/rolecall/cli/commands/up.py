@@ -16,13 +16,13 @@ from rolecall.cli.commands.relay import relay_beside_workers
 from rolecall.cli.commands.serve import Descriptor, beside_workers
 from rolecall.cli.commands.worker import Processes, announce, reloaded_words, secrets_of, work, worker_commands
 from rolecall.cli.exits import Terminated
-from rolecall.cli.extras import can_serve
 from rolecall.cli.locate import load_app
 from rolecall.cli.options import ACCESS, HTTP, PROBING, WORKING
 from rolecall.cli.reload import UNCOMPILED, Reload, ReloadDirs, run_and_reload, wants_reload
 from rolecall.cli.shell import Shell
 from rolecall.cli.sockets import listen
 from rolecall.db.migrator import bring_up_to_date
+from rolecall.extras import is_installed
 from rolecall.model.errors import ConfigError
 from rolecall.worker.supervisor import Command
 
@@ -74,7 +74,7 @@ def _reloaded(shell: Shell, reference: str | None, processes: int) -> Iterator[C
         raise ConfigError("there is no App to start anew (--app)", variable="--reload", value=True)
     words = reloaded_words(shell, "up", reference, processes, [*WORKING, *PROBING, *HTTP, *ACCESS])
     command = Command(name="It", arguments=words, environment={**secrets_of(shell), **UNCOMPILED})
-    if not (shell.settings.http.enabled and can_serve()):
+    if not (shell.settings.http.enabled and is_installed("web")):
         yield command
         return
     with listen(shell.settings.http) as listener:
