@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from pathlib import Path
 
 import psutil
@@ -121,7 +122,7 @@ def test_what_stands_in_a_virtual_environment_is_nobodys_own_code(tmp_path: Path
 
 
 def test_without_the_extra_it_says_what_to_install(bare: Run, monkeypatch: pytest.MonkeyPatch, dsn: str) -> None:
-    monkeypatch.setattr("rolecall.cli.reload.find_spec", lambda _name: None)
+    monkeypatch.setitem(sys.modules, "watchfiles", None)
 
     done = bare("worker", "--app", "shop:app", "--reload", "--database-url", dsn)
 
