@@ -184,9 +184,10 @@ def command_line(shell: Shell, verb: str, reference: str | None, settings: Itera
 
 def secrets_of(shell: Shell) -> Mapping[str, str]:
     """What goes to another command of ours by its environment, as everybody can read the words that start it."""
-    # Under every name: what else stands in our own environment was read already, or a flag went before it.
+    # What else stands in our own environment was read already, or a flag went before it. Of the address the first name
+    # is enough, as it goes before the others; what a program has under DATABASE_URL for itself stays.
     return {
-        **dict.fromkeys(DATABASE_URL.names, shell.settings.database.url or ""),
+        DATABASE_URL.names[0]: shell.settings.database.url or "",
         **dict.fromkeys(DATABASE_URL_FILE.names, ""),
         NOTIFICATIONS.name: shell.settings.notifications,
     }
