@@ -1,0 +1,36 @@
+"""What `manage.py check --database` says of the pool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.checks import Warning as CheckWarning
+
+from rolecall.db import migrator
+from rolecall.db.connect import connect
+from rolecall.db.register import exists
+from rolecall.db.run import run
+from rolecall.django.connections import dsn_of_pool
+from rolecall.django.options import options
+from rolecall.model.errors import RolecallError
+
+__all__ = ["functions_are_current"]
+
+OLD = "rolecall.W001"
+STRANGE = "rolecall.W002"
+
+
+def functions_are_current(databases: Sequence[str] | None = None, **_asked: object) -> list[Any]:
+    """Warn of a schema that is not this release's; of one that is not there Django's own migrations tell."""
+    if options().database not in (databases or ()):
+        return []
+    try:
+        with connect(dsn_of_pool(), "check") as connection:
+            steps = migrator.pending(connection) if run(connection, exists("rolecall.schema_migrations")) else []
+    except RolecallError as error:
+        return [CheckWarning(f"Rolecall's schema: {error}", id=STRANGE)]
+    if not steps:
+        return []
+    problem = f"Rolecall's schema is of another release; to be applied: {', '.join(steps)}"
+    return [CheckWarning(problem, hint="`manage.py migrate` applies it.", id=OLD)]

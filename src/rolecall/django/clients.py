@@ -1,0 +1,118 @@
+"""The client of a Django project: each call runs on Django's connection, in the transaction that stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import psycopg
+from asgiref.sync import sync_to_async
+from django.db import connections, transaction
+
+from rolecall.app import App
+from rolecall.client.held_chain import HeldChain
+from rolecall.client.sync_client import Client
+from rolecall.db.connect import connect
+from rolecall.db.joined import AnyConnection
+from rolecall.db.run import run
+from rolecall.django.connections import alias_of_pool, dsn_of_pool, place_of_pool
+from rolecall.model.tasks import Enqueued, NewTask
+from rolecall.model.transactions import Joinable
+from rolecall.sql import keys, roles
+from rolecall.sql.statement import Statement
+
+__all__ = ["AwaitedClient", "DjangoClient"]
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class DjangoClient(Client):
+    """A Client whose calls join Django's transaction, where no other is named by `connection=`.
+
+        with transaction.atomic():
+            order = Order.objects.create(...)
+            client.enqueue(send_receipt, order_id=order.pk)
+
+    Outside of a transaction each call commits by itself. What the program has to declare is declared once a process, by
+    a connection of its own that is closed at once, so that it stays whatever becomes of the caller's transaction.
+    """
+
+    def __init__(self, app: App) -> None:
+        super().__init__(app=app)
+        self._program = app
+        self._declared_in: tuple[object, ...] = ()
+        self._more_roles: set[str] = set()
+
+    def enqueue_many(self, batch: Iterable[NewTask[R]], *, connection: Joinable | None = None) -> list[Enqueued[R]]:
+        """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
+        return super().enqueue_many(batch, connection=_or_ours(connection))
+
+    @contextmanager
+    def completing(self, chain_id: int, *, connection: Joinable | None = None) -> Iterator[HeldChain]:
+        """Hold a chain's open task for as long as the block lasts, which must stand in `atomic()`."""
+        with super().completing(chain_id, connection=_or_ours(connection)) as chain:
+            yield chain
+
+    @contextmanager
+    def transaction(self) -> Iterator[psycopg.Connection[Any]]:
+        """Open Django's `atomic()` on the pool's database."""
+        alias = alias_of_pool()
+        with transaction.atomic(using=alias):
+            yield connections[alias].connection
+
+    def after_commit(self, call: Callable[[], object]) -> None:
+        """Make a call once Django's transaction has been committed: its `on_commit`, on the pool's database."""
+        transaction.on_commit(call, using=alias_of_pool())
+
+    def require_role(self, name: str) -> None:
+        """Make a role known that the program does not name."""
+        self._declare(None)
+        if name not in self._program.roles and name not in self._more_roles:
+            with connect(dsn_of_pool(), "client") as connection:
+                run(connection, roles.declare([{"name": name}], []))
+            self._more_roles.add(name)
+
+    def ask(self, statement: Statement[T]) -> T:
+        """Run a statement of the engine."""
+        return self._run(statement)
+
+    def _run(self, statement: Statement[T], joined: Joinable | None = None) -> T:
+        return super()._run(statement, _or_ours(joined))
+
+    def _tell(self, channel: str, statement: Statement[T], joined: Joinable | None) -> T:
+        return super()._tell(channel, statement, _or_ours(joined))
+
+    def _declare(self, joined: Joinable | None) -> None:  # noqa: ARG002 - apart from it, whatever it is
+        place = place_of_pool()
+        if place == self._declared_in:
+            return
+        self._program.check()
+        with connect(dsn_of_pool(), "client") as connection:
+            run(connection, roles.declare(*self._program.declaration()))
+            if self._program.key_capacities:
+                run(connection, keys.declare(self._program.key_capacities))
+        self._declared_in, self._more_roles = place, set()
+
+    @contextmanager
+    def _connection(self, joined: Joinable | None) -> Iterator[AnyConnection]:
+        with super()._connection(_or_ours(joined)) as connection:
+            yield connection
+
+
+def _or_ours(connection: Joinable | None) -> Joinable:
+    found: Joinable = connections[alias_of_pool()] if connection is None else connection
+    return found
+
+
+class AwaitedClient:
+    """What `await send_receipt.aenqueue(...)` goes by: the same client, in the thread that has Django's connections."""
+
+    def __init__(self, client: DjangoClient) -> None:
+        self._client = client
+
+    async def enqueue(self, task: NewTask[Any], /, *, connection: Any = None) -> Enqueued[Any]:
+        """Store one task."""
+        [stored] = await sync_to_async(self._client.enqueue_many)([task], connection=connection)
+        return stored

@@ -1,0 +1,37 @@
+"""The schema up to this release's last numbered step, and the models that show it.
+
+A release with a later step has a migration of its own here, so that `migrate --plan` and `--check` tell of it.
+"""
+
+from __future__ import annotations
+
+from django.db import migrations, models
+
+from rolecall.django.schema import BringSchema
+
+
+def shown(model: str, table: str, ordering: str) -> migrations.CreateModel:
+    """Make the state of a model without a table; what Django compares of such a one are its options."""
+    return migrations.CreateModel(
+        model,
+        fields=[("id", models.BigIntegerField(primary_key=True, serialize=False))],
+        options={
+            "managed": False,
+            "db_table": f'"rolecall"."{table}"',
+            "default_permissions": ("view",),
+            "ordering": (ordering,),
+        },
+    )
+
+
+class Migration(migrations.Migration):
+    """Brings all that the release has."""
+
+    initial = True
+    atomic = False
+    operations = (
+        BringSchema("0058_lines_by_handler"),
+        shown("Task", "all_tasks", "-id"),
+        shown("Schedule", "schedules", "name"),
+        shown("Worker", "all_workers", "-heartbeat_at"),
+    )

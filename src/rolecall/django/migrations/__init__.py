@@ -1,0 +1,1 @@
+"""Migrations of Django's for this app; what they bring is ours, see `rolecall.django.schema`."""

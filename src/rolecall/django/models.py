@@ -1,0 +1,155 @@
+"""The pool as Django's models, to be read: each shows a view or a table of the engine, and is saved by nobody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+
+from rolecall.django.connections import alias_of_pool
+from rolecall.model.states import TaskState
+
+__all__ = ["PoolManager", "PoolQuerySet", "Schedule", "Shown", "Task", "Worker"]
+
+# Quoted as it is written, so that it names the schema.
+TABLE = '"rolecall"."{}"'
+READ_ONLY = "the pool's rows are written by its engine: use rolecall.django.client, or `manage.py rolecall`"
+
+
+class PoolQuerySet(models.QuerySet):
+    """Rows that are read."""
+
+    def create(self, **_fields: object) -> Any:
+        """Refuse."""
+        raise TypeError(READ_ONLY)
+
+    def bulk_create(self, *_rows: object, **_options: object) -> Any:
+        """Refuse."""
+        raise TypeError(READ_ONLY)
+
+    def update(self, **_fields: object) -> int:
+        """Refuse."""
+        raise TypeError(READ_ONLY)
+
+    def delete(self) -> Any:
+        """Refuse."""
+        raise TypeError(READ_ONLY)
+
+
+class PoolManager(models.Manager):
+    """Reads from the database of the pool."""
+
+    def get_queryset(self) -> Any:
+        """Return all rows, the latest first."""
+        return PoolQuerySet(self.model, using=alias_of_pool())
+
+
+class Shown(models.Model):
+    """A row that is read."""
+
+    objects = PoolManager()
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+    def save(self, *_words: object, **_options: object) -> None:
+        """Refuse."""
+        raise TypeError(READ_ONLY)
+
+    def delete(self, *_words: object, **_options: object) -> Any:
+        """Refuse."""
+        raise TypeError(READ_ONLY)
+
+
+class Task(Shown):
+    """A task, open or finished: a row of `rolecall.all_tasks`.
+
+    Task.objects.filter(role="mail", state="failed").count()
+    """
+
+    id = models.BigIntegerField(primary_key=True)
+    state = models.TextField(choices=[(state.value, state.value) for state in TaskState])
+    status = models.TextField()
+    role = models.TextField()
+    handler = models.TextField()
+    priority = models.IntegerField()
+    key = models.TextField(null=True)
+    dedupe_key = models.TextField(null=True)
+    attempt = models.IntegerField()
+    max_attempts = models.IntegerField(null=True)
+    worker_id = models.BigIntegerField(null=True)
+    chain_id = models.BigIntegerField()
+    parent_id = models.BigIntegerField(null=True)
+    created_at = models.DateTimeField()
+    scheduled_for = models.DateTimeField()
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    payload = models.JSONField()
+    result = models.JSONField(null=True)
+    info = models.JSONField(null=True)
+    error = models.TextField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = TABLE.format("all_tasks")
+        default_permissions = ("view",)
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return f"{self.handler} {self.id}"
+
+
+class Schedule(Shown):
+    """A stored rule that enqueues again and again."""
+
+    id = models.BigIntegerField(primary_key=True)
+    name = models.TextField()
+    role = models.TextField()
+    handler = models.TextField()
+    every = models.DurationField(null=True)
+    cron = models.TextField(null=True)
+    zone = models.TextField()
+    enabled = models.BooleanField()
+    priority = models.IntegerField()
+    payload = models.JSONField()
+    next_run_at = models.DateTimeField()
+    last_run_at = models.DateTimeField(null=True)
+    last_task_id = models.BigIntegerField(null=True)
+    last_error = models.TextField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = TABLE.format("schedules")
+        default_permissions = ("view",)
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return str(self.name)
+
+
+class Worker(Shown):
+    """A worker on the roll: a row of `rolecall.all_workers`."""
+
+    id = models.BigIntegerField(primary_key=True)
+    name = models.TextField()
+    state = models.TextField()
+    slots = models.IntegerField()
+    held = models.IntegerField()
+    host = models.TextField(null=True)
+    pid = models.IntegerField(null=True)
+    version = models.TextField(null=True)
+    started_at = models.DateTimeField()
+    heartbeat_at = models.DateTimeField()
+    stopped_at = models.DateTimeField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = TABLE.format("all_workers")
+        default_permissions = ("view",)
+        ordering = ("-heartbeat_at",)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.id})"

@@ -1,0 +1,95 @@
+"""A task of the pool as `django.tasks` has it: its result, with what became of each attempt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.tasks import Task as DjangoTask
+from django.tasks import TaskResult, TaskResultStatus
+from django.tasks.base import TaskError
+from django.utils import timezone
+
+from rolecall.model.insight import Attempt
+from rolecall.model.states import TaskState
+from rolecall.model.tasks import Task
+
+__all__ = ["as_django_has_it", "asked_with", "aware", "error_of", "local"]
+
+# The first line is "ValueError: why", or "shop.errors.Refused: why"; the frames of the traceback begin below it.
+RAISED = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)(: |\n|$)")
+FRAMES = re.compile(r'^  File "', re.MULTILINE)
+TRACEBACK = "Traceback (most recent call last):\n"
+# What ends an attempt from outside of it: a timeout, a lost worker.
+NOT_RAISED = "rolecall.HandlerError"
+ENDED = {
+    TaskState.COMPLETED: TaskResultStatus.SUCCESSFUL,
+    TaskState.FAILED: TaskResultStatus.FAILED,
+    TaskState.CANCELLED: TaskResultStatus.FAILED,
+}
+
+
+def as_django_has_it(found: Task, attempts: Sequence[Attempt], task: DjangoTask) -> TaskResult:
+    """Make the result; an attempt that was given back counts once, as the pool counts it."""
+    began = list({each.attempt: each for each in attempts if each.started_at is not None}.values())
+    payload = found.payload
+    result = TaskResult(
+        task=asked_with(task, found.priority, found.role, payload),
+        id=str(found.id),
+        status=_status(found),
+        enqueued_at=local(found.created_at),
+        started_at=local(began[0].started_at) if began else None,
+        finished_at=local(found.finished_at),
+        last_attempted_at=local(began[-1].started_at) if began else None,
+        args=payload["args"],
+        kwargs=payload["kwargs"],
+        backend=payload["backend"],
+        errors=[error_of(each.error) for each in began if each.error],
+        worker_ids=[str(each.worker_id) for each in began],
+    )
+    object.__setattr__(result, "_return_value", found.result)
+    return result
+
+
+def asked_with(task: DjangoTask, priority: int, role: str, payload: dict[str, Any]) -> DjangoTask:
+    """Return the task as it was enqueued."""
+    said = payload.get("run_after")
+    return task.using(
+        priority=priority,
+        queue_name=role,
+        run_after=datetime.fromisoformat(said) if said else None,
+        backend=payload["backend"],
+    )
+
+
+def error_of(text: str) -> TaskError:
+    """Read what the pool keeps of an error: its class, and its traceback in Python's order."""
+    raised, frames = RAISED.match(text), FRAMES.search(text)
+    if raised is None:
+        return TaskError(exception_class_path=NOT_RAISED, traceback=f"{text}\n")
+    kind = raised["kind"]
+    head = text[: frames.start()].rstrip() if frames else text
+    tail = f"{TRACEBACK}{text[frames.start() :].rstrip()}\n" if frames else ""
+    return TaskError(
+        exception_class_path=kind if "." in kind else f"builtins.{kind}",
+        traceback=f"{tail}{head}\n",
+    )
+
+
+def local(at: datetime | None) -> datetime | None:
+    """Return a moment as the project has its own: without a zone where USE_TZ is off, as Django's connection has it."""
+    return timezone.make_naive(at) if at is not None and not settings.USE_TZ and timezone.is_aware(at) else at
+
+
+def aware(at: datetime | None) -> datetime | None:
+    """Return a moment of the project's with its zone."""
+    return timezone.make_aware(at) if at is not None and timezone.is_naive(at) else at
+
+
+def _status(found: Task) -> TaskResultStatus:
+    if found.state is TaskState.RUNNING and found.started_at is not None:
+        return TaskResultStatus.RUNNING
+    return ENDED.get(found.state, TaskResultStatus.READY)

@@ -1,0 +1,160 @@
+"""A backend for `django.tasks` of Django 6 and later.
+
+    TASKS = {"default": {"BACKEND": "rolecall.django.tasks.RolecallBackend", "QUEUES": ["default", "mail"]}}
+
+Each of Django's tasks is a handler, called like the way to its function ("shop.tasks.send_receipt"); its queue is a
+role. What is enqueued in a transaction of Django's stands and falls with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from inspect import getdoc, iscoroutinefunction
+from types import ModuleType
+from typing import Any
+
+from django.apps import apps
+from django.core.checks import Error
+from django.tasks import Task, TaskResult, task_backends
+from django.tasks.backends.base import BaseTaskBackend
+from django.tasks.exceptions import InvalidTask, InvalidTaskBackend, TaskResultDoesNotExist
+from django.tasks.signals import task_enqueued
+from django.utils.json import normalize_json
+
+from rolecall.app.words import NAME
+from rolecall.django.attempts import Attempt
+from rolecall.django.options import options
+from rolecall.django.program import Program
+from rolecall.django.project import client, program
+from rolecall.django.results import as_django_has_it, aware
+from rolecall.model.errors import TaskNotFound
+from rolecall.model.tasks import NewTask
+from rolecall.sql import insight
+from rolecall.worker.context import Context
+
+__all__ = ["RolecallBackend", "add_tasks"]
+
+NOT_INSTALLED = "rolecall.E001"
+NO_ROLE = "rolecall.E002"
+LONGEST_NAME = 63
+DIGITS = 8
+HIGHEST_ID = 2**53
+NO_WORD = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+class RolecallBackend(BaseTaskBackend):
+    """Enqueues Django's tasks into the pool, and reads from it what became of them."""
+
+    supports_defer = True
+    supports_async_task = True
+    supports_get_result = True
+    supports_priority = True
+
+    def enqueue(self, task: Task, args: Iterable[Any], kwargs: Mapping[str, Any]) -> TaskResult:
+        """Store a task in the transaction that stands, and send `task_enqueued`.
+
+        Raises InvalidTask, and TypeError for arguments that JSON does not have.
+        """
+        self.validate_task(task)
+        handler = name_of(task)
+        if handler not in program.handlers:
+            raise InvalidTask(
+                f"{task.module_path} is not where workers look for tasks: they import {', '.join(options().modules)} "
+                "of each app; move it there, or name its module in ROLECALL['MODULES']"
+            )
+        client.require_role(task.queue_name)
+        payload = {"args": normalize_json(list(args)), "kwargs": normalize_json(dict(kwargs)), "backend": self.alias}
+        if task.run_after is not None:
+            payload["run_after"] = task.run_after.isoformat()
+        stored = client.enqueue(
+            NewTask(
+                handler=handler,
+                role=task.queue_name,
+                priority=int(task.priority),
+                scheduled_for=aware(task.run_after),
+                payload=payload,
+            )
+        )
+        result = self.get_result(str(stored.id))
+        task_enqueued.send(type(self), task_result=result)
+        return result
+
+    def get_result(self, result_id: str) -> TaskResult:
+        """Read what became of a task; raise TaskResultDoesNotExist for an id of none of Django's."""
+        text = str(result_id)
+        if not (text.isascii() and text.isdecimal()) or int(text) > HIGHEST_ID:
+            raise TaskResultDoesNotExist(result_id)
+        try:
+            found = client.get(int(text))
+        except TaskNotFound:
+            raise TaskResultDoesNotExist(result_id) from None
+        task = program.django_tasks.get(found.handler)
+        if task is None:
+            raise TaskResultDoesNotExist(result_id)
+        attempts = client.ask(insight.attempts(found.id)) if found.attempt else []
+        return as_django_has_it(found, attempts, task)
+
+    def check(self, **_asked: object) -> Iterator[Error]:
+        """Say what keeps it from working."""
+        if not apps.is_installed("rolecall.django"):
+            yield Error(
+                f"TASKS[{self.alias!r}] needs 'rolecall.django' in INSTALLED_APPS, which brings its tables",
+                id=NOT_INSTALLED,
+            )
+        for name in sorted(self.queues):
+            if not NAME.fullmatch(name):
+                yield Error(
+                    f"TASKS[{self.alias!r}]: the queue {name!r} cannot be a role",
+                    hint="Roles begin with a letter; letters, digits, '_', '.' and '-' follow, 62 at most.",
+                    id=NO_ROLE,
+                )
+
+
+def add_tasks(program: Program, modules: Iterable[ModuleType]) -> None:
+    """Make a handler of each of Django's tasks in these modules, if any backend is ours."""
+    backends = list(_our_backends())
+    if not backends:
+        return
+    for name in sorted({queue for backend in backends for queue in backend.queues if NAME.fullmatch(queue)}):
+        if name not in program.roles:
+            program.role(name)
+    for module in modules:
+        for task in vars(module).values():
+            if isinstance(task, Task) and name_of(task) not in program.handlers:
+                _add(program, task)
+
+
+def name_of(task: Task) -> str:
+    """Return what the task's handler is called: the way to its function; one too long is cut, with a digest."""
+    path = NO_WORD.sub("-", task.module_path)
+    if NAME.fullmatch(path):
+        return path
+    digest = hashlib.sha256(task.module_path.encode()).hexdigest()[:DIGITS]
+    return f"t-{path[: LONGEST_NAME - DIGITS - 3]}-{digest}"
+
+
+def _add(program: Program, task: Task) -> None:
+    async def run_async(
+        ctx: Context, args: list[Any], kwargs: dict[str, Any], backend: str, run_after: str = ""
+    ) -> Any:
+        return await Attempt(ctx, task, args, kwargs, (backend, run_after)).run_async()
+
+    def run(ctx: Context, args: list[Any], kwargs: dict[str, Any], backend: str, run_after: str = "") -> Any:
+        return Attempt(ctx, task, args, kwargs, (backend, run_after)).run()
+
+    name = name_of(task)
+    headline = (getdoc(task.func) or "").partition("\n")[0] or None
+    define = program.task(name, role=task.queue_name, description=headline)
+    define(run_async if iscoroutinefunction(task.func) else run)
+    program.django_tasks[name] = task
+
+
+def _our_backends() -> Iterator[RolecallBackend]:
+    for alias in task_backends:
+        # Django's own check tells of one that cannot be had.
+        with suppress(InvalidTaskBackend):
+            if isinstance(backend := task_backends[alias], RolecallBackend):
+                yield backend

@@ -1,0 +1,34 @@
+"""Run a Django project's tasks in the transaction of a TestCase."""
+
+from __future__ import annotations
+
+from django.db import connections
+
+from rolecall.django.connections import alias_of_pool
+from rolecall.django.project import program
+from rolecall.model.errors import ConfigError
+from rolecall.model.tasks import Task
+from rolecall.testing.in_transaction import inline
+
+__all__ = ["run_tasks"]
+
+
+def run_tasks(*, most: int = 1_000, raising: bool = True) -> list[Task]:
+    """Run what is due, and what comes of it, in the transaction of the test; return what has run, as `inline` does.
+
+        class OrderTest(TestCase):
+            def test_an_order_gets_its_receipt(self):
+                self.client.post("/orders/", {"customer": "Ada"})
+                run_tasks()
+                self.assertEqual(Order.objects.get().receipt, "for Ada")
+
+    Handlers see what the test has written, and the test what they write: they use its connections. Raises ConfigError
+    outside of a transaction, and what a task that fails for good has raised, unless `raising` is False.
+    """
+    connection = connections[alias_of_pool()]
+    if not connection.in_atomic_block:
+        raise ConfigError("needs a transaction: that of a TestCase, or atomic()", variable="run_tasks")
+    open_ones = {each.alias: each for each in connections.all(initialized_only=True)}
+    with program.connections.lending(open_ones):
+        ran: list[Task] = inline(program, connection.connection, most=most, raising=raising)
+        return ran

@@ -1,0 +1,47 @@
+"""Handlers, as workers find them."""
+
+from __future__ import annotations
+
+import os
+
+from django.db import connection
+
+from rolecall import Context
+from rolecall.django import app
+from shop.models import Order
+
+
+@app.task(role="mail")
+def send_receipt(order_id: int) -> str:
+    """Write a receipt and keep it."""
+    order = Order.objects.get(pk=order_id)
+    order.receipt = f"for {order.customer}"
+    order.save()
+    return str(order.receipt)
+
+
+@app.task(role="mail")
+async def send_reminder(order_id: int) -> str:
+    """Do the same, awaited."""
+    order = await Order.objects.aget(pk=order_id)
+    return f"remember, {order.customer}"
+
+
+@app.task(role="mail", max_attempts=2)
+def refuse(ctx: Context) -> None:
+    """Fail."""
+    raise RuntimeError(f"refused {ctx.attempt} times")
+
+
+@app.task(role="reports", process=True)
+def count_orders() -> dict[str, int]:
+    """Count in a process of its own."""
+    return {"orders": Order.objects.count(), "pid": os.getpid()}
+
+
+@app.task(role="reports")
+def session() -> int:
+    """Tell which session of Postgres' this thread has."""
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_backend_pid()")
+        return int(cursor.fetchone()[0])

@@ -1,0 +1,123 @@
+"""Our schema comes with `manage.py migrate`, and goes by no command of Django's."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from django.core.checks import run_checks
+from django.core.management import call_command
+from django.db import connection, connections
+from django.db.migrations.exceptions import IrreversibleError
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.test import SimpleTestCase
+
+from rolecall.db.migrations import ROLECALL
+from rolecall.django import client
+from rolecall.django.models import Task
+from shop.tasks import send_receipt
+
+GONE = "drop function rolecall.delete_task(bigint)"
+THERE = "select count(*) from pg_proc where proname = 'delete_task'"
+
+
+class Schema(SimpleTestCase):
+    """What is written here is committed, as our migrator has a connection of its own."""
+
+    databases = frozenset({"default"})
+
+    def has_function(self) -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute(THERE)
+            return bool(cursor.fetchone()[0])
+
+    def drop_function(self) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(GONE)
+        self.addCleanup(migrate)
+
+    def test_the_last_step_of_the_release_is_one_of_djangos_migrations(self) -> None:
+        loader = MigrationLoader(None)
+        [last] = loader.graph.leaf_nodes("rolecall")
+        steps = [each.step for each in loader.graph.nodes[last].operations if hasattr(each, "step")]
+
+        self.assertEqual(steps, [ROLECALL.numbered()[-1].label])
+
+    def test_models_and_migrations_agree(self) -> None:
+        self.assertIn("No changes detected", said("makemigrations", "--check", "--dry-run"))
+
+    def test_the_plan_says_what_is_brought(self) -> None:
+        MigrationRecorder(connection).record_unapplied("rolecall", "0001_schema")
+        self.addCleanup(migrate)
+
+        self.assertIn("Bring Rolecall's schema to 00", said("migrate", "--plan"))
+        with self.assertRaises(SystemExit):
+            said("migrate", "--check")
+
+    def test_a_database_that_is_current_has_nothing_to_do(self) -> None:
+        self.assertIn("No migrations to apply", said("migrate"))
+
+    def test_the_script_of_the_migration_is_all_of_the_schema(self) -> None:
+        self.assertIn("create table rolecall.tasks", said("sqlmigrate", "rolecall", "0001"))
+
+    def test_the_schema_is_not_taken_back_and_tasks_stay(self) -> None:
+        stored = client.enqueue(send_receipt, order_id=1)
+        self.addCleanup(client.delete_chains, stored.id)
+
+        with self.assertRaisesMessage(IrreversibleError, "tasks may stand in it"):
+            said("migrate", "rolecall", "zero")
+        self.assertTrue(Task.objects.filter(pk=stored.id).exists())
+
+    def test_a_function_of_another_release_is_told_of_and_brought(self) -> None:
+        self.drop_function()
+
+        [problem] = [each for each in run_checks(databases=["default"]) if each.id == "rolecall.W001"]
+        self.assertIn("functions", problem.msg)
+        said("migrate")
+        self.assertTrue(self.has_function())
+
+    def test_a_database_without_migrations_has_the_schema_too(self) -> None:
+        self.drop_function()
+
+        with self.settings(MIGRATION_MODULES={"rolecall": None, "shop": None}):
+            said("migrate", "--run-syncdb")
+
+        self.assertTrue(self.has_function())
+
+    def test_a_project_that_has_not_migrated_this_app_is_left_alone(self) -> None:
+        self.drop_function()
+        MigrationRecorder(connection).record_unapplied("rolecall", "0001_schema")
+
+        said("migrate", "shop")
+
+        self.assertFalse(self.has_function())
+
+    def test_flush_leaves_the_pool_alone(self) -> None:
+        stored = client.enqueue(send_receipt, order_id=1)
+        self.addCleanup(client.delete_chains, stored.id)
+
+        said("flush", "--no-input")
+
+        self.assertTrue(Task.objects.filter(pk=stored.id).exists())
+
+
+class OtherDatabase(SimpleTestCase):
+    """A database without the pool."""
+
+    databases = frozenset({"default", "other"})
+
+    def test_it_is_left_alone_and_its_migrations_can_be_taken_back(self) -> None:
+        said("migrate", "rolecall", "zero", "--database", "other")
+        said("migrate", "rolecall", "--database", "other")
+
+        self.assertEqual(connections["other"].introspection.table_names(include_views=True).count("all_tasks"), 0)
+
+
+def said(*words: str) -> str:
+    out = StringIO()
+    call_command(*words, stdout=out)
+    return out.getvalue()
+
+
+def migrate() -> None:
+    call_command("migrate", verbosity=0)

@@ -1,0 +1,104 @@
+"""What is set wrongly is said at once; where the pool is, follows Django's settings."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connection, connections
+from django.test import SimpleTestCase, TestCase
+from psycopg.conninfo import conninfo_to_dict
+
+from rolecall.django.connections import alias_of_pool, dsn_of_pool
+from rolecall.django.management.commands.rolecall import APP, filled_in
+from rolecall.django.project import program
+
+
+class Settings(SimpleTestCase):
+    """The setting ROLECALL."""
+
+    def test_a_word_that_is_none_of_the_setting_is_refused(self) -> None:
+        with (
+            self.settings(ROLECALL={"DATABSE": "default"}),
+            self.assertRaisesMessage(ImproperlyConfigured, "'DATABSE'; did you mean 'DATABASE'?"),
+        ):
+            alias_of_pool()
+
+    def test_apps_may_be_installed_by_a_test(self) -> None:
+        with self.modify_settings(INSTALLED_APPS={"append": "django.contrib.sites"}):
+            self.assertIn("send_receipt", program.handlers)
+
+    def test_an_alias_that_is_not_there_is_refused(self) -> None:
+        with (
+            self.settings(ROLECALL={"DATABASE": "tasks"}),
+            self.assertRaisesMessage(ImproperlyConfigured, "'tasks', which DATABASES does not have"),
+        ):
+            alias_of_pool()
+
+    def test_another_database_than_postgres_is_refused(self) -> None:
+        with (
+            self.settings(ROLECALL={"DATABASE": "other"}),
+            self.assertRaisesMessage(ImproperlyConfigured, "DATABASES['other'] is SQLite"),
+        ):
+            alias_of_pool()
+
+    def test_the_pool_is_where_django_is_connected_to(self) -> None:
+        said = conninfo_to_dict(dsn_of_pool())
+
+        self.assertEqual(said["dbname"], connections["default"].settings_dict["NAME"])
+        self.assertEqual(said["user"], connections["default"].settings_dict["USER"])
+
+    def test_options_of_the_server_go_along_and_those_of_django_do_not(self) -> None:
+        options = {
+            "assume_role": "crew",
+            "options": "-c search_path=shop",
+            "pool": True,
+            "server_side_binding": True,
+            "sslmode": "require",
+        }
+        before = connections["default"].settings_dict["OPTIONS"]
+        connections["default"].settings_dict["OPTIONS"] = options
+        try:
+            said = conninfo_to_dict(dsn_of_pool())
+        finally:
+            connections["default"].settings_dict["OPTIONS"] = before
+
+        self.assertEqual((said["options"], said["sslmode"]), ("-c search_path=shop -c role=crew", "require"))
+        self.assertNotIn("pool", said)
+
+
+class Words(SimpleTestCase):
+    """`manage.py rolecall ...`."""
+
+    def test_a_command_that_takes_an_app_has_the_projects(self) -> None:
+        self.assertEqual(filled_in(["worker", "--slots", "2"]), ["worker", "--app", APP, "--slots", "2"])
+        self.assertEqual(filled_in(["doctor"]), ["doctor", "--app", APP])
+
+    def test_an_app_that_is_named_stays(self) -> None:
+        self.assertEqual(filled_in(["worker", "--app=shop:app"]), ["worker", "--app=shop:app"])
+
+    def test_other_commands_are_left_as_they_are(self) -> None:
+        for words in (["tasks", "list"], ["--help"], ["nonsense", "worker"], []):
+            self.assertEqual(filled_in(words), words)
+
+
+class Connections(TestCase):
+    """A thread of a worker."""
+
+    def test_a_session_that_was_lost_since_the_last_attempt_costs_none(self) -> None:
+        with ThreadPoolExecutor(1) as thread:
+            session = program.handlers["session"].function
+            first = thread.submit(session).result()
+            with connection.cursor() as cursor:
+                cursor.execute("select pg_terminate_backend(%s, 5000)", [first])
+            second = thread.submit(session).result()
+            thread.submit(connections.close_all).result()
+
+        self.assertNotEqual(first, second)
+
+    def test_a_session_is_kept_for_the_next_attempt_as_django_keeps_it_for_the_next_request(self) -> None:
+        with ThreadPoolExecutor(1) as thread:
+            sessions = [thread.submit(program.handlers["session"].function).result() for _ in range(2)]
+            thread.submit(connections.close_all).result()
+
+        self.assertEqual(len(set(sessions)), 1)

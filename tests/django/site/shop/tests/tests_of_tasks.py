@@ -1,0 +1,130 @@
+"""Handlers in a project: tasks join its transactions, and find its rows."""
+
+from __future__ import annotations
+
+from django.db import connection, transaction
+from django.test import TestCase
+
+from rolecall import InvalidDeclaration, InvalidPayload
+from rolecall.django import app, client
+from rolecall.django.models import Schedule, Task
+from rolecall.testing.django import run_tasks
+from shop.models import Order
+from shop.tasks import count_orders, refuse, send_receipt, send_reminder, session
+
+
+class Enqueued(TestCase):
+    """A task and the rows of a view stand together or not at all."""
+
+    def test_a_task_of_a_view_stands_with_its_rows(self) -> None:
+        answer = self.client.get("/orders/", {"customer": "Ada"})
+
+        self.assertEqual(
+            [(task.handler, task.payload, task.state) for task in Task.objects.all()],
+            [("send_receipt", {"order_id": int(answer.content)}, "pending")],
+        )
+
+    def test_a_task_goes_with_the_rows_of_a_view_that_fails(self) -> None:
+        with self.assertRaisesMessage(ValueError, "nobody orders"):
+            self.client.get("/orders/", {"customer": "nobody"})
+
+        self.assertEqual((Order.objects.count(), Task.objects.count()), (0, 0))
+
+    def test_a_nested_block_that_is_undone_takes_its_task_along(self) -> None:
+        send_receipt.enqueue(order_id=1)
+        with self.assertRaises(ZeroDivisionError), transaction.atomic():
+            send_receipt.enqueue(order_id=2)
+            undo()
+
+        self.assertEqual([task.payload["order_id"] for task in Task.objects.all()], [1])
+
+    def test_a_payload_that_does_not_fit_is_refused_and_harms_nothing(self) -> None:
+        with self.assertRaises(InvalidPayload):
+            client.enqueue(send_receipt, {"order_id": "first"})
+
+        self.assertEqual(Task.objects.count(), 0)
+
+    def test_the_client_reads_what_is_not_committed_yet(self) -> None:
+        stored = client.enqueue(send_receipt, order_id=1)
+
+        self.assertEqual(client.get(stored).status, "ready")
+        self.assertEqual(client.cancel(stored.id), {stored.id: "cancelled"})
+
+    def test_models_of_the_pool_are_written_by_nobody(self) -> None:
+        client.enqueue(send_receipt, order_id=1)
+        [task] = Task.objects.all()
+
+        for write in (task.save, task.delete, Task.objects.all().delete, Schedule.objects.create):
+            with self.subTest(write), self.assertRaisesMessage(TypeError, "written by its engine"):
+                write()
+        with self.assertRaisesMessage(TypeError, "written by its engine"):
+            Task.objects.update(role="mine")
+
+    def test_a_call_after_the_commit_is_djangos(self) -> None:
+        heard: list[str] = []
+        with self.captureOnCommitCallbacks(execute=True), client.transaction() as psycopgs:
+            psycopgs.execute("select 1")
+            client.after_commit(lambda: heard.append("committed"))
+
+        self.assertEqual(heard, ["committed"])
+
+    def test_a_handler_that_is_declared_too_late_for_workers_is_refused(self) -> None:
+        with self.assertRaisesMessage(InvalidDeclaration, "declare before that"):
+            app.task(name="late")(lambda: None)
+
+
+class EnqueuedAwaited(TestCase):
+    """The same in a coroutine, by the thread of Django's connections."""
+
+    async def test_a_task_is_enqueued_in_the_tests_transaction(self) -> None:
+        stored = await send_receipt.aenqueue(order_id=7)
+
+        self.assertEqual((await Task.objects.aget()).id, stored.id)
+
+
+class Run(TestCase):
+    """Tasks of a test run in its transaction."""
+
+    def test_a_plain_handler_finds_the_tests_rows_and_the_test_what_it_wrote(self) -> None:
+        order = Order.objects.create(customer="Ada")
+        send_receipt.enqueue(order_id=order.pk)
+
+        [task] = run_tasks()
+
+        order.refresh_from_db()
+        self.assertEqual((task.result, order.receipt), ("for Ada", "for Ada"))
+
+    def test_an_async_handler_finds_the_tests_rows(self) -> None:
+        send_reminder.enqueue(order_id=Order.objects.create(customer="Ada").pk)
+
+        self.assertEqual([task.result for task in run_tasks()], ["remember, Ada"])
+
+    def test_what_a_task_raises_is_raised_in_the_test(self) -> None:
+        refuse.enqueue()
+
+        with self.assertRaisesMessage(RuntimeError, "refused 2 times"):
+            run_tasks()
+
+    def test_a_failed_task_tells_of_it_where_nothing_is_to_be_raised(self) -> None:
+        refuse.enqueue()
+
+        self.assertEqual([task.state for task in run_tasks(raising=False)], ["failed"])
+
+    def test_a_handler_of_a_process_is_there(self) -> None:
+        count_orders.enqueue()
+
+        [task] = run_tasks()
+
+        self.assertEqual(task.result["orders"], 0)
+
+    def test_a_handler_uses_the_session_of_the_test(self) -> None:
+        session.enqueue()
+        with connection.cursor() as cursor:
+            cursor.execute("select pg_backend_pid()")
+            own = cursor.fetchone()[0]
+
+        self.assertEqual([task.result for task in run_tasks()], [own])
+
+
+def undo() -> None:
+    raise ZeroDivisionError

@@ -1,0 +1,9 @@
+"""The admin, and a view that places an order."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.urls import path
+from shop.views import place_order
+
+urlpatterns = [path("admin/", admin.site.urls), path("orders/", place_order)]

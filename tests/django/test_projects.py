@@ -1,0 +1,11 @@
+"""What a Django project's own tests see: they stand in `site/shop/tests`, and run as projects run theirs."""
+
+from __future__ import annotations
+
+from tests.django.conftest import Project
+
+
+def test_the_tests_of_a_project_pass(project: Project) -> None:
+    done = project.run("-W", "error::DeprecationWarning:rolecall", "manage.py", "test", "--noinput")
+
+    assert done.returncode == 0, done.stderr
