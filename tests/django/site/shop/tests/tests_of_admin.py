@@ -1,0 +1,90 @@
+"""The pool in the admin: there to be looked at, by who may."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import Permission, User
+from django.test import TestCase
+
+from rolecall.django import client
+from shop.tasks import refuse, send_receipt
+
+LIST = "/admin/rolecall/task/"
+
+
+class Admin(TestCase):
+    """Somebody who may view tasks, and nothing else."""
+
+    @classmethod
+    def setUpTestData(cls) -> None:
+        cls.viewer = User.objects.create_user("ada", password="secret", is_staff=True)
+        cls.viewer.user_permissions.set(Permission.objects.filter(content_type__app_label="rolecall"))
+        cls.mail = client.enqueue(send_receipt.using(key="customer:7"), order_id=7).id
+        cls.other = client.enqueue(refuse).id
+
+    def setUp(self) -> None:
+        self.client.force_login(self.viewer)
+
+    def listed(self, **query: object) -> list[int]:
+        answer = self.client.get(LIST, query)
+        self.assertEqual(answer.status_code, 200)
+        return sorted(task.id for task in answer.context["cl"].result_list)
+
+    def test_all_tasks_are_listed(self) -> None:
+        self.assertEqual(self.listed(), [self.mail, self.other])
+
+    def test_tasks_are_found_by_state_role_and_handler(self) -> None:
+        self.assertEqual(self.listed(handler="refuse"), [self.other])
+        self.assertEqual(self.listed(role="mail"), [self.mail, self.other])
+        self.assertEqual(self.listed(state="failed"), [])
+        self.assertEqual(self.listed(state="pending"), [self.mail, self.other])
+
+    def test_what_is_no_state_is_found_nowhere(self) -> None:
+        self.assertEqual(self.listed(state="nonsense"), [])
+
+    def test_the_filters_name_what_is_known(self) -> None:
+        page = self.client.get(LIST)
+
+        self.assertContains(page, "?handler=send_receipt")
+        self.assertContains(page, "?state=failed")
+
+    def test_tasks_are_found_by_id_and_by_key(self) -> None:
+        self.assertEqual(self.listed(q=self.other), [self.other])
+        self.assertEqual(self.listed(q="customer:7"), [self.mail])
+        self.assertEqual(self.listed(q="9" * 30), [])
+        self.assertEqual(self.listed(q="\0"), [])
+
+    def test_the_page_of_a_task_shows_its_payload_and_leads_to_the_dashboard(self) -> None:
+        page = self.client.get(f"{LIST}{self.mail}/change/")
+
+        self.assertContains(page, "&quot;order_id&quot;: 7")
+        self.assertContains(page, f'href="https://work.example/queue/tasks/{self.mail}"')
+        self.assertNotContains(page, 'name="_save"')
+
+    def test_without_an_address_there_is_no_link(self) -> None:
+        with self.settings(ROLECALL={}):
+            self.assertNotContains(self.client.get(f"{LIST}{self.mail}/change/"), "in the dashboard")
+
+    def test_markup_in_a_payload_is_shown_as_text(self) -> None:
+        task = client.enqueue(send_receipt.using(key="<b>"), order_id=1)
+
+        self.assertContains(self.client.get(f"{LIST}{task.id}/change/"), "&lt;b&gt;")
+
+    def test_nobody_adds_changes_or_deletes(self) -> None:
+        self.client.force_login(User.objects.create_superuser("root"))
+        for path in ("add/", f"{self.mail}/delete/"):
+            self.assertEqual(self.client.get(f"{LIST}{path}").status_code, 403)
+        self.assertEqual(self.client.post(f"{LIST}{self.mail}/change/", {"role": "x"}).status_code, 403)
+
+    def test_who_may_not_view_sees_nothing(self) -> None:
+        self.client.force_login(User.objects.create_user("eve", is_staff=True))
+
+        self.assertEqual(self.client.get(LIST).status_code, 403)
+
+    def test_schedules_and_workers_have_pages(self) -> None:
+        for model in ("schedule", "worker"):
+            self.assertEqual(self.client.get(f"/admin/rolecall/{model}/").status_code, 200)
+
+    def test_only_the_right_to_view_exists(self) -> None:
+        names = Permission.objects.filter(content_type__app_label="rolecall").values_list("codename", flat=True)
+
+        self.assertEqual(sorted(names), ["view_schedule", "view_task", "view_worker"])
