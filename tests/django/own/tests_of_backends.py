@@ -1,0 +1,90 @@
+"""Django's own tests of its backends, with ours in the place of DummyBackend and ImmediateBackend.
+
+Nothing of them is copied or changed: where they name one of these classes, in an import or in a setting, they find ours.
+They are derived here for what only a backend with a database needs: leave to use it, and an empty pool to begin with.
+What cannot hold of any other backend than the one that it is written for is left out, and says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from unittest import SkipTest
+
+from django.db import connection, transaction
+from django.tasks.backends import dummy, immediate
+from django.test import TestCase
+
+from rolecall.django import client
+from rolecall.django.tasks import RolecallBackend
+from rolecall.testing.django import run_tasks
+
+
+class Stored(RolecallBackend):
+    """In the place of DummyBackend: the list of what it has enqueued is read from the pool."""
+
+    @property
+    def results(self) -> list[Any]:
+        with connection.cursor() as cursor:
+            cursor.execute("select id from rolecall.all_tasks order by id")
+            return [self.get_result(str(found)) for (found,) in cursor.fetchall()]
+
+    def clear(self) -> None:
+        client.delete_chains([int(result.id) for result in self.results])
+
+
+class Worked(Stored):
+    """In the place of ImmediateBackend: the tasks run as in a worker, and the pool tells what became of them."""
+
+    def enqueue(self, task: Any, args: Iterable[Any], kwargs: Mapping[str, Any]) -> Any:
+        with transaction.atomic():
+            result = super().enqueue(task, args, kwargs)
+            run_tasks(raising=False)
+        return self.get_result(result.id)
+
+
+dummy.DummyBackend, immediate.ImmediateBackend = Stored, Worked
+
+from tasks import test_dummy_backend, test_immediate_backend, test_tasks  # noqa: E402 - they import the names above
+
+DATABASES = frozenset({"default"})
+IN_MEMORY = "it changes a status in the list that DummyBackend keeps in memory"
+CANNOT = "it is about what ImmediateBackend cannot do, and ours can"
+AT_ONCE = "it is about an exception that reaches who enqueues, as the task runs there"
+LEFT_OUT: Mapping[str, str] = {
+    "DummyBackendTestCase.test_refresh_result": IN_MEMORY,
+    "DummyBackendTestCase.test_refresh_result_async": IN_MEMORY,
+    "ImmediateBackendTestCase.test_cannot_get_result": CANNOT,
+    "ImmediateBackendTestCase.test_cannot_refresh_result": CANNOT,
+    "ImmediateBackendTestCase.test_cannot_pass_run_after": CANNOT,
+    "ImmediateBackendTestCase.test_throws_keyboard_interrupt": AT_ONCE,
+}
+
+
+def on_ours(case: type) -> type:
+    """Derive one of Django's classes."""
+
+    def set_up(self: Any) -> None:
+        if why := LEFT_OUT.get(f"{case.__name__}.{self._testMethodName}"):
+            raise SkipTest(why)
+        Stored("default", {}).clear()
+        case.setUp(self)  # type: ignore[attr-defined]  # unittest's
+
+    return type(case.__name__, (case,), {"databases": DATABASES, "setUp": set_up, "__module__": __name__})
+
+
+Tasks = on_ours(test_tasks.TaskTestCase)
+Dummy = on_ours(test_dummy_backend.DummyBackendTestCase)
+DummyInTransactions = on_ours(test_dummy_backend.DummyBackendTransactionTestCase)
+Immediate = on_ours(test_immediate_backend.ImmediateBackendTestCase)
+ImmediateInTransactions = on_ours(test_immediate_backend.ImmediateBackendTransactionTestCase)
+
+
+class LeftOut(TestCase):
+    """What is left out is there to be left out."""
+
+    def test_each_test_that_is_left_out_is_one_of_djangos(self) -> None:
+        for name in LEFT_OUT:
+            case, _, test = name.partition(".")
+            module = test_dummy_backend if case.startswith("Dummy") else test_immediate_backend
+            self.assertTrue(callable(getattr(getattr(module, case), test)))
