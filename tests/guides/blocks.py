@@ -16,7 +16,7 @@ GUIDES = DOCS / "guides"
 README = ROOT / "README.md"
 # What is indented is typed; what is fenced without a language is a picture.
 INDENTED, PICTURE = "sh", "picture"
-FILE_NAME = re.compile(r"# (?P<name>\w+\.py)\n")
+FILE_NAME = re.compile(r"# (?P<name>(\w+/)*\w+\.py)\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Block:
 
     @property
     def file(self) -> str | None:
-        """The name in the first line of Python: `# shop.py`."""
+        """The name in the first line of Python: `# shop.py`, `# shop/tasks.py`."""
         named = FILE_NAME.match(self.code) if self.language == "python" else None
         return named["name"] if named else None
 

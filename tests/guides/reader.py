@@ -75,7 +75,8 @@ class Reader:
                     f"{self.document}:{block.line}: nothing runs {block.language!r}"
                 )
         for name in self._written:
-            if name not in self._used:
+            # What stands in a folder is a part of a package, for others to import.
+            if name not in self._used and "/" not in name:
                 self.run(f"python {name}")
 
     def write(self, block: Block) -> None:
@@ -83,6 +84,7 @@ class Reader:
         self._file = block.file or self._file or f"{Path(self.document).stem.replace('-', '_')}.py"
         if self._file not in self._written:
             self._written.append(self._file)
+        (self.folder / self._file).parent.mkdir(exist_ok=True)
         with (self.folder / self._file).open("a") as file:
             file.write(f"{block.code}\n\n")
 
