@@ -1,0 +1,1 @@
+"""Orders, and what follows from them."""
