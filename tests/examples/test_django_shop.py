@@ -17,7 +17,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from tests.cli.processes import until
-from tests.guides.test_following import free_ports
+from tests.guides.reader import free_ports
 from tests.packaging.building import build
 from tests.packaging.installing import Environment
 from tools.offences import ROOT
