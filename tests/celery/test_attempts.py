@@ -150,6 +150,26 @@ async def test_a_result_that_is_no_plain_json_is_not_kept_as_something_else(cele
     assert repr(kept) == "UnstoredResult(why='it is a datetime, not plain JSON', rolecall='result not stored')"
 
 
+async def test_a_task_whose_result_does_not_fit_the_next_one_is_not_done_again(celery: Celery, at_work: Work) -> None:
+    calls = []
+
+    @celery.task
+    def name() -> str:
+        calls.append(1)
+        return "Ada"
+
+    @celery.task
+    def double(number: int) -> int:
+        return number * 2
+
+    result = (name.s() | double.s()).delay()
+
+    async with at_work(celery):
+        with pytest.raises(TaskFailed, match="Expected `int`, got `str`"):
+            await asyncio.to_thread(result.get, 30)
+    assert calls == [1]
+
+
 def test_a_task_is_called_as_the_function_that_it_is(shop: ModuleType) -> None:
     with pytest.raises(ConnectionError):
         shop.fetch("http://upstream")

@@ -186,6 +186,7 @@ def test_a_word_that_is_no_option_is_refused(shop: ModuleType) -> None:
     [
         ({"rate_limit": "10/m"}, "rate_limit= has no equivalent: there is no limit by time"),
         ({"soft_time_limit": 5}, "soft_time_limit= has no equivalent: nothing raises in the middle"),
+        ({"acks_on_failure_or_timeout": False}, "acks_on_failure_or_timeout= has no equivalent: a failed task is kept"),
         ({"base": object}, "base= has no equivalent: what stands around an attempt is a middleware"),
         ({"serializer": "pickle"}, "serializer='pickle' has no equivalent"),
     ],
@@ -202,6 +203,7 @@ def test_a_declaration_without_equivalent_says_what_to_write(celery: Celery, wor
         ("CELERY_TASK_ALWAYS_EAGER", True, "rolecall.testing.inline"),
         ("task_soft_time_limit", 10, "nothing raises in the middle of a thread"),
         ("task_serializer", "pickle", "only json works"),
+        ("task_acks_on_failure_or_timeout", False, "a failed task is kept as failed"),
         ("task_annotations", {"*": {"rate_limit": "1/s"}}, "say it where the task is declared"),
     ],
 )
@@ -211,7 +213,7 @@ def test_a_setting_without_equivalent_is_refused(celery: Celery, setting: str, v
 
 
 def test_a_setting_that_is_off_or_means_nothing_here_is_taken(celery: Celery) -> None:
-    celery.conf.update(task_always_eager=False, worker_concurrency=4, our_own="x")
+    celery.conf.update(task_acks_on_failure_or_timeout=True, task_always_eager=False, worker_concurrency=4, our_own="x")
 
     assert (celery.conf.our_own, celery.conf["worker_concurrency"]) == ("x", 4)
 
@@ -230,6 +232,26 @@ def test_a_coroutine_and_a_name_that_is_taken_are_refused() -> None:
     other.task(canvas, name="canvas")
     with pytest.raises(InvalidDeclaration, match="call the parameter canvas otherwise"):
         other.finalize()
+
+
+def test_an_app_that_could_not_be_made_complete_says_so_again() -> None:
+    app = Celery("one", include=["no_such_module"], set_as_current=False)
+    app.task(lambda: None, name="one")
+
+    for _ in range(2):
+        with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+            app.finalize()
+
+    app.conf.include = ()
+    assert "one" in app.rolecall.handlers
+
+
+def test_each_app_has_schedules_of_its_own() -> None:
+    one, other = Celery("one", set_as_current=False), Celery("other", set_as_current=False)
+
+    one.conf.beat_schedule["tick"] = {"task": "elsewhere", "schedule": 60}
+
+    assert (list(one.rolecall.schedules), list(other.rolecall.schedules)) == (["tick"], [])
 
 
 def test_a_task_of_another_program_is_sent_by_named_arguments(celery: Celery, database: str) -> None:

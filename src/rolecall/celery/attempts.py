@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from rolecall.celery.canvas import LINK
@@ -18,8 +19,8 @@ __all__ = ["GROUP_HANDLER", "REST", "function_of", "groups"]
 
 GROUP_HANDLER = "celery.group"
 REST = "rest"
-# How the errors of such attempts begin, told by their worker or by whoever rescues them.
-TIMED_OUT = ("the handler did not finish within", "timeout")
+# What an attempt that ran out of its time ends with, as its worker tells it, or whoever rescues the task.
+OVERRAN, RESCUED = "the handler did not finish within ", "timeout"
 
 
 def function_of(task: Task, fields: Fields, app: AnyApp) -> Callable[..., Any]:
@@ -36,7 +37,9 @@ def function_of(task: Task, fields: Fields, app: AnyApp) -> Callable[..., Any]:
                 return Cancel(str(ignored) or "ignored")
             except Exception as error:  # noqa: BLE001 - whatever a task raises is its end
                 _fail(task, error)
-        _go_on(app, ctx, canvas or {}, result)
+            # Whatever is wrong with what follows, the task itself has been done.
+            with final_errors():
+                _go_on(app, ctx, canvas or {}, result)
         dropped = app.ignores_results if task.options.ignore_result is None else task.options.ignore_result
         return None if dropped else _stored(result)
 
@@ -68,7 +71,8 @@ def groups(app: AnyApp) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 def _overran(ctx: Context) -> bool:
     """Whether the attempt before this one ran out of its time: Celery repeats no such task."""
-    return ctx.attempt > 1 and (ctx.last_error or "").startswith(TIMED_OUT)
+    error = ctx.last_error or ""
+    return ctx.attempt > 1 and (error.startswith(OVERRAN) or error == RESCUED)
 
 
 def _request(task: Task, ctx: Context, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Request:
@@ -83,6 +87,17 @@ def _request(task: Task, ctx: Context, args: tuple[Any, ...], kwargs: Mapping[st
         delivery_info={"routing_key": ctx.role, "priority": ctx.task.priority},
         context=ctx,
     )
+
+
+@contextmanager
+def final_errors() -> Iterator[None]:
+    """Let errors within the block end the task."""
+    try:
+        yield
+    except PermanentFailure:
+        raise
+    except Exception as error:
+        raise PermanentFailure from error
 
 
 def _fail(task: Task, error: Exception) -> NoReturn:

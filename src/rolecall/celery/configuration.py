@@ -7,10 +7,9 @@ from typing import Any
 
 from rolecall.model.errors import InvalidDeclaration
 
-__all__ = ["REFUSED", "Configuration", "todays_name"]
+__all__ = ["REFUSED", "REFUSED_WHEN_OFF", "Configuration", "todays_name"]
 
 DEFAULTS: Mapping[str, Any] = {
-    "beat_schedule": {},
     "broker_url": None,
     "enable_utc": True,
     "imports": (),
@@ -49,6 +48,8 @@ OLD: Mapping[str, str] = {
     "routes": "task_routes",
     "task_result_expires": "result_expires",
 }
+# Where it is what is said by default that is always so here.
+REFUSED_WHEN_OFF = frozenset({"task_acks_on_failure_or_timeout"})
 MUST_BE: Mapping[str, tuple[frozenset[Any], str]] = {
     "task_serializer": (frozenset({"json"}), JSON),
     "result_serializer": (frozenset({"json"}), JSON),
@@ -63,7 +64,7 @@ class Configuration(MutableMapping[str, Any]):
     """
 
     def __init__(self) -> None:
-        object.__setattr__(self, "_said", dict(DEFAULTS))
+        object.__setattr__(self, "_said", {**DEFAULTS, "beat_schedule": {}})
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -79,7 +80,7 @@ class Configuration(MutableMapping[str, Any]):
 
     def __setitem__(self, name: str, value: Any) -> None:
         known = todays_name(name)
-        if value and known in REFUSED:
+        if known in REFUSED and bool(value) != (known in REFUSED_WHEN_OFF):
             raise InvalidDeclaration(f"{name} has no equivalent: {REFUSED[known]}")
         allowed, why = MUST_BE.get(known, (None, ""))
         if allowed is not None and value not in allowed:

@@ -45,6 +45,8 @@ REFUSED_OF_A_CALL: Mapping[str, str] = {
     "soft_time_limit": NO_SOFT_LIMIT,
     "task_id": NO_IDS,
 }
+# Where it is what is said by default that is always so here.
+REFUSED_WHEN_OFF = frozenset({"acks_on_failure_or_timeout"})
 # They say how a message travels, and there is none; or what is always so here.
 MOOT_OF_A_TASK = frozenset(
     {"compression", "lazy", "reject_on_worker_lost", "shared", "throws", "track_started", "typing"}
@@ -97,7 +99,7 @@ def declared(task: str, words: Mapping[str, Any]) -> Declared:
     """
     said = {word: value for word, value in words.items() if word not in MOOT_OF_A_TASK}
     for word, value in said.items():
-        if word in REFUSED_OF_A_TASK and value is not None:
+        if word in REFUSED_OF_A_TASK and bool(value) != (word in REFUSED_WHEN_OFF):
             raise InvalidDeclaration(f"task {task!r}: {word}= has no equivalent: {REFUSED_OF_A_TASK[word]}")
         if word not in REFUSED_OF_A_TASK and word not in Declared.__dataclass_fields__:
             raise TypeError(f"task {task!r}: {word}= is no option of a task")

@@ -41,9 +41,11 @@ class Program:
         self.conf = conf
         self.own: dict[str, Task] = {}
         self.periodic: dict[str, Mapping[str, Any]] = {}
+        self._main = main
         self._app = App(main, lifespan=self._in_a_worker)
+        self._begun = False
         self._database = database
-        self._prepare: Callable[[], None] | None = prepare
+        self._prepare = prepare
         self._client: Client | None = None
         self._fields: dict[str, Fields] = {}
         self._turn = RLock()
@@ -57,14 +59,9 @@ class Program:
     def app(self) -> App:
         """The app, with all that was declared so far."""
         with self._turn:
-            if self._prepare is not None:
-                prepare, self._prepare = self._prepare, None
-                prepare()
+            if not self._begun:
                 self._begin()
-            new = [task for name, task in self.tasks.items() if name not in self._fields]
-            for task in new:
-                self._declare(task)
-            if new:
+            if self._declare_new():
                 self._client = None
         return self._app
 
@@ -134,15 +131,33 @@ class Program:
         return dict(step["kwargs"])
 
     def _begin(self) -> None:
+        # What is imported meanwhile may ask for the app; what fails is to fail again the next time.
+        self._begun = True
+        try:
+            self._prepare()
+            self._declare_all()
+        except BaseException:
+            self._begun = False
+            self._app = App(self._main, lifespan=self._in_a_worker)
+            self._fields.clear()
+            raise
+
+    def _declare_all(self) -> None:
         for queue in self.conf.task_queues or ():
             self._know(str(getattr(queue, "name", queue)))
         self._know(self.conf.task_default_queue)
         begin, gather = groups(self)
         self._app.task(GROUP_HANDLER, role=self.conf.task_default_queue, gather=gather)(begin)
-        for task in self.tasks.values():
-            self._declare(task)
+        self._declare_new()
         for name, entry in {**self.conf.beat_schedule, **self.periodic}.items():
             self._schedule(name, entry)
+
+    def _declare_new(self) -> bool:
+        """Declare the tasks that are not declared yet; return whether there were any."""
+        new = [task for name, task in self.tasks.items() if name not in self._fields]
+        for task in new:
+            self._declare(task)
+        return bool(new)
 
     def _declare(self, task: Task) -> None:
         if not HANDLER.fullmatch(task.name):

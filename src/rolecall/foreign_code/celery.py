@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rolecall.celery.configuration import REFUSED, todays_name
+from rolecall.celery.configuration import REFUSED, REFUSED_WHEN_OFF, todays_name
 from rolecall.celery.options import REFUSED_OF_A_TASK
 from rolecall.celery.routes import queue_of
 from rolecall.celery.schedules import crontab
@@ -117,7 +117,7 @@ class Reader:
         return modules
 
     def _set(self, source: Source, name: str, value: ast.expr) -> None:
-        if name in REFUSED and value_of(value) not in (False, None, {}):
+        if name in REFUSED and _matters(value_of(value), when_off=name in REFUSED_WHEN_OFF):
             self._found.gap(source, value, f"{name} = {code_of(value)}", REFUSED[name])
         elif name in SETTINGS:
             self._settings[name] = (source, value)
@@ -163,7 +163,7 @@ class Reader:
         options: Mapping[str, Any],
     ) -> None:
         for word, node in said.items():
-            if word in REFUSED_OF_A_TASK and options[word] is not None:
+            if word in REFUSED_OF_A_TASK and _matters(options[word], when_off=f"task_{word}" in REFUSED_WHEN_OFF):
                 self._found.gap(source, node, f"{function.name}: {word}={code_of(node)}", REFUSED_OF_A_TASK[word])
             elif options[word] is UNKNOWN and word not in {"autoretry_for", "dont_autoretry_for", "expires", "throws"}:
                 task.notes.append(f"{word}={code_of(node)}: only your code knows its value")
@@ -310,6 +310,11 @@ def _setting(target: ast.expr, *, among_settings: bool) -> str | None:
             return todays_name(name)
         case _:
             return None
+
+
+def _matters(value: Any, *, when_off: bool) -> bool:
+    """Whether what is said differs from what is so without it."""
+    return value is UNKNOWN or bool(value) != when_off
 
 
 def _is_periodic(node: ast.Call) -> bool:
