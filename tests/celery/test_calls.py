@@ -126,6 +126,13 @@ def test_a_value_that_would_arrive_as_something_else_is_refused(shop: ModuleType
         (shop.add.s(1, 1) | shop.add.s(MOMENT)).delay()
 
 
+def test_what_a_signature_says_goes_before_the_declaration_and_the_call_before_both(shop: ModuleType) -> None:
+    said = shop.greet.s("Ada").set(priority=3)
+
+    assert enqueued(shop.app, said.apply_async(countdown=1)).priority == 3
+    assert enqueued(shop.app, said.apply_async(priority=4)).priority == 4
+
+
 def test_a_default_priority_is_that_of_each_call_which_says_none(celery: Celery) -> None:
     celery.conf.task_default_priority = 5
     one = celery.task(lambda: None, name="one")

@@ -27,9 +27,7 @@ class Canvas(ABC):
 
     @abstractmethod
     def steps(self, app: AnyApp) -> list[Step]:
-        """What is to be done, one after the other, as plain values; raises InvalidTask for an option without
-        equivalent.
-        """
+        """What is to be done, one after the other, with options as they were said."""
 
     @abstractmethod
     def linked(self) -> AnyApp | None:
@@ -54,7 +52,8 @@ class Canvas(ABC):
         if links is not None:
             add_links(steps[-1], [each.steps(app) for each in _several(links)])
         for first in steps[0].get(GROUP, [steps[:1]]):
-            _give(app, first[0], tuple(args or ()), dict(kwargs or {}), options)
+            _give(first[0], tuple(args or ()), dict(kwargs or {}), options)
+        _read_options(app, steps)
         if GROUP in steps[0] and len(steps) == 1:
             drafts = [app.draft(member) for member in steps[0][GROUP]]
             stored = app.client.enqueue_many(drafts, connection=joined)
@@ -125,7 +124,7 @@ class Signature(Canvas):
             TASK: self.task,
             "args": list(self.args),
             "kwargs": dict(self.kwargs),
-            "options": app.options(self.task, options),
+            "options": options,
             "immutable": self.immutable,
         }
         add_links(step, links)
@@ -219,15 +218,24 @@ def _not_empty(steps: list[Step]) -> list[Step]:
     return steps
 
 
-def _give(app: AnyApp, step: Step, args: tuple[Any, ...], kwargs: dict[str, Any], options: Mapping[str, Any]) -> None:
+def _read_options(app: AnyApp, steps: Sequence[Step]) -> None:
+    """Turn what was said of each step into plain values; raise InvalidTask for what has no equivalent."""
+    for step in steps:
+        if GROUP not in step:
+            step["options"] = app.options(step[TASK], step["options"])
+        for inner in (*step.get(GROUP, ()), *step.get(LINK, ())):
+            _read_options(app, inner)
+
+
+def _give(step: Step, args: tuple[Any, ...], kwargs: dict[str, Any], options: Mapping[str, Any]) -> None:
     if GROUP in step:
         for member in step[GROUP]:
-            _give(app, member[0], args, kwargs, options)
+            _give(member[0], args, kwargs, options)
         return
     if not step["immutable"]:
         step["args"] = [*args, *step["args"]]
         step["kwargs"] = {**step["kwargs"], **kwargs}
-    step["options"] = {**step["options"], **app.options(step[TASK], options)}
+    step["options"] = {**step["options"], **options}
 
 
 def _flat(parts: Sequence[Any]) -> list[Canvas]:
