@@ -14,4 +14,6 @@ def restored_logging() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield
-    root.handlers[:], root.level = handlers, level
+    root.handlers[:] = handlers
+    # Not the attribute: loggers remember for which levels they are on until this is called.
+    root.setLevel(level)
