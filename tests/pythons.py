@@ -9,6 +9,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tools.errors import SetupError
 from tools.offences import ROOT
 from tools.uv import Uv, tools_folder
@@ -54,6 +56,18 @@ def environment(version: str) -> Path:
     return python
 
 
+@pytest.fixture(params=SUPPORTED)
+def python(request: pytest.FixtureRequest) -> Path:
+    """Each Python of this machine, with everything that Rolecall needs."""
+    version = str(request.param)
+    if version not in interpreters():
+        pytest.skip(f"there is no Python {version} on this machine")
+    try:
+        return environment(version)
+    except SetupError as error:
+        pytest.skip(f"Python {version} lacks something that cannot be had here: {error}")
+
+
 def _said(python: Path) -> str:
     if not os.access(python, os.X_OK):
         return ""
@@ -61,4 +75,4 @@ def _said(python: Path) -> str:
     return done.stdout.strip()
 
 
-__all__ = ["SUPPORTED", "SetupError", "environment", "interpreters"]
+__all__ = ["SUPPORTED", "interpreters", "python"]

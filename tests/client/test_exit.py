@@ -6,9 +6,9 @@ import subprocess
 import time
 from pathlib import Path
 
-import pytest
+from tests.pythons import python
 
-from tests.pythons import SUPPORTED, SetupError, environment, interpreters
+__all__ = ["python"]
 
 # What it takes to end is measured from within: the machine may be slow to start a program.
 PROGRAM = """
@@ -26,18 +26,6 @@ if sys.argv[2] == "close":
     client.close()
 print(time.time(), flush=True)
 """
-
-
-@pytest.fixture(params=SUPPORTED)
-def python(request: pytest.FixtureRequest) -> Path:
-    """A Python with everything that Rolecall needs."""
-    version = str(request.param)
-    if version not in interpreters():
-        pytest.skip(f"there is no Python {version} on this machine")
-    try:
-        return environment(version)
-    except SetupError as error:
-        pytest.skip(f"Python {version} lacks something that cannot be had here: {error}")
 
 
 def seconds_to_end(python: Path, database: str, manner: str) -> float:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from rolecall.cli.late import first_paragraph
 from rolecall.cli.main import NAME, build
 from rolecall.cli.options import DATABASE, LOGGING
-from rolecall.cli.verbs import COMMANDS, Noun, Verb
+from rolecall.cli.verbs import COMMANDS, Verb
 from tools.reference.markdown import cell, code, heading, prose, slug, table
 
 __all__ = ["commands", "page"]
@@ -27,7 +28,7 @@ def page() -> str:
         [
             "# The command line",
             SAYS,
-            table(["command", "what it does"], map(listed, COMMANDS)),
+            table(["command", "what it does"], (listed(words, command) for words, command in commands())),
             heading(2, "Options of every command", "shared"),
             table(["option", "what it says"], options_of(any_command, shared=True)),
             *sections,
@@ -47,11 +48,8 @@ def commands() -> Iterator[tuple[str, Any]]:
             yield from ((f"{each.name} {verb.name}", below[verb.name].real()) for verb in each.verbs)
 
 
-def listed(each: Verb | Noun) -> list[str]:
-    if isinstance(each, Verb):
-        return [f"[`{each.name}`](#{each.name})", cell(each.says)]
-    verbs = ", ".join(f"[`{verb.name}`](#{slug(f'{each.name} {verb.name}')})" for verb in each.verbs)
-    return [f"`{each.name}` {verbs}", cell(each.says)]
+def listed(words: str, command: Any) -> list[str]:
+    return [f"[`{words}`](#{slug(words)})", cell(first_paragraph(command.help))]
 
 
 def described(words: str, command: Any) -> Iterator[str]:

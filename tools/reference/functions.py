@@ -9,8 +9,9 @@ from pathlib import Path
 
 from tools.engine import FUNCTIONS, Engine, Made
 from tools.reference.markdown import cell, code, heading, table
+from tools.sql_headers import SAME_AS
 
-__all__ = ["pages", "public"]
+__all__ = ["pages"]
 
 SAYS = """\
 The engine is SQL, and any language with a Postgres driver calls it. These functions are made for callers: they keep
@@ -26,17 +27,20 @@ BY_ITSELF = "base"
 
 def pages(root: Path) -> Mapping[str, str]:
     """An overview, and a page a subject."""
-    subjects = public(root)
+    engine = Engine.read(root)
+    subjects = public(engine, root)
     return {"reference/sql.md": overview(subjects)} | {
-        f"reference/sql/{subject}.md": "\n\n".join([f"# SQL: {subject}", *map(described, made), ""])
+        f"reference/sql/{subject}.md": "\n\n".join(
+            [f"# SQL: {subject}", *(described(engine, each) for each in made), ""]
+        )
         for subject, made in subjects.items()
     }
 
 
-def public(root: Path) -> Mapping[str, Sequence[Made]]:
+def public(engine: Engine, root: Path) -> Mapping[str, Sequence[Made]]:
     """What is made for callers, by subject."""
     found: dict[str, list[Made]] = defaultdict(list)
-    for made in Engine.read(root).made:
+    for made in engine.made:
         if made.is_public:
             folders = made.file.relative_to(root / FUNCTIONS).parent.parts
             found[folders[0] if folders else BY_ITSELF].append(made)
@@ -53,10 +57,20 @@ def listed(subject: str, functions: Sequence[Made]) -> Iterator[str]:
     yield table(["function", "what it does"], rows)
 
 
-def described(made: Made) -> str:
-    answers = [f"- *{word}*: {cell(said)}" for word in ANSWERS if (said := made.header.answers.get(word))]
+def described(engine: Engine, made: Made) -> str:
+    answers = [f"- *{word}*: {cell(said)}" for word in ANSWERS if (said := answer(engine, made, word))]
     pieces = [heading(2, f"`{made.name}`", made.name), cell(made.header.purpose), code(signature(made), "sql")]
     return "\n\n".join([*pieces, "\n".join(answers)] if answers else pieces)
+
+
+def answer(engine: Engine, made: Made, word: str) -> str:
+    """What a header says after a word; what it says as another one does, that one's words."""
+
+    def same(found: re.Match[str]) -> str:
+        other = engine.by_name.get(found[1])
+        return answer(engine, other, word) or found[0] if other is not None and other is not made else found[0]
+
+    return SAME_AS.sub(same, made.header.answers.get(word, ""))
 
 
 def signature(made: Made) -> str:

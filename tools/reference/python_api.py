@@ -24,6 +24,7 @@ PAGES = {
     "rolecall.db.embedded.errors": "errors",
     "rolecall.app": "app",
     "rolecall.client": "client",
+    "rolecall.hosting": "client",
     "rolecall.model.transactions": "client",
     "rolecall.worker": "worker",
     "rolecall.model.handlers": "worker",
@@ -31,7 +32,7 @@ PAGES = {
     "rolecall.model.workers": "worker",
     "rolecall.db": "database",
     "rolecall.telemetry": "events",
-    "rolecall.model": "tasks",
+    "rolecall": "tasks",
 }
 TITLES = {
     "app": "Apps, handlers, roles",
@@ -44,8 +45,8 @@ TITLES = {
 }
 # Floors of the engine, of which `rolecall` exports what is for others.
 INSIDE = frozenset(
-    {"app", "brokers", "client", "config", "db", "extras", "handoff", "maintenance", "model", "scaling", "service"}
-    | {"sql", "wake", "worker", "__main__"}
+    {"app", "brokers", "client", "config", "db", "extras", "foreign_code", "handoff", "hosting"}
+    | {"maintenance", "model", "scaling", "service", "sql", "wake", "worker", "__main__"}
 )
 WIDEST = 100
 # What every object has is not told of each.
@@ -147,7 +148,7 @@ def class_(name: str, each: griffe.Class) -> Iterator[str]:
     yield table(["attribute", "type", "what it is"], map(attribute, shown))
     for key, member in members.items():
         if isinstance(member, griffe.Function) and (is_public(key) or (key in CALLED and docstring(member))):
-            yield heading(3, f"`{name}.{key}`", f"{name}.{key}")
+            yield heading(3, f"`{name}.{key}`", f"{name}.{key.strip('_')}")
             yield from function(key, member)
 
 
