@@ -11,13 +11,11 @@ from typing import Any
 
 import pytest
 
-from rolecall import InvalidDeclaration, InvalidPayload, InvalidSchedule, InvalidTask, Task, TaskOptions
+from rolecall import InvalidDeclaration, InvalidPayload, InvalidSchedule, InvalidTask, Task
 from rolecall.celery import Celery, chain, chord, current_app, group, signature
 from rolecall.celery.routes import queue_of
 from rolecall.celery.schedules import crontab
 
-# Until tasks have it.
-expiring = pytest.mark.skipif("expires" not in TaskOptions.__annotations__, reason="tasks do not expire yet")
 MOMENT = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
@@ -68,7 +66,6 @@ def test_a_countdown_and_an_eta_are_when_a_task_is_due(shop: ModuleType) -> None
     assert naive.scheduled_for == MOMENT
 
 
-@expiring
 def test_a_task_expires_so_long_after_its_call_or_at_a_moment(shop: ModuleType) -> None:
     now = datetime.now(UTC)
     options: list[dict[str, Any]] = [
@@ -79,7 +76,8 @@ def test_a_task_expires_so_long_after_its_call_or_at_a_moment(shop: ModuleType) 
     ]
 
     for each in options:
-        expires_at = getattr(enqueued(shop.app, shop.add.apply_async((1, 2), **each)), "expires_at")  # noqa: B009
+        expires_at = enqueued(shop.app, shop.add.apply_async((1, 2), **each)).expires_at
+        assert expires_at is not None
         assert abs(expires_at - now - timedelta(minutes=10)) < timedelta(seconds=30)
 
 

@@ -78,7 +78,7 @@ if __name__ == "__main__":
 def test_a_program_runs_on_each_python(python: Path, database: str, tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(PROGRAM)
 
-    command = [python, "-W", "error", "shop.py", database]
+    command = [str(python), "-W", "error", "shop.py", database]
     done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
 
     assert done.returncode == 0, done.stderr

@@ -87,7 +87,8 @@ def list_handlers(name: str | None = None) -> Statement[list[DeclaredHandler]]:
 
 
 def _read_handler(row: Row) -> DeclaredHandler:
-    name, role, description, signature, lease, timeout, max_attempts, retry, *others, result = row
+    name, role, description, signature, lease, timeout, max_attempts, retry, procedure, *keys, expires, result = row
+    key, dedupe_key = keys
     return DeclaredHandler(
         name,
         role,
@@ -97,8 +98,11 @@ def _read_handler(row: Row) -> DeclaredHandler:
         timeout,
         max_attempts,
         from_json(retry),
-        *others,
-        result_schema=from_json(result),
+        procedure,
+        key,
+        dedupe_key,
+        expires,
+        from_json(result),
     )
 
 
