@@ -92,8 +92,10 @@ class LargeValues:
         texts |= {name: self._read(name, json.loads(texts[name])) for name in kept}
         return f"{{{','.join(f'{json.dumps(name)}:{text.decode()}' for name, text in texts.items())}}}"
 
-    def _small(self, payload: Mapping[str, object], found: dict[str, bytes]) -> Mapping[str, object]:
-        large = {name: content for name, value in payload.items() if (content := self._large(value)) is not None}
+    def _small(self, payload: Any, found: dict[str, bytes]) -> Any:
+        # What is no object at all is refused where it would be stored.
+        fields = payload.items() if isinstance(payload, Mapping) else ()
+        large = {name: content for name, value in fields if (content := self._large(value)) is not None}
         if not large:
             return payload
         pointers = {}

@@ -134,10 +134,11 @@ async def require_said(database: Database, tasks: Sequence[NewTask]) -> None:
             raise InvalidPayload(not_said(place), handler=handler)
 
 
-def kept_elsewhere(payload: Mapping[str, object]) -> str | None:
+def kept_elsewhere(payload: object) -> str | None:
     """Say where a payload has a pointer, or what is shown of one; None for one that has all its values."""
-    found = next((name for name, value in payload.items() if stands_for_another(value)), None)
-    return found and f"it only stands for a value that is kept elsewhere - at `$.{found}`"
+    fields = payload if isinstance(payload, Mapping) else {}
+    found = next((name for name, value in fields.items() if stands_for_another(value)), None)
+    return None if found is None else f"it only stands for a value that is kept elsewhere - at `$.{found}`"
 
 
 def not_said(place: Sequence[str | int]) -> str:
