@@ -121,7 +121,6 @@ else:
             "rolecall.model.chains": ("Chain", "ChainFilter"),
             "rolecall.model.codecs": ("register_codec",),
             "rolecall.model.dedupe": ("Dedupe", "merge_fields", "merge_function"),
-            "rolecall.model.findings": ("Finding", "Severity"),
             "rolecall.model.errors": (
                 "AlreadyCompleted",
                 "ChainError",
@@ -166,6 +165,7 @@ else:
                 "WaitTimeout",
                 "WrongIsolation",
             ),
+            "rolecall.model.findings": ("Finding", "Severity"),
             "rolecall.model.handlers": ("TaskContext",),
             "rolecall.model.insight": ("RoleCount",),
             "rolecall.model.keys": ("KeyCapacity",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 
@@ -34,7 +35,8 @@ def main(words: list[str]) -> int:
 
 
 def serve(address: str = ADDRESS) -> int:
-    """Serve the site until Ctrl-C."""
+    """Serve the site until Ctrl-C or SIGTERM."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that the server below is ended, too
     write_sources(ROOT, ROOT / FOLDER)
     configuration = str(ROOT / FOLDER / CONFIGURATION)
     server = subprocess.Popen([program(ROOT), "serve", "--config-file", configuration, "--dev-addr", address])
