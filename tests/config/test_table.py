@@ -57,8 +57,14 @@ def test_no_other_name_of_ours_is_shown_anywhere() -> None:
     files = subprocess.run(
         ["git", "ls-files", "src", "docs", "deploy", "README.md"], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.split()
-    texts = (ROOT / name for name in files if name.endswith((".py", ".md", ".yaml", ".yml", ".service", ".html")))
+    texts = (
+        ROOT / name
+        for name in files
+        if name.endswith((".py", ".md", ".yaml", ".yml", ".service", ".html"))
+        and not name.startswith("docs/decisions/")
+    )
 
     shown = {found for file in texts for found in VARIABLES.findall(file.read_text())}
 
-    assert shown - INTERNAL <= {setting.name for setting in ALL}
+    # The first of its names: for all but a few that is the name itself.
+    assert shown - INTERNAL <= {name for setting in ALL for name in (setting.name, setting.names[0])}
