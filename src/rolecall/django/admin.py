@@ -17,7 +17,8 @@ from rolecall.django.project import client
 from rolecall.model.errors import RolecallError
 from rolecall.model.insight import TaskFilter
 from rolecall.model.states import TaskState
-from rolecall.sql import finding
+from rolecall.service.redaction import Redactions, redactions_of
+from rolecall.sql import finding, roles
 
 __all__ = ["ScheduleAdmin", "TaskAdmin", "WorkerAdmin"]
 
@@ -137,12 +138,12 @@ class TaskAdmin(OnlyToLookAt):
     @admin.display(description="payload")
     def given(self, task: Task) -> str:
         """Show what the task was given."""
-        return _document(task.payload)
+        return _document(_shown(task.handler).payload(task.handler, task.payload))
 
     @admin.display(description="result")
     def returned(self, task: Task) -> str:
         """Show what its handler returned."""
-        return _document(task.result)
+        return _document(_shown(task.handler).result(task.handler, task.result))
 
     @admin.display(description="info")
     def told(self, task: Task) -> str:
@@ -158,6 +159,16 @@ class ScheduleAdmin(OnlyToLookAt):
     list_display = ("name", "handler", "role", "every", "cron", "enabled", "next_run_at", "last_run_at")
     list_filter = ("enabled",)
     search_fields = ("name",)
+    exclude = ("payload",)
+
+    def get_readonly_fields(self, request: Any, obj: Any = None) -> Sequence[str]:
+        """Return the payload, as text, beside the link."""
+        return [*super().get_readonly_fields(request, obj), "given"]
+
+    @admin.display(description="payload")
+    def given(self, schedule: Schedule) -> str:
+        """Show what its tasks are given."""
+        return _document(_shown(schedule.handler).payload(schedule.handler, schedule.payload))
 
 
 @admin.register(Worker)
@@ -182,6 +193,10 @@ def _found(asked: Mapping[str, str]) -> list[int]:
         ]
     except RolecallError:
         return []
+
+
+def _shown(handler: str | None) -> Redactions:
+    return redactions_of(client.ask(roles.hiding_schemas({handler} if handler else set())))
 
 
 def _document(value: object) -> str:

@@ -24,6 +24,7 @@ __all__ = [
     "kept_elsewhere",
     "not_said",
     "redactions",
+    "redactions_of",
     "require_said",
     "shown_chain",
     "shown_documents",
@@ -60,7 +61,11 @@ class Redactions:
 async def redactions(database: Database, handlers: Iterable[str | None]) -> Redactions:
     """Ask what these handlers hide."""
     names = {name for name in handlers if name}
-    schemas = await database.run(roles.hiding_schemas(names)) if names else {}
+    return redactions_of(await database.run(roles.hiding_schemas(names)) if names else {})
+
+
+def redactions_of(schemas: dict[str, tuple[Any, Any]]) -> Redactions:
+    """Read what handlers hide out of their schemas, as `roles.hiding_schemas` answers them."""
     return Redactions(
         payloads={name: Redaction(payload) for name, (payload, _) in schemas.items()},
         results={name: Redaction(result) for name, (_, result) in schemas.items()},

@@ -6,7 +6,8 @@ from django.contrib.auth.models import Permission, User
 from django.test import TestCase
 
 from rolecall.django import client
-from shop.tasks import refuse, send_receipt
+from rolecall.testing.django import run_tasks
+from shop.tasks import log_in, refuse, send_receipt
 
 LIST = "/admin/rolecall/task/"
 
@@ -68,6 +69,15 @@ class Admin(TestCase):
         task = client.enqueue(send_receipt.using(key="<b>"), order_id=1)
 
         self.assertContains(self.client.get(f"{LIST}{task.id}/change/"), "&lt;b&gt;")
+
+    def test_what_nobody_is_to_read_is_not_shown(self) -> None:
+        task = client.enqueue(log_in, password="hunter2")
+        run_tasks(raising=False)
+
+        page = self.client.get(f"{LIST}{task.id}/change/")
+
+        self.assertContains(page, "[redacted]", count=2)
+        self.assertNotContains(page, "hunter2")
 
     def test_nobody_adds_changes_or_deletes(self) -> None:
         self.client.force_login(User.objects.create_superuser("root"))
