@@ -90,6 +90,7 @@ class Program(App):
 
         @wraps(function)
         async def enclosed(*args: Any, **kwargs: Any) -> Any:
+            SET_UP.set(DjangoSetUp())  # for what it calls by `ctx.in_process`
             await take()
             try:
                 return await function(*args, **kwargs)

@@ -40,6 +40,17 @@ def count_orders() -> dict[str, int]:
     return {"orders": Order.objects.count(), "pid": os.getpid()}
 
 
+def count() -> int:
+    """Count here."""
+    return int(Order.objects.count())
+
+
+@app.task(role="reports")
+async def count_apart(ctx: Context) -> int:
+    """Let another process count."""
+    return await ctx.in_process(count)
+
+
 @app.task(role="reports")
 def session() -> int:
     """Tell which session of Postgres' this thread has."""

@@ -10,7 +10,7 @@ from rolecall.django import app, client
 from rolecall.django.models import Schedule, Task
 from rolecall.testing.django import run_tasks
 from shop.models import Order
-from shop.tasks import count_orders, refuse, send_receipt, send_reminder, session
+from shop.tasks import count_apart, count_orders, refuse, send_receipt, send_reminder, session
 
 
 class Enqueued(TestCase):
@@ -116,6 +116,11 @@ class Run(TestCase):
         [task] = run_tasks()
 
         self.assertEqual(task.result["orders"], 0)
+
+    def test_a_function_that_a_handler_calls_in_a_process_finds_the_project(self) -> None:
+        count_apart.enqueue()
+
+        self.assertEqual([task.result for task in run_tasks()], [0])
 
     def test_a_handler_uses_the_session_of_the_test(self) -> None:
         session.enqueue()
