@@ -8,7 +8,6 @@ from typing import NoReturn
 
 import pytest
 
-from rolecall import audit
 from tests.cli.conftest import Run
 
 
@@ -55,7 +54,7 @@ def test_a_user_without_a_name_is_told_by_his_number(cli: Run, monkeypatch: pyte
     def nobody(_: int) -> NoReturn:
         raise KeyError
 
-    monkeypatch.setattr(audit, "getpwuid", nobody)
+    monkeypatch.setattr("pwd.getpwuid", nobody)
     enqueue(cli)
 
     assert cli("audit", "--json").json[0]["actor"].startswith(f"user {os.getuid()}")
