@@ -180,8 +180,9 @@ def test_a_url_leads_to_the_same_database(database: str, database_url: str) -> N
         assert one.info.port == other.info.port
 
 
-async def test_an_engine_on_asyncpg_connects_by_its_url(database: str) -> None:
-    engine = create_async_engine(url_of(f"{database} sslmode=disable", "asyncpg"))
+@pytest.mark.parametrize("mode", ["disable", "prefer"])
+async def test_an_engine_on_asyncpg_connects_by_its_url(database: str, mode: str) -> None:
+    engine = create_async_engine(url_of(f"{database} sslmode={mode}", "asyncpg"))
     try:
         async with engine.connect() as connection:
             assert await connection.scalar(sqlalchemy.text("select 1")) == 1
@@ -195,8 +196,8 @@ async def test_an_engine_on_asyncpg_connects_by_its_url(database: str) -> None:
         ("host=db dbname=shop", "postgresql+asyncpg://db/shop"),
         ("user=ada password='a b@' host=db port=5433 dbname=shop", "postgresql+asyncpg://ada:a%20b%40@db:5433/shop"),
         (
-            "user=ada host=/run/pg dbname=shop sslmode=disable",
-            "postgresql+asyncpg://ada@/shop?host=%2Frun%2Fpg&ssl=disable",
+            "user=ada host=db dbname=shop sslmode=require",
+            "postgresql+asyncpg://ada@db/shop?ssl=require",
         ),
         ("host=/run/pg port=6432 user=ada dbname=shop", "postgresql+asyncpg://ada@/shop?host=%2Frun%2Fpg&port=6432"),
         ("user=ada port=6432 dbname=shop", "postgresql+asyncpg://ada@/shop?port=6432"),

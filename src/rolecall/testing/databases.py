@@ -115,6 +115,8 @@ def url_of(database: object, driver: str | None = None) -> str:
         said["port"], port = port, ""
     who = f"{user}:{password}@" if password else f"{user}@" if user else ""
     where = f"{host}:{port}" if port else host
+    if said.get("sslmode") == "disable":  # where there is no TLS, it goes without saying
+        del said["sslmode"]
     if driver == "asyncpg" and "sslmode" in said:
         said["ssl"] = said.pop("sslmode")
     rest = f"?{urlencode(said)}" if said else ""
