@@ -363,7 +363,7 @@ def test_every_word_of_a_context_works_without_a_worker() -> None:
         if (code := code_of(word)) is not None and {"_services"} & {*code.co_names} and name != "__init__"
     }
 
-    assert asks - {"_completed", "_encoded"} <= vars(FakeContext).keys()
+    assert asks - {"_checked", "_completed", "_encoded"} <= vars(FakeContext).keys()
 
 
 def code_of(word: object) -> Any:

@@ -212,7 +212,7 @@ def test_a_single_task_wakes_a_random_idle_worker(engine: Engine, woken: Woken) 
     for _ in range(10):
         idle_worker(engine, "work")
         engine.clock.advance(seconds=5)
-    for _ in range(40):
+    for _ in range(80):
         engine.enqueue()
 
     assert len(set.union(*map(chosen, woken()))) == 10
