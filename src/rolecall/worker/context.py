@@ -281,7 +281,6 @@ class Context(TaskContext):
             self._require_accepted(run(connection, claims.finish_here(self._held.worker_id, [report]), collector))
 
     def _checked(self, result: object) -> NextTasks | None:
-        self.check()
         return check_contract(self._services.contracts, self.handler, result, self._next)
 
     def _completed(
