@@ -97,7 +97,7 @@ class Program:
 
 def project_in(folder: Path, example: str) -> Project:
     """The project in a folder that `make_project` has filled."""
-    return Project(folder / example, Environment(folder / "venv", folder / "wheels", TO_DEVELOP))
+    return Project(folder / example, Environment(folder / "venv", folder / "wheels", locked=TO_DEVELOP))
 
 
 def make_project(folder: Path, example: str, *words: str) -> None:

@@ -68,7 +68,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 def environment_in(folder: Path) -> Environment:
     """The environment of a folder, and the wheels beside it."""
-    return Environment(folder / "venv", folder / "wheels", TO_DEVELOP)
+    return Environment(folder / "venv", folder / "wheels", locked=TO_DEVELOP)
 
 
 @pytest.fixture

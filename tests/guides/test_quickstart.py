@@ -30,7 +30,7 @@ def reader(request: pytest.FixtureRequest, tmp_path: Path, wheels: Path) -> Iter
     python = interpreters().get(version)
     if python is None:
         pytest.skip(f"there is no Python {version} on this machine")
-    environment = Environment(tmp_path / "venv", wheels, python)
+    environment = Environment(tmp_path / "venv", wheels, python=python)
     environment.make()
     folder, home = tmp_path / "folder", tmp_path / "home"
     folder.mkdir()

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from tests.packaging.building import PROJECTS, build
@@ -23,6 +23,7 @@ class Environment:
 
     folder: Path
     wheels: Path
+    _: KW_ONLY
     locked: Path = TO_RUN
     python: Path = Path(sys.executable)
 
