@@ -141,6 +141,16 @@ def test_what_only_running_the_code_would_tell_is_said_and_not_guessed(tmp_path:
     ]
 
 
+def test_a_task_expires_so_long_after_its_call_as_it_did(tmp_path: Path) -> None:
+    (tmp_path / "tasks.py").write_text(
+        "from celery import shared_task\n@shared_task\ndef send(n): ...\nsend.apply_async((1,), countdown=10, expires=60)\n"
+    )
+
+    [call] = read_code("celery", tmp_path).calls
+
+    assert call.instead == "send.using(after=10, expires=60 - 10).enqueue(1)"
+
+
 def test_functions_of_one_name_are_told_apart(tmp_path: Path) -> None:
     for folder in ("mail", "bills"):
         (tmp_path / folder).mkdir()

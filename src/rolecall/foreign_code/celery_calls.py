@@ -98,6 +98,8 @@ class Calls:
                 self._found.gap(
                     source, value, f"link={code_of(value)}", "in the handler: ctx.follow_up(following.task(result))"
                 )
+        if "after" in ours and "expires" in ours:  # there it counts from the call, here from when the task is due
+            ours["expires"] += f" - {ours['after']}"
         return ours
 
     def _sent(self, source: Source, node: ast.Call) -> None:
