@@ -135,38 +135,32 @@ class Signature(Canvas):
         return f"{self.task}({', '.join(given)})"
 
 
-class chain(Canvas):  # noqa: N801 - Celery's name for it
-    """One after the other: each is given the result of the one before as its first argument."""
+class Composed(Canvas):
+    """What is made of other canvases."""
 
     def __init__(self, *parts: Any) -> None:
         self.tasks = _flat(parts)
 
     def linked(self) -> AnyApp | None:
         return _linked(self.tasks)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> AsyncResult | GroupResult:
+        """Enqueue it."""
+        return self.apply_async(args, kwargs)
+
+
+class chain(Composed):  # noqa: N801 - Celery's name for it
+    """One after the other: each is given the result of the one before as its first argument."""
 
     def steps(self, app: AnyApp) -> list[Step]:
         return [step for part in self.tasks for step in part.steps(app)]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> AsyncResult | GroupResult:
-        """Enqueue it."""
-        return self.apply_async(args, kwargs)
 
-
-class group(Canvas):  # noqa: N801 - Celery's name for it
+class group(Composed):  # noqa: N801 - Celery's name for it
     """Any number side by side; what follows it is given the list of their results."""
-
-    def __init__(self, *parts: Any) -> None:
-        self.tasks = _flat(parts)
-
-    def linked(self) -> AnyApp | None:
-        return _linked(self.tasks)
 
     def steps(self, app: AnyApp) -> list[Step]:
         return [{GROUP: [_not_empty(part.steps(app)) for part in self.tasks]}]
-
-    def __call__(self, *args: Any, **kwargs: Any) -> AsyncResult | GroupResult:
-        """Enqueue it."""
-        return self.apply_async(args, kwargs)
 
 
 class chord(Canvas):  # noqa: N801 - Celery's name for it

@@ -12,6 +12,7 @@ from rolecall.model.tasks import Enqueued, Need, NewTask, NextTasks
 
 __all__ = [
     "ELSEWHERE",
+    "POINTER",
     "KeepsLarge",
     "is_pointer",
     "pointers_in",

@@ -13,6 +13,7 @@ from typing import Any
 
 from rolecall.app import Next
 from rolecall.model.errors import ResultMissing
+from rolecall.model.large import POINTER
 from rolecall.model.outcomes import ELSEWHERE, NoResult, StoredElsewhere
 from rolecall.results.stores import ObjectStore, open_store
 from rolecall.sql.documents import NotStorable, encode
@@ -22,7 +23,6 @@ __all__ = ["LargeResults"]
 
 OVER = 64 * 1024
 PATH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
-POINTER = frozenset({"rolecall", "store", "path", "bytes", "sha256"})
 
 
 class LargeResults:

@@ -14,11 +14,12 @@ import psycopg
 from rolecall.app import App
 from rolecall.db.connect import connect_async
 from rolecall.db.run import run_async
+from rolecall.maintenance.duties import fire
 from rolecall.sql.schedules import present
 from rolecall.testing.asking import in_a_loop
 from rolecall.testing.clock import Clock
 from rolecall.testing.databases import dsn_of
-from rolecall.testing.schedules import Session, declared, fire_due, next_run
+from rolecall.testing.schedules import Session, declared, next_run
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.worker import Worker
 
@@ -165,7 +166,7 @@ async def _work_off(
 ) -> None:
     """Have a worker do what is due at this moment, by this clock."""
     if schedules:
-        await fire_due(Session(connection))
+        await fire(Session(connection))
     # A worker for each moment: its sessions know of no move of the clock.
     async with working(app, dsn, options):
         while await _open_tasks(connection):  # noqa: ASYNC110 - the fact stands in the database

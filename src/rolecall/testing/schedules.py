@@ -15,13 +15,14 @@ from rolecall.db.run import run_async
 from rolecall.maintenance.duties import fire
 from rolecall.model.schedules import RunOutcome
 from rolecall.model.tasks import Task
-from rolecall.sql import keys, roles, schedules, tasks
+from rolecall.sql import tasks
 from rolecall.sql.statement import Statement, single
 from rolecall.testing.asking import in_a_loop, on_loan
 from rolecall.testing.clock import Clock
 from rolecall.testing.databases import dsn_of
+from rolecall.worker.registration import declare_unchecked
 
-__all__ = ["Fired", "Session", "declared", "fire_due", "fire_schedules", "next_run"]
+__all__ = ["Fired", "Session", "declared", "fire_schedules", "next_run"]
 
 T = TypeVar("T")
 AsyncConnection = psycopg.AsyncConnection[Any]
@@ -120,12 +121,12 @@ class Session:
 async def _fire(session: Session, app: App, clock: Clock | None, until: datetime | timedelta | None) -> list[Fired]:
     await declared(session, app)
     latest = await session.run(LATEST_RUN)
-    await fire_due(session)
+    await fire(session)
     if clock is not None and until is not None:
         end = clock.now() + until if isinstance(until, timedelta) else until
         while (slot := await next_run(session)) is not None and slot <= end:
             await _move(session, clock, slot)
-            await fire_due(session)
+            await fire(session)
         await _move(session, clock, max(end, clock.now()))
     runs = await session.run(_runs_after(latest))
     return [await _fired(session, run) for run in runs]
@@ -139,14 +140,7 @@ async def _move(session: Session, clock: Clock, moment: datetime) -> None:
 async def declared(session: Session, app: App) -> None:
     """Say what the app has, as a worker does at its start."""
     app.check()
-    await session.run(roles.declare(*app.declaration()))
-    await session.run(keys.declare(app.key_capacities))
-    await session.run(schedules.ensure(app.schedules.values()))
-
-
-async def fire_due(session: Session) -> None:
-    """Fire what is due, as a worker's maintenance does."""
-    await fire(session)
+    await declare_unchecked(session, app)
 
 
 async def next_run(session: Session) -> datetime | None:

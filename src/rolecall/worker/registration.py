@@ -15,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from rolecall.db.migrations import ROLECALL
 from rolecall.db.migrator import check_async
 from rolecall.maintenance.processes import own_process
+from rolecall.maintenance.runs import Runs
 from rolecall.model.workers import BeatAnswer, Condition, WorkerCommand, WorkerInfo
 from rolecall.sql import keys, roles, schedules, workers
 from rolecall.worker.in_flight import InFlight
@@ -31,6 +32,11 @@ async def declare(session: DatabaseSession, app: Program) -> None:
     Raises SchemaMissing, SchemaTooNew and SchemaDrift, about the app's own tables too.
     """
     await session.ask(lambda connection: check_async(connection, ROLECALL, *app.migrations))
+    await declare_unchecked(session, app)
+
+
+async def declare_unchecked(session: Runs, app: Program) -> None:
+    """Do what `declare` does in a database whose schema is known to be right."""
     await session.run(roles.declare(*app.declaration()))
     await session.run(keys.declare(app.key_capacities))
     await session.run(schedules.ensure(app.schedules.values()))
