@@ -13,8 +13,10 @@ A line has at most 110 columns.
 A function that keeps the planner from a kind of plan must also keep it from compiling: before Postgres 18 such a plan,
 where there is no other, costs 1e10, and whatever is that costly is compiled at each call, for a tenth of a second.
 
-A function must set its search path. A procedure that commits may carry no SET clause, and a function that has
-one is not inlined: where that matters, the header says `-- search_path: why it is not set`.
+Every function sets `search_path = pg_catalog, pg_temp`. With any other path Postgres looks for types in the caller's
+`pg_temp` first, and a caller could run code of their own with the rights of the owner. A procedure that commits cannot
+carry a SET clause, and a function with a SET clause is not inlined: where that matters, the header says
+`-- search_path: why it is not set`, and no role may execute the function.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from tools.offences import ROOT, Offence, project_files, report
 MOST_COLUMNS = 110
 CLOCK = "clock"
 OTHER_CLOCKS = re.compile(r"\bnow\s*\(|\b(current_timestamp|localtimestamp|current_date)\b", re.IGNORECASE)
-SEARCH_PATH = re.compile(r"set\s+search_path\s*(=|to)\s*''", re.IGNORECASE)
+SEARCH_PATH = re.compile(r"^set search_path = pg_catalog, pg_temp$", re.MULTILINE)
 STEERS = re.compile(r"^set\s+enable_\w+\s*(=|to)\s*off", re.IGNORECASE | re.MULTILINE)
 NEVER_COMPILED = re.compile(r"^set\s+jit\s*(=|to)\s*off", re.IGNORECASE | re.MULTILINE)
 COMMITS = re.compile(r"^\s*(commit|rollback)\s*;", re.IGNORECASE | re.MULTILINE)
@@ -92,7 +94,7 @@ def object_faults(made: Made) -> Iterator[str]:
         yield f"must say `create or replace {made.kind}`: the file is applied again and again"
     excused = made.kind == "view" or "search_path" in made.header.answers or COMMITS.search(made.code)
     if not (excused or SEARCH_PATH.search(made.code)):
-        yield "lacks `set search_path = ''`"
+        yield "lacks `set search_path = pg_catalog, pg_temp`"
     if STEERS.search(made.code) and not NEVER_COMPILED.search(made.code):
         yield "sets enable_* = off, so it needs `set jit = off` beside it"
 

@@ -18,7 +18,7 @@ GOOD = """\
 -- public: yes
 create or replace function rolecall.claim_tasks() returns void
 language sql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$ select rolecall.clock(); $$;  -- not now(), which no test can set
 """
 
@@ -35,9 +35,14 @@ def test_a_file_in_the_house_style_is_no_offence(tmp_path: Path, seed: Seed) -> 
         ("-- Claims pending tasks.\n", "", 4, "begins with one sentence"),
         ("-- locks: tasks rows, in id order\n", "-- locks: nothing\n", 5, "`-- locks:` that says nothing"),
         ("create or replace", "create", 5, "say `create or replace function`"),
-        ("set search_path = ''\n", "", 5, "lacks `set search_path = ''`"),
+        ("set search_path = pg_catalog, pg_temp\n", "", 5, "lacks `set search_path = pg_catalog, pg_temp`"),
         ("rolecall.clock()", "pg_catalog.now()", 8, "now is not rolecall.clock()"),
-        ("set search_path = ''", "set search_path = ''\nset enable_seqscan = off", 5, "needs `set jit = off`"),
+        (
+            "set search_path = pg_catalog, pg_temp",
+            "set search_path = pg_catalog, pg_temp\nset enable_seqscan = off",
+            5,
+            "needs `set jit = off`",
+        ),
         ("which no test can set", "which no test can set " + "x" * 60, 8, "has 132 columns, of at most 110"),
     ],
 )
@@ -136,25 +141,31 @@ def test_what_a_table_calls_is_no_offence(tmp_path: Path, seed: Seed) -> None:
 
 def _function(name: str, header: str, body: str) -> str:
     said = f"-- Does it.\n{header.strip()}\n" if header else "-- Does it.\n"
-    return f"{said}create or replace function rolecall.{name}() returns void\nset search_path = ''\nas $$ {body} $$;\n"
+    return f"{said}create or replace function rolecall.{name}() returns void\nset search_path = pg_catalog, pg_temp\nas $$ {body} $$;\n"
 
 
 def test_a_procedure_that_commits_needs_no_search_path(tmp_path: Path, seed: Seed) -> None:
-    committing = GOOD.replace("function", "procedure").replace("set search_path = ''\n", "")
+    committing = GOOD.replace("function", "procedure").replace("set search_path = pg_catalog, pg_temp\n", "")
     seed(PLACE, committing.replace("$$ select", "$$\n  commit;\n select"))
 
     assert not list(sql_headers.offences(tmp_path))
 
 
 def test_a_function_may_say_why_it_sets_no_search_path(tmp_path: Path, seed: Seed) -> None:
-    unset = GOOD.replace("set search_path = ''\n", "")
+    unset = GOOD.replace("set search_path = pg_catalog, pg_temp\n", "")
     seed(PLACE, unset.replace("-- public", "-- search_path: not set, so that it is inlined\n-- public"))
 
     assert not list(sql_headers.offences(tmp_path))
 
 
 def test_a_function_may_steer_the_planner_where_its_plans_are_never_compiled(tmp_path: Path, seed: Seed) -> None:
-    seed(PLACE, GOOD.replace("set search_path = ''", "set search_path = ''\nset jit = off\nset enable_seqscan = off"))
+    seed(
+        PLACE,
+        GOOD.replace(
+            "set search_path = pg_catalog, pg_temp",
+            "set search_path = pg_catalog, pg_temp\nset jit = off\nset enable_seqscan = off",
+        ),
+    )
 
     assert not list(sql_headers.offences(tmp_path))
 

@@ -35,7 +35,7 @@ create index on chaos.runs (task_id, fence);
 create index on chaos.runs (key, began_at);
 -- A tick reads the clock for what it notes after it has chosen its slots; when its statement began is no later than the choice.
 create table chaos.ticks (run_id bigint primary key, began_at timestamptz not null);
-create function chaos.note_tick() returns trigger language plpgsql set search_path = '' as $$
+create function chaos.note_tick() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     insert into chaos.ticks values (new.id, statement_timestamp());
     return null;

@@ -16,7 +16,7 @@ create or replace function rolecall.refuse(p_code text, p_message text)
 returns boolean
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     raise exception using errcode = p_code, message = p_message;
@@ -31,7 +31,7 @@ create or replace function rolecall.notify(p_channel text, p_payload text)
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select pg_notify(p_channel, p_payload)
     where coalesce(nullif(current_setting('rolecall.notify', true), '')::boolean, true)
@@ -44,7 +44,7 @@ create or replace function rolecall.require_read_committed()
 returns void
 language plpgsql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     if current_setting('transaction_isolation') <> 'read committed' then
@@ -72,7 +72,7 @@ create or replace function rolecall.require_durability()
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     if not rolecall.is_durable() then
@@ -88,7 +88,7 @@ create or replace function rolecall.wait_longer()
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     -- Below a second, after which Postgres itself would end one of two that wait for each other, with an
@@ -121,7 +121,7 @@ create or replace function rolecall.note_events(p_events jsonb)
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     if p_events is not null then
@@ -137,7 +137,7 @@ create or replace function rolecall.note_ends(p_ids bigint[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -168,7 +168,7 @@ create or replace function rolecall.note_open(p_type text, p_ids bigint[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -194,7 +194,7 @@ create or replace function rolecall.note_blocked(p_ids bigint[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform rolecall.note_open('job_blocked', array(

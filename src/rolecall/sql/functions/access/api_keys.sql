@@ -7,7 +7,7 @@ create or replace function rolecall.create_api_key(
 returns bigint
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select rolecall.require_durability();
     insert into rolecall.api_keys (name, scope, prefix, digest, created_at, expires_at)
@@ -27,7 +27,7 @@ create or replace function rolecall.create_own_api_key(
 returns bigint
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_id bigint := rolecall.create_api_key(p_name, p_scope, p_prefix, p_digest, p_lifetime);
@@ -44,7 +44,7 @@ create or replace function rolecall.touch_api_key(p_id bigint)
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     update rolecall.api_keys set last_used_at = rolecall.clock()
     where id = (
@@ -63,7 +63,7 @@ create or replace function rolecall.revoke_api_key(p_id bigint)
 returns boolean
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform rolecall.require_durability();

@@ -8,7 +8,7 @@ create or replace function rolecall.begin_login(p_digest bytea, p_most int, p_lo
 returns float8
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_now timestamptz;
@@ -48,7 +48,7 @@ create or replace function rolecall.try_to_log_in(
 )
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_now timestamptz;
@@ -106,7 +106,7 @@ create or replace function rolecall.welcome_browser(
 returns boolean
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     delete from rolecall.login_attempts where digest in (p_name, p_network, p_browser);
@@ -134,7 +134,7 @@ create or replace function rolecall.open_session(
 returns timestamptz
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_now timestamptz := rolecall.clock();
@@ -160,7 +160,7 @@ create or replace function rolecall.touch_session(p_digest bytea)
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     update rolecall.sessions set last_used_at = rolecall.clock()
     where digest = (
@@ -176,7 +176,7 @@ create or replace function rolecall.close_session(p_digest bytea)
 returns boolean
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform rolecall.require_durability();

@@ -6,7 +6,7 @@ create or replace function rolecall.add_person(p_name text, p_scope rolecall.sco
 returns bigint
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select rolecall.require_durability();
     insert into rolecall.people (name, scope, password_hash, created_at)
@@ -24,7 +24,7 @@ create or replace function rolecall.set_password(p_name text, p_password_hash te
 returns boolean
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_id bigint;
@@ -47,7 +47,7 @@ create or replace function rolecall.unlock_person(p_name text)
 returns boolean
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_name constant bytea := sha256(convert_to(p_name, 'UTF8'));
@@ -66,7 +66,7 @@ create or replace function rolecall.remove_person(p_name text)
 returns boolean
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform rolecall.require_durability();

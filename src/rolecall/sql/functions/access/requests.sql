@@ -9,7 +9,7 @@ create or replace function rolecall.take_request(p_caller text, p_key text, p_di
 returns table (status int, location text, body text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_kept rolecall.requests;
@@ -42,7 +42,7 @@ create or replace function rolecall.keep_answer(
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     insert into rolecall.requests (caller, key, digest, answered_at, status, location, body)
     values (p_caller, p_key, p_digest, rolecall.clock(), p_status, p_location, p_body)

@@ -6,7 +6,7 @@ create or replace function rolecall.keep_audit(p_seconds float8)
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     if p_seconds is null or p_seconds not between 86400 and 3.2e9 then

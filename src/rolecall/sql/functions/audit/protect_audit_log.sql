@@ -5,7 +5,7 @@ create or replace function rolecall.protect_audit_log()
 returns trigger
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     if tg_op = 'DELETE' then

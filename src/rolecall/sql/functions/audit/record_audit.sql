@@ -7,7 +7,7 @@ create or replace function rolecall.record_audit(
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     insert into rolecall.audit_log (at, actor, via, origin, action, detail, outcome)
     values (rolecall.clock(), p_actor, p_via, p_origin, p_action, p_detail, p_outcome)

@@ -6,7 +6,7 @@ create or replace function rolecall.record_deed(
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select rolecall.record_audit(p_actor, p_via, p_origin, p_action, p_detail, p_outcome)
 $$;

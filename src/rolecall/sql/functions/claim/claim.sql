@@ -17,7 +17,7 @@ returns table (
 )
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select taken.id, taken.fence, taken.attempt, taken.max_attempts, taken.role, taken.handler,
         taken.priority, taken.payload, taken.key, taken.chain_id, taken.chain_index, taken.scheduled_for,
@@ -46,7 +46,7 @@ returns table (
 )
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
 set enable_seqscan = off
@@ -90,7 +90,7 @@ returns table (
 )
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -150,7 +150,7 @@ create or replace function rolecall.pick_tasks(
 returns table (ids bigint[], slots smallint[], line_ids int[], held_back boolean)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_keyed bigint[] := '{}';
@@ -221,7 +221,7 @@ create or replace function rolecall.pick_in_two_turns(
 returns table (ids bigint[], slots smallint[], keyed bigint[], held_back boolean)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_ahead rolecall.claim_terms := (
@@ -273,7 +273,7 @@ create or replace function rolecall.pick_from_level(
 returns table (ids bigint[], slots smallint[], keyed bigint[])
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_left int[] := p_level;
@@ -326,7 +326,7 @@ create or replace function rolecall.claim_from_line(
 returns table (ids bigint[], slots smallint[], keyed bigint[])
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_began timestamptz := clock_timestamp();
@@ -364,7 +364,7 @@ create or replace function rolecall.walk_line(
 returns table (ids bigint[], slots smallint[], keyed bigint[], reached rolecall.floor)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
 set enable_seqscan = off
@@ -458,7 +458,7 @@ create or replace function rolecall.settle_keys(
 returns table (ids bigint[], slots smallint[], full_keys text[], parked int, whole boolean)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_keys text[] := array(select unnest(p_keys) except select unnest(p_full));
@@ -521,7 +521,7 @@ create or replace function rolecall.first_of_room(
 returns rolecall.key_room[]
 language sql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select array(
         select (room.key, room.capacity, room.free[1:greatest(
@@ -543,7 +543,7 @@ create or replace function rolecall.win_keys(
 returns table (id bigint, key text, slot smallint)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     return query
@@ -569,7 +569,7 @@ create or replace function rolecall.best_of_keys(
 returns table (id bigint, key text, slot smallint)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -614,7 +614,7 @@ create or replace function rolecall.park_losers(
 returns int
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_losers bigint[] := array(

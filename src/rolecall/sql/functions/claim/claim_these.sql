@@ -20,7 +20,7 @@ returns table (
 )
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
 set enable_seqscan = off
@@ -71,7 +71,7 @@ create or replace function rolecall.pick_these(
 returns table (ids bigint[], slots smallint[], line_ids int[])
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_lines int[];
@@ -128,7 +128,7 @@ create or replace function rolecall.lines_of_tasks(p_ids bigint[])
 returns int[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     return array(
@@ -149,7 +149,7 @@ create or replace function rolecall.why_not_claimed(
 returns table (id bigint, verdict text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_mine int[] := array(
@@ -208,7 +208,7 @@ create or replace function rolecall.rooms_for_tasks(p_ids bigint[])
 returns rolecall.key_room[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_keys text[] := array(

@@ -8,7 +8,7 @@ create or replace function rolecall.is_work_left(p_worker_id bigint, p_roles tex
 returns boolean
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

@@ -7,7 +7,7 @@ create or replace function rolecall.start(p_worker_id bigint, p_ids bigint[], p_
 returns table (task_id bigint, reason text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -50,7 +50,7 @@ create or replace function rolecall.renew(p_worker_id bigint, p_ids bigint[], p_
 returns table (task_id bigint, reason text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

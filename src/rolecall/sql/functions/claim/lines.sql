@@ -9,7 +9,7 @@ create or replace function rolecall.open_lines(p_claimant rolecall.claim_terms)
 returns int[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
 set enable_seqscan = off
@@ -74,7 +74,7 @@ create or replace function rolecall.open_lines_of(p_claimant rolecall.claim_term
 returns table (line_id int, priority smallint, never_ahead boolean)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     -- Not within the statement: what changes something keeps a function from being inlined.
@@ -117,7 +117,7 @@ create or replace function rolecall.share_out(
 returns table (line_id int, number int)
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -150,7 +150,7 @@ create or replace function rolecall.renew_floors(p_line_ids int[], p_now timesta
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select rolecall.look_below(line.id, p_now)
     from unnest(p_line_ids) as line (id)
@@ -165,7 +165,7 @@ create or replace function rolecall.look_below(p_line_id int, p_now timestamptz)
 returns rolecall.floor
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
 set enable_seqscan = off

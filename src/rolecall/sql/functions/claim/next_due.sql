@@ -6,7 +6,7 @@ create or replace function rolecall.next_due(p_roles text[], p_handlers text[])
 returns float8
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select rolecall.next_due_for(null, p_roles, p_handlers)
 $$;
@@ -20,7 +20,7 @@ create or replace function rolecall.next_due_for(p_worker_id bigint, p_roles tex
 returns float8
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

@@ -16,7 +16,7 @@ returns table (
 )
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
 set enable_seqscan = off
@@ -67,7 +67,7 @@ create or replace function rolecall.offers_of_line(p_line_id int, p_limit int, p
 returns bigint[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
 set enable_seqscan = off
@@ -141,7 +141,7 @@ create or replace function rolecall.keys_without_room(p_keys text[])
 returns text[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_full text[] := array(
@@ -163,7 +163,7 @@ create or replace function rolecall.heads_with_room(p_keys text[], p_now timesta
 returns table (id bigint, line_id int, parked boolean)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_keys text[];

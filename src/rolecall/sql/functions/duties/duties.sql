@@ -7,7 +7,7 @@ create or replace function rolecall.look_at_duties(p_names text[], p_by text)
 returns table (due text[], next_in float8, did_last boolean, workers int, latest_worker bigint)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -58,7 +58,7 @@ create or replace function rolecall.take_duty(p_name text, p_every float8, p_by 
 returns boolean
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_now constant timestamptz := clock_timestamp();
@@ -88,7 +88,7 @@ create or replace function rolecall.duties_called_for()
 returns text[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_clock constant timestamptz := rolecall.clock();
@@ -113,7 +113,7 @@ create or replace function rolecall.next_expiry()
 returns timestamptz
 language plpgsql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off

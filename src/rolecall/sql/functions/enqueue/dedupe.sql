@@ -7,7 +7,7 @@ create or replace function rolecall.prepare_dedupe(p_tasks jsonb)
 returns bigint[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     -- A thousand numbers keep the locks few, however long the batch.
@@ -44,7 +44,7 @@ create or replace function rolecall.meet_twins(
 returns table (ids bigint[], deduplicated bigint[], needy jsonb)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_twin record;
@@ -78,7 +78,7 @@ create or replace function rolecall.hold_twins(p_tasks jsonb, p_positions bigint
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select rolecall.hold_tasks(array(
         select rolecall.find_twin(
@@ -97,7 +97,7 @@ create or replace function rolecall.plain_twins(p_tasks jsonb, p_positions bigin
 returns table (n bigint, id bigint)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -131,7 +131,7 @@ create or replace function rolecall.find_or_insert(p_task jsonb, p_n bigint, p_p
 returns table (id bigint, stood boolean, needy jsonb)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_dedupe_key text := rolecall.full_dedupe_key(p_task);
@@ -175,7 +175,7 @@ create or replace function rolecall.expire_twin(p_id bigint)
 returns boolean
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_returned record;
@@ -198,7 +198,7 @@ create or replace function rolecall.refuse_twin(p_n bigint, p_dedupe_key text, p
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     raise exception using errcode = 'RC045', detail = p_id::text,
@@ -215,7 +215,7 @@ create or replace function rolecall.keep_twin(p_id bigint, p_dedupe jsonb)
 returns boolean
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     if rolecall.dedupe_scope(p_dedupe) <> 'pending' then
@@ -245,7 +245,7 @@ create or replace function rolecall.refresh_twin(p_id bigint, p_task jsonb, p_pl
 returns boolean
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_now timestamptz := rolecall.clock();
@@ -314,7 +314,7 @@ create or replace function rolecall.key_for_payload(
 returns text
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_handler record;
@@ -341,7 +341,7 @@ create or replace function rolecall.merge_payloads(p_old jsonb, p_new jsonb, p_r
 returns jsonb
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_merged jsonb;
@@ -375,7 +375,7 @@ create or replace function rolecall.merge_field(p_field text, p_rule text, p_old
 returns jsonb
 language plpgsql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_types text := format('%s and %s', jsonb_typeof(p_old), jsonb_typeof(p_new));
@@ -417,7 +417,7 @@ create or replace function rolecall.find_twin(p_dedupe_key text, p_dedupe jsonb,
 returns bigint
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -463,7 +463,7 @@ create or replace function rolecall.find_ended_twin(
 returns bigint
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 -- Nothing ends before it is created: a plan for this very moment leaves out the days before.
 set plan_cache_mode = force_custom_plan
 set jit = off
@@ -515,7 +515,7 @@ create or replace function rolecall.find_merger(p_name text)
 returns text
 language plpgsql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     return (

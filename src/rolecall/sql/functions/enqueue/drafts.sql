@@ -11,7 +11,7 @@ returns table (
 )
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select
         item.n, kind.role, kind.handler, item.priority, kind.due,
@@ -57,7 +57,7 @@ create or replace function rolecall.refuse_draft(p_n bigint, p_role text, p_know
 returns boolean
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     if p_known is null then
@@ -216,7 +216,7 @@ create or replace function rolecall.dedupe_problem(p_dedupe jsonb, p_dedupe_key 
 returns text
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select case
         when p_dedupe_key is null then 'dedupe says how to treat a dedupe_key, but there is none'
@@ -257,7 +257,7 @@ create or replace function rolecall.merge_problem(p_rule jsonb)
 returns text
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select case
         when jsonb_typeof(p_rule) <> 'object' or (select count(*) from jsonb_object_keys(p_rule)) <> 1
@@ -291,7 +291,7 @@ create or replace function rolecall.needs_problem(p_needs jsonb)
 returns text
 language sql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select case
         when jsonb_typeof(p_needs) <> 'array' then format(
@@ -323,7 +323,7 @@ create or replace function rolecall.with_declared_keys(p_tasks jsonb)
 returns jsonb
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select coalesce(jsonb_agg(
         case
@@ -364,7 +364,7 @@ create or replace function rolecall.fill_template(
 returns text
 language plpgsql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     -- Text and field by turns, as neither has braces.
@@ -389,7 +389,7 @@ create or replace function rolecall.field_as_text(
 returns text
 language plpgsql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_schema jsonb := coalesce(

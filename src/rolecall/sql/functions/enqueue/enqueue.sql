@@ -17,7 +17,7 @@ create or replace function rolecall.enqueue(
 returns bigint
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select batch.ids[1]
     from rolecall.enqueue_many(jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
@@ -37,7 +37,7 @@ create or replace function rolecall.enqueue_many(p_tasks jsonb)
 returns table (ids bigint[], deduplicated bigint[])
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_draft constant jsonb := p_tasks -> 0;
@@ -81,7 +81,7 @@ create or replace function rolecall.enqueue_plain(
 returns bigint
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -169,7 +169,7 @@ create or replace function rolecall.store_beside_others(p_tasks jsonb)
 returns table (ids bigint[], deduplicated bigint[])
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
 begin

@@ -9,7 +9,7 @@ create or replace function rolecall.enqueue_owned(p_task jsonb, p_owner text, p_
 returns bigint
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_id bigint := (select batch.ids[1] from rolecall.enqueue_many(jsonb_build_array(p_task)) as batch);

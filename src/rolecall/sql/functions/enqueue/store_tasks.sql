@@ -12,7 +12,7 @@ create or replace function rolecall.store_tasks(p_tasks jsonb, p_places rolecall
 returns table (ids bigint[], deduplicated bigint[])
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_tasks jsonb := p_tasks;
@@ -72,7 +72,7 @@ create or replace function rolecall.note_generated(
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -119,7 +119,7 @@ create or replace function rolecall.insert_plain(p_tasks jsonb)
 returns bigint[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 set enable_mergejoin = off
@@ -210,7 +210,7 @@ create or replace function rolecall.insert_tasks(p_tasks jsonb, p_places rolecal
 returns table (ids bigint[], refused bigint[], needy jsonb)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
@@ -317,7 +317,7 @@ create or replace function rolecall.note_stored(p_ids bigint[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -364,7 +364,7 @@ create or replace function rolecall.coexists(p_dedupe_key text, p_dedupe jsonb)
 returns boolean
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select true
     where rolecall.dedupe_scope(p_dedupe) = 'pending' or exists (
@@ -383,7 +383,7 @@ create or replace function rolecall.find_or_add_line(
 returns int
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_id int;

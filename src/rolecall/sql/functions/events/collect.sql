@@ -5,7 +5,7 @@ create or replace function rolecall.collect_events()
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform set_config('rolecall.events', '[]', true);
@@ -21,7 +21,7 @@ create or replace function rolecall.collected_events(p_ended bigint[] default '{
 returns jsonb
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_events jsonb;

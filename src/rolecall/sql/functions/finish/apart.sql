@@ -5,7 +5,7 @@ create or replace function rolecall.children_together(p_documents jsonb)
 returns jsonb
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -24,7 +24,7 @@ create or replace function rolecall.have_one_parent(p_documents jsonb)
 returns boolean
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -41,7 +41,7 @@ create or replace function rolecall.halves(p_list jsonb)
 returns setof jsonb
 language sql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select jsonb_agg(element order by n)
     from jsonb_array_elements(p_list) with ordinality as item (element, n)

@@ -8,7 +8,7 @@ create or replace function rolecall.end_tasks(p_ends jsonb)
 returns table (keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -79,7 +79,7 @@ create or replace function rolecall.conclude(p_endings rolecall.ending[], p_keys
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_new rolecall.ending[] := p_endings;
@@ -133,7 +133,7 @@ create or replace function rolecall.release_dependents(p_endings rolecall.ending
 returns table (keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -178,7 +178,7 @@ create or replace function rolecall.end_descendants(p_endings rolecall.ending[])
 returns table (keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -227,7 +227,7 @@ create or replace function rolecall.settle_parents(p_children rolecall.ending[])
 returns table (keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -267,7 +267,7 @@ create or replace function rolecall.settle_blocked(p_hits jsonb)
 returns table (keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -329,7 +329,7 @@ create or replace function rolecall.resume_parents(p_ids bigint[])
 returns table (keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_failed bigint[];
@@ -387,7 +387,7 @@ create or replace function rolecall.sum_up_children(
 returns table (failed bigint, info jsonb)
 language plpgsql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 -- A plan for this very moment leaves out the other days.
 set plan_cache_mode = force_custom_plan
 as $$

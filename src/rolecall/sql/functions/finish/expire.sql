@@ -9,7 +9,7 @@ create or replace function rolecall.expire(p_limit int default 1000)
 returns table (task_id bigint, state rolecall.task_state)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 set plan_cache_mode = force_generic_plan
 set jit = off

@@ -13,7 +13,7 @@ create or replace function rolecall.finish(p_worker_id bigint, p_reports jsonb)
 returns table (task_id bigint, verdict text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
 begin
@@ -41,7 +41,7 @@ create or replace function rolecall.try_to_finish(p_worker_id bigint, p_reports 
 returns table (task_id bigint, verdict text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_done record;
@@ -113,7 +113,7 @@ create or replace function rolecall.lock_claims(p_worker_id bigint, p_reports js
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -168,7 +168,7 @@ create or replace function rolecall.hold_below(p_above bigint[], p_ids bigint[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_all bigint[];
@@ -197,7 +197,7 @@ create or replace function rolecall.complete_tasks(p_worker_id bigint, p_reports
 returns table (ids bigint[], keys text[], endings rolecall.ending[], next_tasks jsonb)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
 set enable_seqscan = off
@@ -274,7 +274,7 @@ create or replace function rolecall.check_outcomes(p_reports jsonb)
 returns void
 language plpgsql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_odd record;
@@ -320,7 +320,7 @@ create or replace function rolecall.suspend_tasks(
 returns table (ids bigint[], keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -392,7 +392,7 @@ create or replace function rolecall.hold_parents(
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -425,7 +425,7 @@ create or replace function rolecall.start_waiting(p_id bigint, p_result jsonb, p
 returns boolean
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_task rolecall.tasks;
@@ -462,7 +462,7 @@ create or replace function rolecall.apply_losses(p_worker_id bigint, p_reports j
 returns table (ids bigint[], keys text[], endings rolecall.ending[], needy jsonb)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -525,7 +525,7 @@ create or replace function rolecall.store_next(p_next_tasks jsonb)
 returns bigint[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_drafts jsonb;

@@ -13,7 +13,7 @@ create or replace function rolecall.finish_free(
 returns table (task_id bigint, verdict text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
 begin
@@ -46,7 +46,7 @@ create or replace function rolecall.finish_apart(p_worker_id bigint, p_reports j
 returns table (task_id bigint, verdict text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '10ms'
 as $$
 declare
@@ -94,7 +94,7 @@ create or replace function rolecall.halves_by_place(p_reports jsonb)
 returns jsonb[]
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

@@ -10,7 +10,7 @@ create or replace function rolecall.finish_here(p_worker_id bigint, p_reports js
 returns table (task_id bigint, verdict text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     -- Undone with the transaction or the savepoint, and forgotten at its end, as what it tells is.

@@ -13,7 +13,7 @@ create or replace function rolecall.return_tasks(p_losses jsonb)
 returns table (ids bigint[], states rolecall.task_state[], keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -123,7 +123,7 @@ create or replace function rolecall.decide_after_attempt(
 returns table (spent boolean, next_state rolecall.task_state, due timestamptz)
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     with charge as (
         select case p_reason
@@ -163,7 +163,7 @@ create or replace function rolecall.crashes_of(p_task_id bigint)
 returns int
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select count(*)::int
     from rolecall.task_events as event
@@ -177,7 +177,7 @@ create or replace function rolecall.retry_delay(p_policy jsonb, p_attempt int)
 returns interval
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select make_interval(secs => least(coalesce((p_policy ->> 'cap')::float8, 300), base)
         * (1 + coalesce((p_policy ->> 'jitter')::float8, 0) * (2 * random() - 1)))
@@ -198,7 +198,7 @@ create or replace function rolecall.is_retry_policy(p_policy jsonb)
 returns boolean
 language sql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select jsonb_typeof(p_policy) = 'object'
         and coalesce(p_policy ->> 'kind' in ('none', 'linear', 'exponential'), false)
@@ -221,7 +221,7 @@ create or replace function rolecall.expired_among(p_ids bigint[])
 returns jsonb
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -258,7 +258,7 @@ create or replace function rolecall.why_lost(p_worker_id bigint, p_id bigint, p_
 returns text
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select coalesce(
         (
@@ -296,7 +296,7 @@ create or replace function rolecall.lost_claims(p_worker_id bigint, p_ids bigint
 returns table (task_id bigint, reason text)
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -319,7 +319,7 @@ create or replace function rolecall.unfit_since(p_task_id bigint)
 returns timestamptz
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select min(event.at)
     from rolecall.task_events as event

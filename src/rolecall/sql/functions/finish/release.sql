@@ -11,7 +11,7 @@ create or replace function rolecall.release(p_worker_id bigint, p_ids bigint[], 
 returns table (task_id bigint, reason text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform rolecall.require_read_committed();
@@ -35,7 +35,7 @@ create or replace function rolecall.release_claims(p_worker_id bigint, p_claims 
 returns table (task_id bigint, reason text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
 begin
@@ -63,7 +63,7 @@ create or replace function rolecall.release_apart(p_worker_id bigint, p_claims j
 returns table (task_id bigint, reason text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '10ms'
 as $$
 begin
@@ -93,7 +93,7 @@ create or replace function rolecall.try_to_release(p_worker_id bigint, p_claims 
 returns table (task_id bigint, reason text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

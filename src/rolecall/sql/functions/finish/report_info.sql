@@ -7,7 +7,7 @@ create or replace function rolecall.report_info(p_worker_id bigint, p_id bigint,
 returns text
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     if jsonb_typeof(p_info) is distinct from 'object' then

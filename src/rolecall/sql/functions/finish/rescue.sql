@@ -12,7 +12,7 @@ create or replace function rolecall.rescue(p_limit int default 1000, p_silent_fo
 returns table (task_id bigint, state rolecall.task_state)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
 declare
@@ -47,7 +47,7 @@ create or replace function rolecall.rescue_workers(p_worker_ids bigint[], p_limi
 returns table (task_id bigint, state rolecall.task_state)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
 declare
@@ -70,7 +70,7 @@ create or replace function rolecall.strike_off(p_worker_ids bigint[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_struck bigint[] := array(
@@ -99,7 +99,7 @@ create or replace function rolecall.claims_of_workers(p_worker_ids bigint[], p_l
 returns setof jsonb
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -117,7 +117,7 @@ create or replace function rolecall.loss_of(p_task rolecall.tasks, p_error text,
 returns jsonb
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select jsonb_build_object('id', p_task.id) || case
         when p_task.cancel_requested_at is not null then '{"reason": "cancelled"}'
@@ -135,7 +135,7 @@ create or replace function rolecall.rescue_claims(p_claims jsonb)
 returns table (task_id bigint, state rolecall.task_state)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
 begin
@@ -164,7 +164,7 @@ create or replace function rolecall.expired_claims(p_limit int, p_silent_for int
 returns setof jsonb
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -198,7 +198,7 @@ create or replace function rolecall.unfitting_tasks(p_limit int)
 returns setof jsonb
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -232,7 +232,7 @@ create or replace function rolecall.rescue_apart(p_expired jsonb, p_until timest
 returns table (task_id bigint, state rolecall.task_state)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '10ms'
 as $$
 begin
@@ -263,7 +263,7 @@ create or replace function rolecall.try_to_rescue(p_expired jsonb)
 returns table (task_id bigint, state rolecall.task_state)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_returned record;

@@ -8,7 +8,7 @@ create or replace function rolecall.history_bins(
 returns setof rolecall.history
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 -- One plan for all moments and roles would read the whole history.
 set plan_cache_mode = force_custom_plan
 as $$
@@ -80,7 +80,7 @@ create or replace function rolecall.history_tiers()
 returns table (width int, wider int, kept interval)
 language sql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     values
         (10, 60, interval '2 hours'),
@@ -95,7 +95,7 @@ create or replace function rolecall.begin_of_bin(p_width int, p_moment timestamp
 returns timestamptz
 language sql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select date_bin(make_interval(secs => p_width), p_moment, 'epoch')
 $$;
@@ -107,7 +107,7 @@ create or replace function rolecall.history_bounds()
 returns float8[]
 language sql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select array_agg(0.001 * power(10::float8, number / 10.0::float8) order by number)
     from generate_series(0, 94) as number

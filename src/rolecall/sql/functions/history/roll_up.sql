@@ -8,7 +8,7 @@ create or replace function rolecall.roll_up_counts(p_margin interval default '5 
 returns boolean
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_settled timestamptz;
@@ -74,7 +74,7 @@ create or replace function rolecall.roll_up_history(p_margin interval default '5
 returns boolean
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_settled timestamptz;
@@ -135,7 +135,7 @@ create or replace function rolecall.begin_of_history(p_now timestamptz)
 returns timestamptz
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select rolecall.begin_of_bin(3600, greatest(
         p_now - (select max(kept) from rolecall.history_tiers()),
@@ -152,7 +152,7 @@ create or replace function rolecall.count_ended(p_width int, p_from timestamptz,
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 -- A day's rows lie in the order in which they ended, so a summary of where which moment lies is enough.
 set jit = off
 set enable_seqscan = off
@@ -241,7 +241,7 @@ create or replace function rolecall.count_retried(p_width int, p_from timestampt
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -271,7 +271,7 @@ create or replace function rolecall.count_open(p_width int, p_at timestamptz, p_
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     with counted as (
         select line.role, sum(part.ready)::bigint as ready, sum(part.running)::bigint as running
@@ -303,7 +303,7 @@ create or replace function rolecall.settled_until(p_margin interval)
 returns timestamptz
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_until timestamptz := least(rolecall.clock(), clock_timestamp());
@@ -341,7 +341,7 @@ create or replace function rolecall.late_committers()
 returns table (virtual_id text, user_name name, began timestamptz, prepared boolean, known_as text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_database constant oid := (
@@ -405,7 +405,7 @@ create or replace function rolecall.uncount_finished()
 returns trigger
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_until timestamptz;
@@ -430,7 +430,7 @@ create or replace function rolecall.backlog(p_now timestamptz)
 returns table (line_id int, ready bigint, scheduled bigint, running bigint)
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

@@ -6,7 +6,7 @@ create or replace function rolecall.transactions_elsewhere()
 returns xid[]
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select array(
         select session.backend_xid

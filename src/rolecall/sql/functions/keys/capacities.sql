@@ -9,7 +9,7 @@ create or replace function rolecall.set_key_capacity(p_pattern text, p_capacity 
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_prefix text := rolecall.key_prefix(p_pattern);
@@ -44,7 +44,7 @@ create or replace function rolecall.declare_key_capacities(p_capacities jsonb)
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_new record;
@@ -91,7 +91,7 @@ create or replace function rolecall.check_key_capacity(p_pattern text, p_capacit
 returns void
 language plpgsql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     if p_pattern is null or length(p_pattern) not between 1 and 200 then
@@ -117,7 +117,7 @@ create or replace function rolecall.give_key_row(p_key text)
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     loop
@@ -138,7 +138,7 @@ create or replace function rolecall.use_room(p_patterns text[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform rolecall.unpark_heads(array(
@@ -154,7 +154,7 @@ create or replace function rolecall.keys_meant(p_patterns text[])
 returns text[]
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -176,7 +176,7 @@ create or replace function rolecall.key_prefix(p_pattern text)
 returns text
 language sql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select case when right(p_pattern, 1) = '*' then left(p_pattern, -1) end
 $$;

@@ -7,7 +7,7 @@ create or replace function rolecall.unpark_heads(p_keys text[])
 returns bigint[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -49,7 +49,7 @@ create or replace function rolecall.parked_heads(p_keys text[])
 returns table (key text, id bigint, line_id int)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_keys text[];
@@ -72,7 +72,7 @@ create or replace function rolecall.heads_by_handler(p_keys text[], p_rooms int[
 returns table (key text, id bigint, line_id int, parked boolean)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     return query
@@ -106,7 +106,7 @@ create or replace function rolecall.heads_of_keys(p_keys text[], p_rooms int[], 
 returns table (key text, id bigint, line_id int, scheduled_for timestamptz, parked boolean)
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -153,7 +153,7 @@ create or replace function rolecall.room_for(
 returns rolecall.key_room[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -199,7 +199,7 @@ create or replace function rolecall.room_of_keys(p_keys text[])
 returns setof rolecall.key_room
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -272,7 +272,7 @@ create or replace function rolecall.lock_keys(p_keys text[])
 returns text[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     -- A row that nobody else can see yet needs no other lock.

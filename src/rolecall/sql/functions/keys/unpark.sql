@@ -14,7 +14,7 @@ create or replace function rolecall.unpark(p_after text default '', p_limit int 
 returns table (ids bigint[], reached text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -102,7 +102,7 @@ create or replace function rolecall.unpark_due(p_limit int default 1000)
 returns table (ids bigint[], more boolean)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_now timestamptz := rolecall.clock();

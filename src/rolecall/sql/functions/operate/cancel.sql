@@ -8,7 +8,7 @@ create or replace function rolecall.cancel(p_ids bigint[])
 returns table (task_id bigint, outcome text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
 begin
@@ -37,7 +37,7 @@ create or replace function rolecall.try_to_cancel(p_ids bigint[])
 returns table (task_id bigint, outcome text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

@@ -10,7 +10,7 @@ create or replace function rolecall.delete_task(p_id bigint)
 returns int
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_chain bigint := (select task.chain_id from rolecall.all_tasks as task where task.id = p_id);
@@ -46,7 +46,7 @@ create or replace function rolecall.delete_tasks(p_ids bigint[])
 returns table (task_id bigint, outcome text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_known record;
@@ -109,7 +109,7 @@ create or replace function rolecall.delete_chains(p_ids bigint[], p_cascade bool
 returns table (chain_id bigint, tasks int)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
 begin
@@ -138,7 +138,7 @@ create or replace function rolecall.try_to_delete_chains(p_ids bigint[], p_casca
 returns table (chain_id bigint, tasks int)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_held bigint[] := rolecall.hold_trees(
@@ -170,7 +170,7 @@ create or replace function rolecall.tasks_of_chains(p_chain_ids bigint[])
 returns bigint[]
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -188,7 +188,7 @@ create or replace function rolecall.chains_with_all_below(p_ids bigint[], p_need
 returns bigint[]
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -227,7 +227,7 @@ create or replace function rolecall.refuse_needed_chains(p_task_ids bigint[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -269,7 +269,7 @@ create or replace function rolecall.forget_tasks(p_ids bigint[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

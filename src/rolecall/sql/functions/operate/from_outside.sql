@@ -10,7 +10,7 @@ create or replace function rolecall.complete_task(
 returns text
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select ended.outcome
     from rolecall.end_from_outside(jsonb_build_array(
@@ -28,7 +28,7 @@ create or replace function rolecall.fail_task(p_id bigint, p_error text default 
 returns text
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select ended.outcome
     from rolecall.end_from_outside(jsonb_build_array(
@@ -48,7 +48,7 @@ create or replace function rolecall.complete_chain(
 returns text
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_outcome text;
@@ -78,7 +78,7 @@ create or replace function rolecall.end_from_outside(p_ends jsonb)
 returns table (task_id bigint, outcome text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
 begin
@@ -105,7 +105,7 @@ create or replace function rolecall.check_ends(p_ends jsonb)
 returns void
 language plpgsql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_problem text;
@@ -144,7 +144,7 @@ create or replace function rolecall.try_to_end(p_ends jsonb)
 returns table (task_id bigint, outcome text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -199,7 +199,7 @@ create or replace function rolecall.next_of_ends(p_ends jsonb)
 returns jsonb
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -232,7 +232,7 @@ create or replace function rolecall.cancel_below(p_ids bigint[], p_but bigint[])
 returns table (keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

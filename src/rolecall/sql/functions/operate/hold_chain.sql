@@ -8,7 +8,7 @@ create or replace function rolecall.hold_chain(p_chain_id bigint)
 returns bigint
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
 declare

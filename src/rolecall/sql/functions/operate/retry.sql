@@ -11,7 +11,7 @@ create or replace function rolecall.retry(p_ids bigint[])
 returns table (task_id bigint, outcome text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
 begin
@@ -39,7 +39,7 @@ create or replace function rolecall.try_to_retry(p_ids bigint[])
 returns table (task_id bigint, outcome text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_back bigint[];
@@ -78,7 +78,7 @@ create or replace function rolecall.hold_for_retry(p_ids bigint[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -125,7 +125,7 @@ create or replace function rolecall.bring_back(p_ids bigint[])
 returns bigint[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -203,7 +203,7 @@ create or replace function rolecall.await_needs_again(p_ids bigint[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

@@ -7,7 +7,7 @@ create or replace function rolecall.issue_token(p_task_id bigint, p_ttl interval
 returns text
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_now timestamptz := rolecall.clock();
@@ -42,7 +42,7 @@ create or replace function rolecall.complete_by_token(
 returns bigint
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select rolecall.use_token(
         p_token, jsonb_build_object('state', 'completed', 'result', p_result, 'next', p_next)
@@ -60,7 +60,7 @@ create or replace function rolecall.fail_by_token(p_token text, p_error text def
 returns bigint
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select rolecall.use_token(p_token, jsonb_build_object('state', 'failed', 'error', p_error))
 $$;
@@ -74,7 +74,7 @@ create or replace function rolecall.use_token(p_token text, p_end jsonb)
 returns bigint
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_id bigint := (

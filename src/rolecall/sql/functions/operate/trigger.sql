@@ -9,7 +9,7 @@ create or replace function rolecall.trigger(p_ids bigint[])
 returns table (task_id bigint, scheduled_for timestamptz)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
 begin
@@ -36,7 +36,7 @@ create or replace function rolecall.try_to_trigger(p_ids bigint[])
 returns table (task_id bigint, scheduled_for timestamptz)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare

@@ -8,7 +8,7 @@ create or replace function rolecall.declare(p_roles jsonb, p_handlers jsonb defa
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform rolecall.check_declaration(p_roles || p_handlers);
@@ -39,7 +39,7 @@ create or replace function rolecall.check_declaration(p_said jsonb)
 returns void
 language plpgsql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_item jsonb;
@@ -90,7 +90,7 @@ create or replace function rolecall.check_procedures(p_handlers jsonb)
 returns void
 language plpgsql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_item record;
@@ -119,7 +119,7 @@ create or replace function rolecall.require_procedure(p_handler text, p_procedur
 returns void
 language plpgsql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_found constant bigint := (select count(*) from rolecall.procedures_named(p_procedure, p_is_hook));
@@ -144,7 +144,7 @@ create or replace function rolecall.told_twice(p_handler text, p_procedure text,
 returns text
 language sql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select format(
         '%s: %s is ambiguous: there are %s; drop or rename one of them', p_handler, p_procedure,
@@ -159,7 +159,7 @@ create or replace function rolecall.declare_role(p_said jsonb)
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     insert into rolecall.roles (name)
     select p_said ->> 'name'
@@ -208,7 +208,7 @@ create or replace function rolecall.declare_handler(p_said jsonb)
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     with item as (
         select
@@ -263,7 +263,7 @@ create or replace function rolecall.find_procedure(p_name text, p_is_hook boolea
 returns text
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select found.name from rolecall.procedures_named(p_name, p_is_hook) as found limit 1
 $$;
@@ -275,7 +275,7 @@ create or replace function rolecall.procedures_named(p_name text, p_is_hook bool
 returns table (name text)
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select format('%I.%I', place.nspname, found.proname)
     from pg_catalog.pg_proc as found

@@ -12,7 +12,7 @@ create or replace function rolecall.pause_role(
 returns table (paused_at timestamptz, paused_until timestamptz)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -44,7 +44,7 @@ create or replace function rolecall.resume_role(p_role text)
 returns boolean
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_paused boolean;
@@ -70,7 +70,7 @@ create or replace function rolecall.end_pauses()
 returns table (role text, paused_at timestamptz, paused_for interval, paused_by text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin

@@ -5,7 +5,7 @@ create or replace function rolecall.current_task()
 returns bigint
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select nullif(current_setting('rolecall.task', true), '')::bigint
 $$;

@@ -22,7 +22,7 @@ create or replace function rolecall.declare_procedure(
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select rolecall.declare('[]', jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
         'name', p_name, 'procedure', p_procedure, 'role', p_role, 'before', p_before, 'after', p_after,

@@ -7,7 +7,7 @@ create or replace function rolecall.run_before_hook(p_worker_id bigint, p_id big
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_task record;
@@ -33,7 +33,7 @@ create or replace function rolecall.run_after_hooks(p_ids bigint[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     if exists (select from rolecall.handlers where after_procedure is not null) then
@@ -54,7 +54,7 @@ create or replace function rolecall.run_hook(p_id bigint, p_procedure text, p_pa
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_current text := coalesce(current_setting('rolecall.task', true), '');
@@ -75,7 +75,7 @@ create or replace function rolecall.call_hook(p_procedure text, p_payload jsonb)
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = 0
 as $$
 begin
@@ -97,7 +97,7 @@ create or replace function rolecall.path_of_procedures()
 returns text
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select case when rolecall.is_owners_session() then own.reset_val else coalesce((
         select substr(setting, length('search_path=') + 1)
@@ -120,7 +120,7 @@ create or replace function rolecall.is_owners_session()
 returns boolean
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select pg_has_role(session_user, current_user, 'member')
 $$;

@@ -75,7 +75,7 @@ create or replace function rolecall.refusal_of_commit()
 returns text
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     commit;
@@ -93,7 +93,7 @@ create or replace function rolecall.open_drain(p_role text)
 returns bigint
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     if p_role is not null and not exists (select from rolecall.roles where name = p_role) then
@@ -115,7 +115,7 @@ create or replace function rolecall.claim_for_drain(p_worker_id bigint, p_role t
 returns table (id bigint, fence int)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_roles text[] := array_remove(array[p_role], null);
@@ -153,7 +153,7 @@ create or replace function rolecall.run_for_drain(
 returns table (lost text, error text, interruption text, code text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     select run.lost, run.error into lost, error

@@ -12,7 +12,7 @@ create or replace function rolecall.run_procedure(
 returns table (lost text, error text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_most_retries constant int := 3;
@@ -57,7 +57,7 @@ create or replace function rolecall.try_procedure(
 returns table (lost text, code text, error text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_began timestamptz := clock_timestamp();
@@ -119,7 +119,7 @@ create or replace function rolecall.call_procedure(p_procedure text, p_payload j
 returns jsonb
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_takes_info constant boolean := to_regprocedure(p_procedure || '(jsonb, jsonb)') is not null;
@@ -148,7 +148,7 @@ create or replace function rolecall.failure_text(p_message text, p_detail text, 
 returns text
 language sql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select left(concat_ws(e'\n',
         p_message,

@@ -5,7 +5,7 @@ create or replace function rolecall.procedure_sessions()
 returns table (pid int, worker_id bigint, task_id bigint, is_drain boolean, worker_is_gone boolean)
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select session.pid, named.worker_id, named.task_id, worker.host is null and worker.id is not null,
         coalesce(
@@ -25,7 +25,7 @@ create or replace function rolecall.end_sessions(p_task_ids bigint[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_hanging record;
@@ -54,7 +54,7 @@ create or replace function rolecall.name_session(p_worker_id bigint, p_id bigint
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select set_config('application_name', format('rolecall:worker:%s:task:%s', p_worker_id, p_id), true),
         set_config('rolecall.task', p_id::text, true)

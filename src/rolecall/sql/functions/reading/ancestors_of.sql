@@ -6,7 +6,7 @@ create or replace function rolecall.ancestors_of(p_id bigint)
 returns table (id bigint, handler text, state rolecall.task_state)
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     with recursive above as (
         select task.id, task.parent_id, 0 as distance, task.handler, task.state

@@ -10,7 +10,7 @@ returns table (
 )
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     with ended as (
         select event.attempt, event.worker_id, event.claimed_at, event.started_at, event.at, event.kind,

@@ -12,7 +12,7 @@ returns table (
 )
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     with moment as materialized (
         select rolecall.clock() as now
@@ -65,7 +65,7 @@ returns table (
 )
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select
         line.role,
@@ -94,7 +94,7 @@ returns table (
 )
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 -- A day's rows lie in the order in which they ended, so a summary of where which hour lies is enough.
 set jit = off
 set enable_seqscan = off

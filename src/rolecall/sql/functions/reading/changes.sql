@@ -12,7 +12,7 @@ returns table (
 )
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select rolecall.clock(), case when drawn.is_called then drawn.last_value else 0 end,
         pg_current_snapshot(),
@@ -32,7 +32,7 @@ create or replace function rolecall.changed_tasks(p_since timestamptz, p_after_i
 returns table (id bigint, parent_id bigint, role text, state rolecall.task_state, version text)
 language plpgsql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
 set enable_seqscan = off
@@ -96,7 +96,7 @@ create or replace function rolecall.started_tasks(p_since timestamptz)
 returns setof bigint
 language plpgsql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
 set enable_seqscan = off

@@ -8,7 +8,7 @@ create or replace function rolecall.children_in_order(
 returns setof bigint
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

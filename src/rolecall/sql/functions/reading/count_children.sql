@@ -5,7 +5,7 @@ create or replace function rolecall.count_children(p_parent_id bigint)
 returns table (state rolecall.task_state, number bigint)
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

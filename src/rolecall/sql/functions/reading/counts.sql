@@ -7,7 +7,7 @@ create or replace function rolecall.counts()
 returns table (role text, state text, number bigint)
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select line.role, counted.state::text, sum(counted.number)::bigint
     from (
@@ -30,7 +30,7 @@ create or replace function rolecall.counts_since(p_moment timestamptz)
 returns table (line_id int, state rolecall.task_state, number bigint)
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

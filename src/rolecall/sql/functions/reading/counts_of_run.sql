@@ -6,7 +6,7 @@ create or replace function rolecall.counts_of_run(p_roles text[], p_since timest
 returns table (role text, state text, number bigint)
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select line.role, counted.state::text, sum(counted.number)::bigint
     from (

@@ -12,7 +12,7 @@ returns table (
 )
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select need.task_id, task.chain_id, task.role, task.handler, task.state, need.name, need.needed_id,
         need.whole_chain, need.outcome

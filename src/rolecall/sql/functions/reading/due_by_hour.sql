@@ -5,7 +5,7 @@ create or replace function rolecall.due_by_hour(p_role text, p_hours int)
 returns table (hour int, number bigint)
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     with moment as materialized (
         select rolecall.clock() as now

@@ -5,7 +5,7 @@ create or replace function rolecall.failed_siblings(p_task_id bigint)
 returns bigint
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select count(*)
     from rolecall.tasks as child

@@ -12,7 +12,7 @@ create or replace function rolecall.find_chains(
 returns table (ids bigint[], reached bigint)
 language plpgsql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -128,7 +128,7 @@ create or replace function rolecall.chain_is_like(p_id bigint, p_state text, p_r
 returns boolean
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

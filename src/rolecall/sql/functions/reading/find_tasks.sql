@@ -12,7 +12,7 @@ create or replace function rolecall.find_tasks(
 returns table (ids bigint[], reached bigint)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 -- What is not asked for shall not stand in the plan, nor days that hold nothing of it.
 set plan_cache_mode = force_custom_plan
 set jit = off
@@ -136,7 +136,7 @@ create or replace function rolecall.open_tasks_with_key(p_key text)
 returns bigint[]
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -156,7 +156,7 @@ create or replace function rolecall.id_span(p_from timestamptz, p_to timestamptz
 returns table (low bigint, high bigint)
 language plpgsql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_last bigint;
@@ -187,7 +187,7 @@ create or replace function rolecall.first_id_since(p_moment timestamptz, p_last 
 returns bigint
 language plpgsql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
 set enable_seqscan = off
@@ -227,7 +227,7 @@ create or replace function rolecall.lines_of(p_role text, p_handler text)
 returns int[]
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select case when num_nonnulls(p_role, p_handler) > 0 then array(
         select line.id from rolecall.lines as line

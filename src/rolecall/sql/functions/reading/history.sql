@@ -11,7 +11,7 @@ returns table (
 )
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     with told as materialized (
         select bin.*

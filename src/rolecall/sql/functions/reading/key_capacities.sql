@@ -5,7 +5,7 @@ create or replace function rolecall.key_capacities(p_after text default '', p_li
 returns table (pattern text, capacity int, declared int, set_to int)
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

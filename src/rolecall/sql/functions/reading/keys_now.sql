@@ -8,7 +8,7 @@ create or replace function rolecall.keys_now(p_keys text[], p_most int default 1
 returns table (key text, capacity int, pattern text, used int, holders bigint[], waiting int, later int)
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off

@@ -9,7 +9,7 @@ create or replace function rolecall.list_chains(
 returns setof rolecall.chains
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

@@ -5,7 +5,7 @@ create or replace function rolecall.needs_among(p_ids bigint[])
 returns table (task_id bigint, needed_id bigint, whole_chain boolean, outcome rolecall.task_state)
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select need.task_id, need.needed_id, need.whole_chain, need.outcome
     from rolecall.needs as need

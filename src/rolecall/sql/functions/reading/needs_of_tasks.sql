@@ -8,7 +8,7 @@ returns table (
 )
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select need.task_id, need.name, need.needed_id, need.whole_chain, need.outcome, needed.handler
     from (

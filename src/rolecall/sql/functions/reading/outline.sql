@@ -13,7 +13,7 @@ returns table (
 )
 language plpgsql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_since timestamptz := (select task.created_at from rolecall.all_tasks as task where task.id = p_id);

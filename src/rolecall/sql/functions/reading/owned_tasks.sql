@@ -12,7 +12,7 @@ returns table (
 )
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 -- What is not asked for shall not stand in the plan.
 set plan_cache_mode = force_custom_plan
 set jit = off

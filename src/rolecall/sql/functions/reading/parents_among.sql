@@ -5,7 +5,7 @@ create or replace function rolecall.parents_among(p_ids bigint[])
 returns setof bigint
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

@@ -7,7 +7,7 @@ create or replace function rolecall.parts_of_chain(
 returns table (id bigint)
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

@@ -10,7 +10,7 @@ create or replace function rolecall.phases_of(
 returns table (parent_id bigint, handler text, number int, first_id bigint, states jsonb, named bigint[])
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

@@ -6,7 +6,7 @@ create or replace function rolecall.pods_at_work(p_prefix text)
 returns table (pod text, worker_ids bigint[], running bigint)
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select worker.pod, array_agg(worker.id order by worker.id), sum(cardinality(worker.running_tasks))
     from rolecall.all_workers as worker

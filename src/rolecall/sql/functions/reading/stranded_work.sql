@@ -5,7 +5,7 @@ create or replace function rolecall.stranded_work()
 returns table (role text, handler text, tasks bigint, workers bigint)
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     with moment as materialized (
         select rolecall.clock() as now

@@ -5,7 +5,7 @@ create or replace function rolecall.timeline(p_id bigint)
 returns table (at timestamptz, kind text, attempt int, worker_id bigint, detail text)
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     with task as materialized (
         select * from rolecall.all_tasks where id = p_id

@@ -7,7 +7,7 @@ create or replace function rolecall.traces_of(p_ids bigint[])
 returns table (task_id bigint, relation text, trace_context text)
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

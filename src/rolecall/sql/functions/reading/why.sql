@@ -6,7 +6,7 @@ create or replace function rolecall.why(p_task_id bigint)
 returns jsonb
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -82,7 +82,7 @@ create or replace function rolecall.held_up_by(p_task rolecall.tasks)
 returns jsonb
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -122,7 +122,7 @@ create or replace function rolecall.rescue_from(p_task rolecall.tasks, p_lease i
 returns timestamptz
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select greatest(
         p_task.lease_until,
@@ -146,7 +146,7 @@ create or replace function rolecall.key_situation(p_task rolecall.tasks, p_most 
 returns jsonb
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -207,7 +207,7 @@ create or replace function rolecall.live_workers(p_role text, p_handler text, p_
 returns table (id bigint, able boolean, slots int, holds bigint, command text, backing_off text)
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -231,7 +231,7 @@ create or replace function rolecall.ahead_in_line(p_task rolecall.tasks, p_most 
 returns bigint
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -262,7 +262,7 @@ create or replace function rolecall.rival_lines(
 returns table (line_id int, priority smallint, due_before timestamptz, id_before bigint)
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     with worker as materialized (
         select distinct worker.roles, worker.handlers

@@ -7,7 +7,7 @@ returns table (
 )
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select task.id, task.worker_id, line.role, line.handler, task.key, task.attempt, task.started_at
     from unnest(p_worker_ids) as asked (worker_id)

@@ -9,7 +9,7 @@ create or replace function rolecall.make_partitions(p_days_ahead int default 7)
 returns int
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 -- All who read or finish tasks queue behind who waits for these locks: none of them may be held up by one
 -- long reader.
 set lock_timeout = '100ms'
@@ -39,7 +39,7 @@ create or replace function rolecall.try_to_make_partitions(p_days_ahead int)
 returns int
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_today date := (rolecall.clock() at time zone 'utc')::date;
@@ -62,7 +62,7 @@ create or replace function rolecall.make_partition(p_table text, p_column text, 
 returns int
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_name text := format('%s_%s', p_table, to_char(p_day, 'YYYYMMDD'));
@@ -99,7 +99,7 @@ create or replace function rolecall.old_partitions(p_table regclass, p_before da
 returns setof text
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select child.relname
     from pg_catalog.pg_inherits as link

@@ -12,7 +12,7 @@ create or replace function rolecall.prune()
 returns table (what text, number bigint)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     -- Bounds one call's work and WAL; the next call goes on.

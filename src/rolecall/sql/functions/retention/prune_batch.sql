@@ -7,7 +7,7 @@ create or replace function rolecall.prune_batch(p_row rolecall.retention, p_now 
 returns table (number bigint, more boolean)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_oldest timestamptz := p_now - coalesce(
@@ -69,7 +69,7 @@ create or replace function rolecall.prune_finished(
 returns table (number bigint, place text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_day record;
@@ -98,7 +98,7 @@ create or replace function rolecall.days_to_prune(p_after text, p_now timestampt
 returns table (name text, most interval)
 language plpgsql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_shortest interval := (select min(least(keep_completed, keep_failed)) from rolecall.roles);
@@ -153,7 +153,7 @@ create or replace function rolecall.prune_day(
 returns bigint[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_gone bigint[];
@@ -203,7 +203,7 @@ create or replace function rolecall.held_chains()
 returns bigint[]
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -240,7 +240,7 @@ create or replace function rolecall.drop_day(
 returns table (number bigint, place text, in_use boolean)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 -- All who read or finish tasks queue behind who waits for these locks: none of them may be held up by one
 -- long reader.
 set lock_timeout = '100ms'
@@ -288,7 +288,7 @@ create or replace function rolecall.wanted_of_partition(
 returns bigint[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_ids bigint[];
@@ -312,7 +312,7 @@ create or replace function rolecall.forget_needs_of_partition(p_name text, p_kep
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     execute format(
@@ -333,7 +333,7 @@ create or replace function rolecall.drop_partition(p_name text, p_kept bigint[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_day date := to_date(right(p_name, 8), 'YYYYMMDD');
@@ -364,7 +364,7 @@ create or replace function rolecall.prune_keys(p_after text, p_limit int)
 returns table (number bigint, place text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -415,7 +415,7 @@ create or replace function rolecall.prune_tokens(p_after text, p_now timestamptz
 returns table (number bigint, place text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_looked_at bytea[];
@@ -446,7 +446,7 @@ create or replace function rolecall.prune_owners(p_after text, p_limit int)
 returns table (number bigint, place text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -476,7 +476,7 @@ create or replace function rolecall.prune_schedule_runs(p_now timestamptz, p_lim
 returns bigint
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_gone bigint;
@@ -508,7 +508,7 @@ create or replace function rolecall.prune_history(p_now timestamptz)
 returns bigint
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_gone bigint;
@@ -530,7 +530,7 @@ create or replace function rolecall.prune_access(p_kind text, p_now timestamptz,
 returns bigint
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_long_ago timestamptz := p_now - interval '30 days';
@@ -578,7 +578,7 @@ create or replace function rolecall.prune_rows(
 returns bigint
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_gone bigint;
@@ -639,7 +639,7 @@ create or replace function rolecall.is_wanted(
 returns boolean
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

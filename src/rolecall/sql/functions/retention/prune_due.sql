@@ -7,7 +7,7 @@ create or replace function rolecall.prune_due(p_limit int default 2000)
 returns table (what text, number bigint)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_now timestamptz := rolecall.clock();

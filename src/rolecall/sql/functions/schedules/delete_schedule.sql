@@ -7,7 +7,7 @@ create or replace function rolecall.delete_schedule(p_name text)
 returns boolean
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_id bigint;

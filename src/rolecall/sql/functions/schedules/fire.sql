@@ -11,7 +11,7 @@ create or replace function rolecall.fire_schedules(p_limit int default 100)
 returns table (schedule text, task_id bigint)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_now timestamptz := rolecall.clock();
@@ -59,7 +59,7 @@ create or replace function rolecall.fire_cron(p_plans jsonb)
 returns table (schedule text, task_id bigint)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_due record;
@@ -101,7 +101,7 @@ returns table (
 )
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select due.id, due.name, due.cron, due.zone, due.revision, due.next_run_at, moment.present
     from rolecall.schedules as due
@@ -124,7 +124,7 @@ create or replace function rolecall.run_due_slots(
 returns table (schedule text, task_id bigint)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_now timestamptz := rolecall.clock();
@@ -167,7 +167,7 @@ create or replace function rolecall.run_schedule(
 returns bigint
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_now timestamptz := rolecall.clock();
@@ -222,7 +222,7 @@ create or replace function rolecall.cancel_overlap(p_schedule rolecall.schedules
 returns boolean
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '10ms'
 as $$
 begin
@@ -241,7 +241,7 @@ create or replace function rolecall.slot_offset(p_schedule_id bigint, p_slot tim
 returns interval
 language sql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select (
         'x' || substr(md5(format('%s:%s', p_schedule_id, extract(epoch from p_slot))), 1, 8)

@@ -11,7 +11,7 @@ create or replace function rolecall.put_schedule(p_schedule jsonb)
 returns bigint
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select rolecall.store_schedule(p_schedule, null)
 $$;
@@ -28,7 +28,7 @@ create or replace function rolecall.ensure_schedules(p_schedules jsonb)
 returns int
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_item record;
@@ -72,7 +72,7 @@ create or replace function rolecall.store_schedule(p_said jsonb, p_declared json
 returns bigint
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_now timestamptz := rolecall.clock();
@@ -123,7 +123,7 @@ create or replace function rolecall.amended_schedule(p_standing jsonb, p_said js
 returns jsonb
 language sql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select (p_standing - array_remove(array[
             case when p_said -> 'key' = 'null' then 'key' end,
@@ -142,7 +142,7 @@ create or replace function rolecall.check_schedule(p_schedule jsonb)
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_name text := p_schedule ->> 'name';
@@ -202,7 +202,7 @@ create or replace function rolecall.guard_schedule(
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_revision int := (p_amended ->> 'revision')::int;
@@ -238,7 +238,7 @@ create or replace function rolecall.next_plan(
 returns timestamptz
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select case
         when p_amended ->> 'first_run_at' is not null then (p_amended ->> 'first_run_at')::timestamptz
@@ -267,7 +267,7 @@ create or replace function rolecall.schedule_document(p_schedule rolecall.schedu
 returns jsonb
 language sql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select rolecall.without_nulls(jsonb_build_object(
         'name', p_schedule.name, 'role', p_schedule.role, 'handler', p_schedule.handler, 'payload',
@@ -285,7 +285,7 @@ create or replace function rolecall.without_nulls(p_object jsonb)
 returns jsonb
 language sql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select coalesce(jsonb_object_agg(member.key, member.value), '{}')
     from jsonb_each(p_object) as member

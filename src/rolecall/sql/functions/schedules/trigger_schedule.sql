@@ -9,7 +9,7 @@ create or replace function rolecall.trigger_schedule(p_name text)
 returns bigint
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_schedule rolecall.schedules;
@@ -44,7 +44,7 @@ create or replace function rolecall.make_due(p_task_id bigint)
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     if exists (

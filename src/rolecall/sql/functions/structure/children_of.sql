@@ -8,7 +8,7 @@ returns table (
 )
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     with child as (
         select task.id, task.line_id, task.state, task.payload, null::jsonb as result, task.info, task.error,

@@ -7,7 +7,7 @@ create or replace function rolecall.link_needs(p_needy jsonb, p_batch_ids bigint
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -72,7 +72,7 @@ create or replace function rolecall.store_needs(p_needy jsonb, p_batch_ids bigin
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     insert into rolecall.needs (task_id, position, name, needed_id, whole_chain, on_failure)
@@ -127,7 +127,7 @@ create or replace function rolecall.mark_needed(p_task_ids bigint[])
 returns bigint[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -166,7 +166,7 @@ create or replace function rolecall.hold_needed(p_drafts jsonb, p_parent_id bigi
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -194,7 +194,7 @@ create or replace function rolecall.hold_in_order(p_ids bigint[])
 returns bigint[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -216,7 +216,7 @@ create or replace function rolecall.refuse_circle(p_ids bigint[], p_target bigin
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -262,7 +262,7 @@ create or replace function rolecall.outcome_of(p_id bigint, p_whole_chain boolea
 returns rolecall.task_state
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_state rolecall.task_state;
@@ -289,7 +289,7 @@ create or replace function rolecall.is_open(p_id bigint, p_whole_chain boolean)
 returns boolean
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select exists (select from rolecall.tasks where id = p_id)
         or (p_whole_chain and exists (select from rolecall.tasks where chain_id = p_id and chain_index > 0))

@@ -8,7 +8,7 @@ returns table (
 )
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select need.name, need.needed_id, need.whole_chain, need.outcome, line.handler, last.result, last.error
     from rolecall.needs as need

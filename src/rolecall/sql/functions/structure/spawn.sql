@@ -12,7 +12,7 @@ create or replace function rolecall.spawn(p_parent_id bigint, p_tasks jsonb, p_s
 returns bigint[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
 begin
@@ -38,7 +38,7 @@ create or replace function rolecall.try_to_spawn(p_parent_id bigint, p_tasks jso
 returns bigint[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_serial boolean;

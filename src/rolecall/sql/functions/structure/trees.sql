@@ -12,7 +12,7 @@ create or replace function rolecall.add_children(
 returns bigint[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_parent record;
@@ -75,7 +75,7 @@ create or replace function rolecall.any_keyed(p_ids bigint[])
 returns boolean
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -91,7 +91,7 @@ create or replace function rolecall.one_after_the_other(p_drafts jsonb, p_last_i
 returns jsonb
 language sql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select jsonb_agg(case
         when n = 1 and p_last_id is null then draft
@@ -112,7 +112,7 @@ create or replace function rolecall.with_open_descendants(p_ids bigint[])
 returns bigint[]
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -136,7 +136,7 @@ create or replace function rolecall.hold_tasks(p_ids bigint[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -171,7 +171,7 @@ create or replace function rolecall.hold_trees(p_ids bigint[])
 returns bigint[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -199,7 +199,7 @@ create or replace function rolecall.request_cancellation(p_ids bigint[])
 returns bigint[]
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -231,7 +231,7 @@ returns table (
 )
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 -- A plan for these very moments leaves out the other days.
 set plan_cache_mode = force_custom_plan
 set jit = off
@@ -284,7 +284,7 @@ create or replace function rolecall.open_end_of_chain(p_chain_id bigint)
 returns bigint
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select coalesce(
         (select id from rolecall.tasks where chain_id = p_chain_id and chain_index > 0),

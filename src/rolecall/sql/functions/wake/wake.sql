@@ -4,7 +4,7 @@ create or replace function rolecall.wake(p_roles text[])
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -24,7 +24,7 @@ create or replace function rolecall.wake_lines(p_line_ids int[])
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -45,7 +45,7 @@ create or replace function rolecall.wake_line(p_role text, p_handler text, p_tas
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -98,7 +98,7 @@ create or replace function rolecall.wake_others(p_worker_id bigint, p_roles text
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_now timestamptz := rolecall.clock();
@@ -127,7 +127,7 @@ create or replace function rolecall.set_idle_mark(p_worker_id bigint, p_idle boo
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -161,7 +161,7 @@ create or replace function rolecall.mark_idle(p_worker_id bigint, p_idle boolean
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -184,7 +184,7 @@ create or replace function rolecall.watch()
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     delete from rolecall.idle_marks where worker_id = 0;

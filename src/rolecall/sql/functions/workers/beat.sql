@@ -10,7 +10,7 @@ create or replace function rolecall.beat(
 returns table (known boolean, command text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin

@@ -8,7 +8,7 @@ create or replace function rolecall.command_worker(p_worker_id bigint, p_command
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
     update rolecall.workers
@@ -31,7 +31,7 @@ create or replace function rolecall.tell_workers(p_worker_ids bigint[])
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select rolecall.notify('rolecall_cancel', worker.id::text)
     from (select distinct id from unnest(p_worker_ids) as given (id) where id is not null) as worker
@@ -45,7 +45,7 @@ create or replace function rolecall.tell_intakes(p_worker_id bigint, p_intakes t
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     update rolecall.workers set intakes = p_intakes where id = p_worker_id
 $$;

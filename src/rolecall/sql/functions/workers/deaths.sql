@@ -9,7 +9,7 @@ create or replace function rolecall.tell_process(
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     update rolecall.workers
     set pid_space = p_pid_space, pid_started = p_pid_started,
@@ -27,7 +27,7 @@ create or replace function rolecall.workers_beside(p_host text, p_pid_space text
 returns table (worker_id bigint, pid int, pid_started bigint)
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
     select worker.id, worker.pid, worker.pid_started
@@ -48,7 +48,7 @@ create or replace function rolecall.unseen_workers(p_apart interval default '10 
 returns table (worker_id bigint)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
 declare
@@ -96,7 +96,7 @@ create or replace function rolecall.standing_sessions()
 returns setof text
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     -- A session that runs a procedure has the name of its task meanwhile.
     select case when part[4] = 'task' then part[3] else part[4] end
@@ -114,7 +114,7 @@ create or replace function rolecall.sessionless(p_worker_ids bigint[])
 returns table (worker_id bigint)
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     with standing as materialized (
         select name from rolecall.standing_sessions() as name
@@ -136,7 +136,7 @@ create or replace function rolecall.possible_owners()
 returns setof rolecall.workers
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
@@ -158,7 +158,7 @@ create or replace function rolecall.longest_lease(p_worker_id bigint)
 returns interval
 language sql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

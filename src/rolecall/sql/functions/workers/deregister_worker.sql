@@ -9,7 +9,7 @@ create or replace function rolecall.deregister_worker(p_worker_id bigint)
 returns int
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$

@@ -9,7 +9,7 @@ create or replace function rolecall.register_worker(
 returns bigint
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     select rolecall.require_durability();
     select rolecall.server_up_since();
@@ -29,7 +29,7 @@ create or replace function rolecall.server_up_since()
 returns timestamptz
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_seen_at timestamptz;

@@ -5,7 +5,7 @@ create or replace function rolecall.serve(p_worker_id bigint, p_handlers text[])
 returns void
 language sql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
     update rolecall.idle_marks set handlers = p_handlers
     where worker_id = p_worker_id and until > rolecall.clock();
