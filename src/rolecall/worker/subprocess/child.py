@@ -31,7 +31,7 @@ from rolecall.model.outcomes import NoResult
 from rolecall.sql.documents import encode_result
 from rolecall.telemetry.context import current
 from rolecall.telemetry.tracing import Arrives
-from rolecall.worker.outcomes import judge, unstored_failure
+from rolecall.worker.outcomes import judge, require_awaited, unstored_failure
 from rolecall.worker.session import ForkGuard
 from rolecall.worker.signals import die_with, heeded_signals
 from rolecall.worker.subprocess.context import ProcessContext
@@ -96,6 +96,9 @@ def run_task(request: RunTask) -> Answer:
         definition = _definition(request.address, request.task.handler, strict=request.strict)
         arguments = definition.decode(request.task.payload_json)
         result = definition.call(ProcessContext(request.task), arguments)
+        if definition.returns is not None and not isinstance(result, NoResult | BaseException):
+            require_awaited(result, request.task.handler)
+            result = definition.returns.write(result)
     except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
         return Raised(verdict=judge(error))
     if isinstance(result, NoResult):
