@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
-from typing import Any
+from enum import Flag
+from typing import Any, get_origin
 
 import msgspec
 from msgspec import inspect as known
@@ -17,7 +18,7 @@ from msgspec import inspect as known
 from rolecall.model.codecs import read, written
 from rolecall.sql.encoding import to_plain
 
-__all__ = ["JsonType", "require_storable"]
+__all__ = ["JsonType", "flags_in", "require_storable"]
 
 CLASSES = (known.StructType, known.DataclassType)
 ROWS = (list, tuple, set, frozenset)
@@ -45,6 +46,12 @@ def require_storable(shape: Any) -> None:
             )
 
 
+def flags_in(shape: Any) -> list[type[Flag]]:
+    """Return the types of flags within a type."""
+    nodes = _nodes(known.type_info(shape))
+    return [node.cls for node in nodes if isinstance(node, known.EnumType) and issubclass(node.cls, Flag)]
+
+
 class JsonType:
     """Writes values of a declared type as JSON and reads them again, by the same rules for payloads and results.
 
@@ -61,7 +68,7 @@ class JsonType:
         nodes = [node for node in _nodes(self._node) if not _is_unset(node)]
         self._has_plain_keys = all(map(_has_plain_keys, nodes))
         self._classes = tuple(
-            node.cls
+            _class_of(node)
             for node in nodes
             if isinstance(node, (*CLASSES, known.CustomType)) and not (is_payload and node is self._node)
         )
@@ -200,6 +207,11 @@ def _as_fields(value: Any, node: Any) -> Any:
     return value if _are_same(items.values(), value.values()) else items
 
 
+def _class_of(node: Any) -> Any:
+    """Return the class itself of a type of a class, also of a generic one with parameters."""
+    return get_origin(node.cls) or node.cls
+
+
 def _are_same(new: Any, old: Any) -> bool:
     return all(one is other for one, other in zip(new, old, strict=True))
 
@@ -212,15 +224,16 @@ def _listed(value: Any, nodes: list[Any]) -> Any:
 
 
 def _as_class(value: Any, node: Any) -> Any:
-    if not isinstance(value, node.cls):
+    kind = _class_of(node)
+    if not isinstance(value, kind):
         return _as_fields(value, node)
     fields = {field.name: getattr(value, field.name, msgspec.UNSET) for field in node.fields}
     parts = {field.name: _narrowed(fields[field.name], field.type) for field in node.fields}
-    if type(value) is node.cls and _are_same(parts.values(), fields.values()):
+    if type(value) is kind and _are_same(parts.values(), fields.values()):
         return value
     if isinstance(node, known.StructType):
-        return node.cls(**parts)
-    made = object.__new__(node.cls)
+        return kind(**parts)
+    made = object.__new__(kind)
     for name, part in parts.items():
         object.__setattr__(made, name, part)
     return made
@@ -228,7 +241,7 @@ def _as_class(value: Any, node: Any) -> Any:
 
 def _as_model(value: Any, node: Any) -> Any:
     """Make the declared model of pydantic of one of a subclass; the codec of another type writes its subclasses."""
-    kind = node.cls
+    kind = _class_of(node)
     if type(value) is kind or not isinstance(value, kind) or not hasattr(kind, "model_construct"):
         return value
     return kind.model_construct(**{name: getattr(value, name) for name in kind.model_fields})

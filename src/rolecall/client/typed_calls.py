@@ -12,12 +12,12 @@ from rolecall.app import App, HandlerDefinition
 from rolecall.client.requests import AnyTask, Teller, called, until, until_async
 from rolecall.model.errors import WaitTimeout
 from rolecall.model.states import TaskState
-from rolecall.model.tasks import Enqueued, NewTask, Task, TaskOptions
+from rolecall.model.tasks import Enqueued, NewTask, ReadsResult, Task, TaskOptions
 from rolecall.model.transactions import AsyncJoinable, Joinable
 from rolecall.sql import tasks
 from rolecall.sql.statement import Statement
 
-__all__ = ["AsyncTypedCalls", "TypedCalls"]
+__all__ = ["AsyncTypedCalls", "TypedCalls", "as_declared"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -103,7 +103,7 @@ class TypedCalls(ABC):
 
         The result has the handler's type if the task is what an enqueue answered, and JSON values if it is an id.
         """
-        return as_declared(task, self._run(tasks.get(id_of(task))))
+        return as_declared(_returns(task), self._run(tasks.get(id_of(task))))
 
     @overload
     def wait(self, task: Enqueued[R], timeout: float = inf) -> Task[R]: ...
@@ -200,7 +200,7 @@ class AsyncTypedCalls(ABC):
 
         The result has the handler's type if the task is what an enqueue answered, and JSON values if it is an id.
         """
-        return as_declared(task, await self._run(tasks.get(id_of(task))))
+        return as_declared(_returns(task), await self._run(tasks.get(id_of(task))))
 
     @overload
     async def wait(self, task: Enqueued[R], timeout: float = inf) -> Task[R]: ...
@@ -222,9 +222,13 @@ def id_of(task: Enqueued[Any] | int) -> int:
     return task if isinstance(task, int) else task.id
 
 
-def as_declared(asked: Enqueued[Any] | int, found: Task[Any]) -> Task[Any]:
-    """Return a task with its result as its handler declares it, if what its enqueue answered tells the type."""
-    if isinstance(asked, int) or asked.returns is None or found.state is not TaskState.COMPLETED:
+def as_declared(returns: ReadsResult | None, found: Task[Any]) -> Task[Any]:
+    """Return a task with its result as its handler declares it; as it is if no type is given or it has no result."""
+    if returns is None or found.state is not TaskState.COMPLETED:
         return found
     # With a dedupe key, the task that was found may be one of another handler.
-    return replace(found, result=asked.returns.read(found.result)) if found.handler == asked.returns.handler else found
+    return replace(found, result=returns.read(found.result)) if found.handler == returns.handler else found
+
+
+def _returns(task: Enqueued[Any] | int) -> ReadsResult | None:
+    return None if isinstance(task, int) else task.returns

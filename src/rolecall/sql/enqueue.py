@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import repeat
 
 from rolecall.model.errors import InvalidTask
 from rolecall.model.tasks import Enqueued, NewTask, ReadsResult
@@ -51,7 +50,7 @@ def _read_enqueued(rows: list[Row], tasks: Sequence[NewTask]) -> list[Enqueued]:
     ids, deduplicated = rows[0]
     returns = [task.returns for task in tasks]
     if not deduplicated:
-        return list(map(Enqueued, ids, repeat(bool(deduplicated)), returns))
+        return [Enqueued(task_id, returns=reader) for task_id, reader in zip(ids, returns, strict=True)]
     # Of a key that comes twice in a batch, the first was stored, unless it stood before: then each has it deduplicated.
     new: Counter[int] = Counter(ids) - Counter(deduplicated)
     return [_take(new, task_id, reader) for task_id, reader in zip(ids, returns, strict=True)]
