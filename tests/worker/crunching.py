@@ -161,3 +161,13 @@ def refuse_to_log_in(token: Annotated[str, Redacted]) -> None:
 def count_letters(text: str) -> int:
     """How long a text is."""
     return len(text)
+
+
+@dataclass
+class CrateOfWine(Box):
+    bottles: int = 6
+
+
+def pack(crates: dict[int, Box]) -> dict[int, Box]:
+    """Return subclasses under numbers."""
+    return {number: CrateOfWine(crate.width, crate.height) for number, crate in crates.items()}

@@ -226,7 +226,7 @@ def as_declared(returns: ReadsResult | None, found: Task[Any]) -> Task[Any]:
     """Return a task with its result as its handler declares it; as it is if no type is given or it has no result."""
     if returns is None or found.state is not TaskState.COMPLETED:
         return found
-    # With a dedupe key, the task that was found may be one of another handler.
+    # Options may have given the task another handler than the one that made it.
     return replace(found, result=returns.read(found.result)) if found.handler == returns.handler else found
 
 
