@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rolecall import (
@@ -279,13 +281,13 @@ async def test_gather_step_runs_without_children(app: App, database: str, way: s
         async with ctx.transaction() as tx:
             await ctx.complete(tx)
 
-    functions = {
+    functions: dict[str, Any] = {
         "async": spawning,
         "without a context": plain,
         "in a thread": threaded,
         "in its own transaction": completing,
     }
-    spreading = app.task("spreading", gather=gathered, max_attempts=1)(functions[way])  # type: ignore[arg-type, misc]  # one of several
+    spreading = app.task("spreading", gather=gathered, max_attempts=1)(functions[way])
 
     task = await run_one(app, database, spreading.task(upto=0))
 

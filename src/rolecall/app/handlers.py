@@ -181,13 +181,8 @@ class HandlerDefinition(Generic[P, R_co]):
     def made(self, payload: Mapping[str, object]) -> NewTask[R_co]:
         """Make a task with a payload that is there as a whole; raise InvalidPayload if it does not fit."""
         options = {word: given for word, given in self.asked.items() if word != "connection"}
-        task: NewTask[R_co] = NewTask(
-            handler=self.name,
-            payload=self.signature.check(payload),
-            returns=self.returns,
-            **options,  # type: ignore[arg-type]  # as `using` took them
-        )
-        return task
+        checked = self.signature.check(payload)
+        return NewTask(handler=self.name, payload=checked, returns=self.returns, **options)  # type: ignore[arg-type]  # as `using` took them
 
     def using(self, **options: Unpack[UsingOptions]) -> HandlerDefinition[P, R_co]:
         """Return the handler with options for its tasks: `greet.using(priority=5, connection=session)`.
@@ -296,14 +291,11 @@ def define(
     for word, template in (("key", settings.key), ("dedupe_key", settings.dedupe_key)):
         if template is not None:
             check_template(template, word, signature)
-    gather = None if settings.gather is None else _define_gather(settings.gather, handler, settings)
-    if gather is not None:
-        require_same_payload(signature, gather.signature)
     return FunctionHandler(
         name=handler,
         function=function,
         clients=clients or AppClients(),
-        gather=gather,
+        gather=None if settings.gather is None else _define_gather(settings.gather, signature, settings),
         signature=signature,
         settings=settings,
         middlewares=checked(settings.middlewares),
@@ -319,11 +311,13 @@ def define(
 
 
 def _define_gather(
-    function: Callable[..., object], handler: str, settings: HandlerSettings
+    function: Callable[..., object], first: Signature, settings: HandlerSettings
 ) -> HandlerDefinition[..., object]:
     if settings.batch is not None or settings.process:
-        raise InvalidDeclaration(f"handler {handler!r}: a batch or process handler spawns no children to gather")
-    return define(function, handler, replace(settings, gather=None, key=None, dedupe_key=None))
+        raise InvalidDeclaration(f"handler {first.handler!r}: a batch or process handler spawns no children to gather")
+    gather = define(function, first.handler, replace(settings, gather=None, key=None, dedupe_key=None))
+    require_same_payload(first, gather.signature)
+    return gather
 
 
 def _first_line(function: Callable[..., object]) -> str | None:

@@ -26,10 +26,11 @@ from rolecall.sql.documents import encode_result
 from rolecall.sql.encoding import to_plain
 from rolecall.sql.outside import TOKEN_TTL
 from rolecall.testing.asking import in_a_loop, lent
-from rolecall.worker.context import BatchContext, Context, children_of, needs_of
+from rolecall.worker.context import BatchContext, Context
 from rolecall.worker.handler_services import Connection
 from rolecall.worker.in_flight import HeldTask, RunnerSlot
 from rolecall.worker.outcomes import check_contract, describe, unstored_failure
+from rolecall.worker.relatives import children_of, needs_of
 from rolecall.worker.subprocess.messages import address_of
 
 __all__ = ["AttemptFacts", "FakeBatchContext", "FakeContext"]

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from time import monotonic
 from typing import Any, ParamSpec, TypeVar, overload
 
@@ -18,7 +17,7 @@ from rolecall.db.run import run, run_async
 from rolecall.model.errors import AlreadyCompleted, HandlerAborted, LeaseLost
 from rolecall.model.handlers import TaskContext
 from rolecall.model.outcomes import Completed
-from rolecall.model.states import LostReason, TaskState
+from rolecall.model.states import LostReason
 from rolecall.model.tasks import Child, ClaimedTask, IdempotencyKey, Needed, NewTask, NextTasks
 from rolecall.model.transactions import AsyncJoinable, Joinable
 from rolecall.sql import claims, outside, structure
@@ -30,6 +29,7 @@ from rolecall.worker.handler_transactions import open_transaction
 from rolecall.worker.in_flight import HeldTask
 from rolecall.worker.outcomes import check_contract, is_last_step, unstored_failure
 from rolecall.worker.program import Contract
+from rolecall.worker.relatives import children_of, needs_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -243,13 +243,9 @@ class Context(TaskContext):
             yield tx
 
     def written(self, result: object) -> object:
-        """Return a result as plain JSON values, if the handler declares its type and this is its last step.
-
-        Raises ContractBroken for a result of another type.
-        """
-        if self._contract is None or not is_last_step(self._contract, self.task, self._next):
-            return result
-        return self._contract.write_result(result)
+        """Return a result as JSON values of its declared type, if one is declared; raise ContractBroken."""
+        owes_result = self._contract is not None and is_last_step(self._contract, self.task, self._next)
+        return self._contract.write_result(result) if self._contract and owes_result else result
 
     def after_commit(self, call: Call) -> None:
         """Make a call once what this handler does is committed: an async function awaited, a plain one in a thread.
@@ -371,24 +367,6 @@ class Context(TaskContext):
     def wait(self, call: Coroutine[Any, Any, T]) -> T:
         """Run one of the async calls above from a handler in a thread: `ctx.wait(ctx.info({...}))`."""
         return asyncio.run_coroutine_threadsafe(call, self._services.loop).result()
-
-
-def children_of(found: Sequence[Child], of: HandlerDefinition[..., Any] | None) -> list[Child]:
-    """Return the children of one handler with results of its declared type; all with JSON values if `of` is None."""
-    if of is None:
-        return list(found)
-    return [replace(each, result=_read(of, each.state, each.result)) for each in found if each.handler == of.name]
-
-
-def needs_of(found: Sequence[Needed], of: HandlerDefinition[..., Any] | None) -> list[Needed]:
-    """Return the needs of one handler with results of its declared type; all with JSON values if `of` is None."""
-    if of is None:
-        return list(found)
-    return [replace(each, result=_read(of, each.outcome, each.result)) for each in found if each.handler == of.name]
-
-
-def _read(of: HandlerDefinition[..., Any], state: TaskState | None, stored: Any) -> Any:
-    return stored if of.returns is None or state is not TaskState.COMPLETED else of.returns.read(stored)
 
 
 class BatchContext(TaskContext):

@@ -312,9 +312,9 @@ end
 $$;
 
 -- Lets completed tasks wait for their children: those that their reports spawn, and those that exist already.
--- The slot is given back, the key is kept. A task goes on at once if none of its children is open: because
--- its first step spawned none and a gather step follows, or because other tasks already had the dedupe keys of
--- all of them. A task that is to be cancelled spawns nothing.
+-- The slot is given back, the key is kept. A task goes on at once if it has no open child: because its first
+-- step spawned none and a gather step follows, or because other tasks already had the dedupe keys of all its
+-- children. A task that is to be cancelled spawns nothing.
 -- returns: one row: which were accepted, and the keys and endings of those that ended at once
 -- raises: RC042 for children and a continuation in one report; and as add_children
 -- locks: tasks rows, those that have children with the parents of what has ended; dedupe keys of children in
@@ -363,7 +363,7 @@ begin
         if nullif(v_report.next -> 'continuation', 'null') is not null then
             perform rolecall.refuse(
                 'RC042',
-                format('task %s goes on after its children: only its last step continues the chain', v_report.id)
+                format('task %s has another step: only its last step continues the chain', v_report.id)
             );
         end if;
         ids := ids || v_report.id;
