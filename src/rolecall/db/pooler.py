@@ -16,8 +16,8 @@ from psycopg import IsolationLevel
 __all__ = ["AsyncConnection", "Connection", "Pooler"]
 
 PREPARE_AFTER = 5
-# Compiling a statement takes up to a second, and our statements take milliseconds. Behind a pooler the setting would reach
-# the sessions of other programs.
+# Compiling a statement takes up to a second; our statements take milliseconds. Behind a pooler the setting would also
+# apply to other programs.
 QUESTION = """select pg_backend_pid(), current_setting('default_transaction_isolation'),
     case when pg_backend_pid() = %s then set_config('jit', 'off', false) end"""
 USUAL = "read committed"
