@@ -81,7 +81,7 @@ class JsonType:
         """
         if type(value) is self._exact:
             return value
-        if any(kind.__subclasses__() for kind in self._classes):
+        if self._classes and any(kind.__subclasses__() for kind in self._classes):
             value = _narrowed(value, self._node)
         try:
             return self._checked(value, hook)

@@ -14,8 +14,9 @@ from rolecall.model.codecs import written
 __all__ = ["NotStorable", "encode", "encode_text", "to_plain"]
 
 ESCAPED_NUL = "\\u0000"
-SCALARS = frozenset({str, int, float, bool, type(None)})
-SURE = SCALARS - {float}
+# A NUL, and a number as key that is none.
+SUSPICIOUS = (ESCAPED_NUL, 'nan":', 'inf":')
+SURE = frozenset({str, int, bool, type(None)})
 
 
 class NotStorable(ValueError):
@@ -44,9 +45,17 @@ def to_plain(value: object, hook: Callable[[Any], object] = written, *, has_plai
     for a value or a key that has no JSON form, ValueError and RecursionError for what is not JSON.
     """
     plain = msgspec.to_builtins(value, str_keys=True, enc_hook=hook)
-    if not has_plain_keys and not _has_text_keys(value):
+    # A key that was not text is another one now.
+    if not has_plain_keys and not _are_same(plain, value):
         _require_distinct_keys(value, hook)
     return plain
+
+
+def _are_same(plain: object, value: object) -> bool:
+    try:
+        return bool(plain == value)
+    except Exception:  # noqa: BLE001 - a value's own code runs in there and may raise anything
+        return False
 
 
 def _require_distinct_keys(value: object, hook: Callable[[Any], object]) -> None:
@@ -95,26 +104,13 @@ def _encode_any(value: object) -> str:
         raise
     except (TypeError, ValueError, RecursionError) as error:
         raise NotStorable(_problem(value) or str(error)) from error
-    # A backslash before u0000 as plain text is fine, so the slow walk has the last word.
-    is_suspicious = ESCAPED_NUL in text or not _has_text_keys(value)
-    if is_suspicious and (problem := _problem(value)):
+    # These may be plain text, so the slow walk has the last word.
+    if any(sign in text for sign in SUSPICIOUS) and (problem := _problem(value)):
         raise NotStorable(problem)
     return text
 
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
-def _has_text_keys(value: object) -> bool:
-    """Whether all keys are known to be text; of an object with fields that is not known."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if not isinstance(key, str) or (type(item) not in SCALARS and not _has_text_keys(item)):
-                return False
-        return True
-    if isinstance(value, list | tuple):
-        return all(type(item) in SCALARS or _has_text_keys(item) for item in value)
-    return type(value) in SCALARS
 
 
 def _problem(value: object) -> str | None:
