@@ -161,7 +161,7 @@ ABROAD = datetime(2026, 11, 24, 12, 0, 0, 7, tzinfo=timezone(timedelta(hours=5, 
 TODAY = date(2026, 11, 24)
 SOME_ID = UUID(int=7)
 
-# The type, a value, and what a reader gets: the same value unless a third is given.
+# The type, a value, and the value that is read if it is another one.
 KINDS: list[tuple[Any, ...]] = [
     (str, "ümläut"),
     (int, 2**60),
@@ -257,8 +257,8 @@ REFUSED: list[tuple[Any, str]] = [
     (dict[bool, str], "a bool cannot be one"),
     (dict[str | None, str], "a None cannot be one"),
     (dict[frozenset[int], str], "a frozenset cannot be one"),
-    (dict[str | int, str], "keys of str or int cannot be told apart"),
-    (list[dict[str | float, str]], "keys of str or float cannot be told apart"),
+    (dict[str | int, str], "keys of str or int are ambiguous"),
+    (list[dict[str | float, str]], "keys of str or float are ambiguous"),
     (dict[Literal["1", 1], str], "two of these become the same text"),
     (dict[str, dict[tuple[str, str], int]], "a tuple cannot be one"),
     (complex, "complex has no schema here"),

@@ -1,4 +1,4 @@
-"""Parameters and results follow the same rules: what a handler may declare, and how its values come back."""
+"""Parameters and results follow the same rules: the types that a handler may declare, and how values are read."""
 
 from __future__ import annotations
 

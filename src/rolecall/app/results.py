@@ -112,7 +112,7 @@ def loosened(hint: Any) -> Any:
     if isinstance(hint, types.GenericAlias):
         return types.GenericAlias(typing.get_origin(hint), tuple(map(loosened, typing.get_args(hint))))
     if typing.get_origin(hint) in UNIONS:
-        return typing.Union[tuple(map(loosened, typing.get_args(hint)))]  # noqa: UP007 - built from what was written
+        return typing.Union[tuple(map(loosened, typing.get_args(hint)))]  # noqa: UP007 - built from the annotation
     return hint
 
 
@@ -141,7 +141,7 @@ def _promised(hint: Any) -> Any | None:
     kept = [member for member in _members(hint) if not _is_instead_of_a_result(member)]
     if any(member in ANYTHING for member in kept) or all(member in (None, type(None)) for member in kept):
         return None
-    return typing.Union[tuple(kept)]  # noqa: UP007 - built from what was written
+    return typing.Union[tuple(kept)]  # noqa: UP007 - built from the annotation
 
 
 def _members(hint: Any) -> tuple[Any, ...]:

@@ -74,7 +74,7 @@ class JsonType:
         )
 
     def write(self, value: Any, hook: Callable[[Any], object] = written) -> Any:
-        """Return a value as plain JSON values; what `hook` writes is what msgspec does not know.
+        """Return a value as plain JSON values; `hook` writes the types that msgspec does not know.
 
         Raises msgspec.ValidationError for a value that is not of the type, NotStorable, TypeError, ValueError and
         RecursionError for one that JSON cannot hold.
@@ -151,7 +151,7 @@ def _key_problem(key: known.Type) -> str | None:
     if wrong := next((each for each in members if not isinstance(each, KEYS)), None):
         return f"a {_name(wrong)} cannot be one"
     if len(members) > 1 and any(isinstance(each, known.StrType | known.AnyType) for each in members):
-        return f"keys of {' or '.join(map(_name, members))} cannot be told apart"
+        return f"keys of {' or '.join(map(_name, members))} are ambiguous"
     values = [each.value for member in members if isinstance(member, known.EnumType) for each in member.cls]
     values += [value for member in members if isinstance(member, known.LiteralType) for value in member.values]
     if len(set(map(str, values))) < len(set(values)):
@@ -218,7 +218,7 @@ def _are_same(new: Any, old: Any) -> bool:
 
 def _listed(value: Any, nodes: list[Any]) -> Any:
     if len(nodes) != len(value):
-        return value  # is no value of the type: whoever checks it says so
+        return value  # not a value of the type, which the check rejects
     items = [_narrowed(item, node) for item, node in zip(value, nodes, strict=True)]
     return value if _are_same(items, value) else items
 
@@ -248,7 +248,7 @@ def _as_model(value: Any, node: Any) -> Any:
 
 
 def _as_member(value: Any, node: Any) -> Any:
-    """Read a value as the member of a union that it is exactly, else as the first whose subclass it may be."""
+    """Narrow a value to the member of a union that is its exact type, or to the first that is a base of it."""
     members = [_bare(each) for each in node.types]
     for member in members:
         if type(value) is PYTHON.get(type(member), getattr(member, "cls", None)):

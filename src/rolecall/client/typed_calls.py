@@ -101,7 +101,7 @@ class TypedCalls(ABC):
     def get(self, task: Enqueued[Any] | int) -> Task[Any]:
         """Read a task, open or finished; raises TaskNotFound.
 
-        The result has the handler's type if the task is what an enqueue answered, and JSON values if it is an id.
+        The result has the handler's type if the task is an Enqueued, and is JSON values if it is an id.
         """
         return as_declared(_returns(task), self._run(tasks.get(id_of(task))))
 
@@ -198,7 +198,7 @@ class AsyncTypedCalls(ABC):
     async def get(self, task: Enqueued[Any] | int) -> Task[Any]:
         """Read a task, open or finished; raises TaskNotFound.
 
-        The result has the handler's type if the task is what an enqueue answered, and JSON values if it is an id.
+        The result has the handler's type if the task is an Enqueued, and is JSON values if it is an id.
         """
         return as_declared(_returns(task), await self._run(tasks.get(id_of(task))))
 

@@ -189,7 +189,7 @@ class NoUsableResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnstoredResult(NoUsableResult):
-    """The result of a completed task that could not be stored; `why` says so. Using it raises ResultNotStored."""
+    """The result of a completed task that could not be stored, and `why`. Using it raises ResultNotStored."""
 
     why: str
     rolecall: str = MARK

@@ -265,8 +265,8 @@ class TaskSummary:
 class Task(TaskSummary, Generic[R_co]):
     """One whole row of the pool: the summary, its payload and its result.
 
-    `Task[R]` is one whose handler returns an R, asked for by what its enqueue answered; `result` is an R once the task
-    has completed, and None before. Asked for by its id, a task has its result as JSON values. A result that could not
+    `Task[R]` is read by the `Enqueued[R]` of a handler that returns an R: `result` is an R once the task has completed,
+    and None before. A task that is read by its id has its result as JSON values. A result that could not
     be stored is an UnstoredResult, one that does not fit the declared type an UnreadableResult.
     """
 

@@ -63,7 +63,7 @@ class LargeResults:
     async def read(self, result: object) -> Any:
         """Return the result itself, given the result that a task has.
 
-        It has the declared type, if the task was asked for by what its enqueue answered. Raises ResultMissing.
+        It has the declared type if the task was read by its Enqueued. Raises ResultMissing.
         """
         return await asyncio.to_thread(self.read_now, result)
 

@@ -14,7 +14,7 @@ from rolecall.model.codecs import written
 __all__ = ["NotStorable", "encode", "encode_text", "to_plain"]
 
 ESCAPED_NUL = "\\u0000"
-# A NUL, and a number as key that is none.
+# A NUL, and a key that is NaN or infinite.
 SUSPICIOUS = (ESCAPED_NUL, 'nan":', 'inf":')
 SURE = frozenset({str, int, bool, type(None)})
 
@@ -42,7 +42,7 @@ def to_plain(value: object, hook: Callable[[Any], object] = written, *, has_plai
 
     Keys that are numbers, UUIDs, dates, enums or bytes become text. `hook` writes the types that msgspec does not know.
     `has_plain_keys` skips the search for keys that become the same text. Raises NotStorable for such keys, TypeError
-    for a value or a key that has no JSON form, ValueError and RecursionError for what is not JSON.
+    for a value or a key without a JSON form, ValueError and RecursionError for values that are not JSON.
     """
     plain = msgspec.to_builtins(value, str_keys=True, enc_hook=hook)
     # A key that was not text is another one now.
@@ -84,7 +84,7 @@ def _encode_plain(value: object) -> str | None:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether msgspec writes it as `json` does: it lets NaN and keys that are no text pass without a word."""
+    """Whether msgspec writes the value as `json` does, which rejects NaN and keys that are not text."""
     if type(value) is dict:
         for key, item in value.items():
             if type(key) is not str or (type(item) not in SURE and not _is_plain(item)):

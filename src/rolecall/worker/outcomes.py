@@ -169,7 +169,7 @@ class Outcomes:
     def _checked(
         self, task: ClaimedTask, result: object, next_tasks: NextTasks | None
     ) -> tuple[object, NextTasks | None]:
-        """Return the result as it is stored with what follows it; or the error that it is not what was declared."""
+        """Return the result as it is stored and the next tasks; the error in its place if it breaks the contract."""
         if isinstance(result, NoResult | BaseException):
             return result, None
         try:
@@ -181,10 +181,10 @@ class Outcomes:
 def check_contract(
     contracts: Mapping[str, Contract], task: ClaimedTask, result: object, next_tasks: NextTasks | None
 ) -> tuple[object, NextTasks | None]:
-    """Return a step's result as it is stored, and what comes after the step.
+    """Return a step's result as it is stored, and the next tasks.
 
-    That is what the step asked for, and what its handler's rule makes of the result. Checks the step's end against its
-    handler's contract, and what comes against what that must need. Only the last
+    The next tasks are those that the step asked for, and those that its handler's rule makes of the result. Checks the
+    step's end against its handler's contract, and the needs of the next tasks against their handlers' contracts. Only the last
     step owes a result. Raises ContractBroken and InvalidPayload.
     """
     following = NextTasks() if next_tasks is None else next_tasks

@@ -192,7 +192,7 @@ $$;
 
 -- Moves the completed among some reports into the finished tasks, where the fence and the worker still own
 -- them. It leaves alone a task that has or spawns children, a first step that a gather step follows, and a
--- task that is to be cancelled but reports more tasks.
+-- task whose cancellation was requested, if it reports more tasks.
 -- returns: one row: which moved, their keys, who waits for them, and what their reports say comes next
 -- locks: tasks rows in id order
 create or replace function rolecall.complete_tasks(p_worker_id bigint, p_reports jsonb, p_now timestamptz)
@@ -314,7 +314,7 @@ $$;
 -- Lets completed tasks wait for their children: those that their reports spawn, and those that exist already.
 -- The slot is given back, the key is kept. A task goes on at once if it has no open child: because its first
 -- step spawned none and a gather step follows, or because other tasks already had the dedupe keys of all its
--- children. A task that is to be cancelled spawns nothing.
+-- children. A task whose cancellation was requested spawns nothing.
 -- returns: one row: which were accepted, and the keys and endings of those that ended at once
 -- raises: RC042 for children and a continuation in one report; and as add_children
 -- locks: tasks rows, those that have children with the parents of what has ended; dedupe keys of children in
