@@ -184,8 +184,8 @@ def check_contract(
     """Return a step's result as it is stored, and the next tasks.
 
     The next tasks are those that the step asked for, and those that its handler's rule makes of the result. Checks the
-    step's end against its handler's contract, and the needs of the next tasks against their handlers' contracts. Only the last
-    step owes a result. Raises ContractBroken and InvalidPayload.
+    step's end against its handler's contract, and the needs of the next tasks against their handlers' contracts. Only
+    the last step owes a result. Raises ContractBroken and InvalidPayload.
     """
     following = NextTasks() if next_tasks is None else next_tasks
     contract = contracts.get(task.handler)
