@@ -213,6 +213,11 @@ class HandlerDefinition(Generic[P, R_co]):
         """Whether its payloads have anything that nobody is to read."""
         return hides(self.signature.schema)
 
+    @property
+    def hides_results(self) -> bool:
+        """Whether any part of its results is hidden."""
+        return hides((self.gather or self).signature.result_schema)
+
     def secrets_in(self, payload_json: str | bytes) -> Sequence[str]:
         """Return the texts and numbers of a task's payload that nobody is to read."""
         return Redaction(self.signature.schema).texts(json.loads(payload_json))
