@@ -10,11 +10,11 @@ import pytest
 
 from rolecall import App, AsyncClient, Client, Dedupe, Event, EventType, Redacted
 from rolecall.model.errors import ConfigError, RolecallError
-from tests.client.doors import DOORS, Door, Psycopg2, SqlalchemyPsycopg2, visiting
+from tests.client.doors import DOORS, Door, Psycopg2, ScopedSession, SqlalchemyPsycopg2, visiting
 
 Sql = psycopg.Connection[Any]
 ONCE: dict[str, Any] = {"dedupe_key": "once", "dedupe": Dedupe(mode="error")}
-OF_PSYCOPG2 = (Psycopg2, SqlalchemyPsycopg2)
+OF_PSYCOPG2 = (Psycopg2, SqlalchemyPsycopg2, ScopedSession)
 
 
 @pytest.fixture

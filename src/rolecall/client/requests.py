@@ -146,8 +146,8 @@ async def following_async(
 
 def has_hidden_values(batch: Iterable[NewTask], app: App | None) -> bool:
     """Whether a task of the batch has a handler of the app that hides values of its payload."""
-    hiding = {name for name, handler in app.handlers.items() if handler.hides} if app else set()
-    return bool(hiding) and any((task.handler or task.role) in hiding for task in batch)
+    handlers = app.handlers if app else {}
+    return any(name in handlers and handlers[name].hides for task in batch if (name := task.handler or task.role))
 
 
 def require_nothing_hidden(connection: Foreign, batch: Iterable[NewTask], app: App | None) -> None:
