@@ -15,7 +15,7 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from json import dumps
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +27,7 @@ from rolecall.app.schemas import schema_of, told
 from rolecall.app.shapes import JsonType, require_storable
 from rolecall.model.codecs import codec_for, revealed
 from rolecall.model.errors import InvalidDeclaration, InvalidPayload
-from rolecall.model.redaction import Redaction
+from rolecall.model.redaction import Redaction, hides
 
 __all__ = ["Signature", "annotation_name", "read_signature"]
 
@@ -62,6 +62,10 @@ class Signature:
     schema: dict[str, Any]
     returns: ResultType | None
     strict: bool
+    hides_values: bool = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hides_values", hides(self.schema))
 
     @property
     def shape(self) -> Any:
