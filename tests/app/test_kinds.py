@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import pickle
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from rolecall import (
     App,
     ContractBroken,
+    Enqueued,
     InvalidDeclaration,
     InvalidPayload,
     ResultUnreadable,
@@ -131,6 +133,14 @@ def test_a_task_is_pickled_without_the_type_of_its_result() -> None:
 
     assert (sent, sent.returns) == (task, None)
     assert task.returns is not None
+
+
+def test_answer_to_an_enqueue_is_compared_and_sent_without_the_type_of_its_result() -> None:
+    stored = Enqueued(7).reading(returns(int))
+
+    assert stored.returns is not None
+    assert (stored, dataclasses.asdict(stored)) == (Enqueued(7), {"id": 7, "deduplicated": False})
+    assert pickle.loads(pickle.dumps(stored)).returns is None  # noqa: S301
 
 
 def test_the_schema_of_a_flag_fits_its_combinations() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, Self, TypedDict, Unpack
 
 from rolecall.model.dedupe import Dedupe
 from rolecall.model.durations import Duration
@@ -121,16 +121,29 @@ class NewTask(Generic[R_co]):
         return replace(self, **changes)
 
 
-@dataclass(frozen=True, slots=True)
-class Enqueued(Generic[R_co]):
-    """The answer to one enqueue: the task's id, and whether that task existed already; R is what its handler returns.
+class KnowsResult:
+    """Has the reader of a task's result, which is no field of a dataclass: it is not compared, pickled or sent."""
 
-    `returns` reads the task's result as an R; None for a handler that is named by a text or declares no type.
-    """
+    __slots__ = ("_returns",)
+
+    @property
+    def returns(self) -> ReadsResult | None:
+        """What reads the task's result; None for a handler that is named by a text or declares no type."""
+        return getattr(self, "_returns", None)
+
+    def reading(self, returns: ReadsResult | None) -> Self:
+        """Set the reader, and return this object."""
+        if returns is not None:
+            object.__setattr__(self, "_returns", returns)
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueued(KnowsResult, Generic[R_co]):
+    """The answer to one enqueue: the task's id, and whether the task existed already; its handler returns an R."""
 
     id: int
     deduplicated: bool = False
-    returns: ReadsResult | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

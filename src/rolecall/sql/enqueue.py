@@ -62,7 +62,7 @@ def _read_enqueued(rows: list[Row], tasks: Sequence[NewTask]) -> list[Enqueued]:
     ids, deduplicated = rows[0]
     returns = [task.returns for task in tasks]
     if not deduplicated:
-        return [Enqueued(task_id, returns=reader) for task_id, reader in zip(ids, returns, strict=True)]
+        return [Enqueued(task_id).reading(reader) for task_id, reader in zip(ids, returns, strict=True)]
     # Of a key that comes twice in a batch, the first was stored, unless it stood before: then each has it deduplicated.
     new: Counter[int] = Counter(ids) - Counter(deduplicated)
     return [_take(new, task_id, reader) for task_id, reader in zip(ids, returns, strict=True)]
@@ -70,4 +70,4 @@ def _read_enqueued(rows: list[Row], tasks: Sequence[NewTask]) -> list[Enqueued]:
 
 def _take(new: Counter[int], task_id: int, returns: ReadsResult | None) -> Enqueued:
     new[task_id] -= 1
-    return Enqueued(task_id, new[task_id] < 0, returns)
+    return Enqueued(task_id, new[task_id] < 0).reading(returns)
