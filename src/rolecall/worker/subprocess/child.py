@@ -20,13 +20,15 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection
 from typing import Any
 
 from rolecall.app.handlers import Extra, HandlerDefinition, HandlerSettings, define
+from rolecall.model.error_text import Scrub
 from rolecall.model.outcomes import NoResult
+from rolecall.model.redaction import without
 from rolecall.sql.documents import encode_result
 from rolecall.telemetry.context import current
 from rolecall.telemetry.tracing import Arrives
@@ -117,20 +119,27 @@ def call_function(call: CallFunction) -> Answer:
 def run_task(request: RunTask) -> Answer:
     """Run a task's handler; whatever it raises is the answer."""
     current.set((request,))
+    scrub: Scrub = str
     try:
         definition = _definition(request.address, request.task.handler, strict=request.strict)
+        if definition.hides:
+            scrub = partial(_without_secrets, definition, request.task.payload_json)
         arguments = definition.decode(request.task.payload_json)
         result = definition.call(ProcessContext(request.task), arguments)
     except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
-        return Raised(verdict=judge(error))
+        return Raised(verdict=judge(error, scrub))
     if isinstance(result, NoResult):
         return NoTaskResult(outcome=result)
     if isinstance(result, BaseException):
-        return Raised(verdict=judge(result))
+        return Raised(verdict=judge(result, scrub))
     text, why = encode_result(result)
     if why is not None and (failure := unstored_failure(result, why, handler=request.task.handler, contract=None)):
         return Raised(verdict=judge(failure))
     return TaskResult(result_json=text)
+
+
+def _without_secrets(definition: HandlerDefinition[..., Any], payload_json: str | bytes, text: str) -> str:
+    return without(definition.secrets_in(payload_json), text)
 
 
 class Wire:
