@@ -20,7 +20,7 @@ from rolecall.model.tasks import Task
 __all__ = ["as_django_has_it", "asked_with", "aware", "error_of", "local"]
 
 # The first line is "ValueError: why", or "shop.errors.Refused: why"; Python's traceback follows.
-RAISED = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)(: | \(|\n|$)")
+RAISED = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)(: | \((caused by|while handling) |\n|$)")
 NEW_LINE = "\n"
 # What ends an attempt from outside of it: a timeout, a lost worker.
 NOT_RAISED = "rolecall.HandlerError"

@@ -28,11 +28,10 @@ from rolecall.telemetry import Emitter
 from rolecall.telemetry.context import current
 from rolecall.testing.asking import in_a_loop, on_loan
 from rolecall.worker.afterwards import Afterwards
-from rolecall.worker.attempt_context import run_isolated, take_back_cancellation
 from rolecall.worker.events import WorkerEvents
 from rolecall.worker.execution import registry_of, steps_after_children
 from rolecall.worker.handler_services import HandlerServices
-from rolecall.worker.in_flight import HeldTask, InFlight
+from rolecall.worker.in_flight import HeldTask, InFlight, run_isolated, take_back_cancellation
 from rolecall.worker.large import LargeFields
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.outcomes import Outcomes

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from rolecall.db.after_commit import Call, make_calls_async
 from rolecall.model.outcomes import Completed
-from rolecall.worker.attempt_context import fresh_context
-from rolecall.worker.in_flight import HeldTask
+from rolecall.worker.in_flight import HeldTask, fresh_context
 
 ACCEPTED_BEFORE = "already"
 log = logging.getLogger("rolecall.worker")

@@ -15,10 +15,9 @@ from typing import TypeVar
 
 from rolecall.telemetry.context import current
 from rolecall.wake.waker import Waker
-from rolecall.worker.attempt_context import run_isolated, take_back_cancellation
 from rolecall.worker.completer import Completer
 from rolecall.worker.events import WorkerEvents
-from rolecall.worker.in_flight import HeldTask
+from rolecall.worker.in_flight import HeldTask, run_isolated, take_back_cancellation
 from rolecall.worker.places import Places
 from rolecall.worker.session import ForkGuard
 from rolecall.worker.slot_thread import SlotThread

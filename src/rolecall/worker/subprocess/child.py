@@ -32,7 +32,7 @@ from rolecall.model.redaction import without
 from rolecall.sql.documents import encode_result
 from rolecall.telemetry.context import current
 from rolecall.telemetry.tracing import Arrives
-from rolecall.worker.attempt_context import fresh_context
+from rolecall.worker.in_flight import fresh_context
 from rolecall.worker.outcomes import judge, unstored_failure
 from rolecall.worker.session import ForkGuard
 from rolecall.worker.signals import die_with, heeded_signals
