@@ -72,7 +72,7 @@ def test_error_that_was_never_raised_is_one_line() -> None:
     assert describe(ValueError()) == "ValueError"
 
 
-def test_every_cause_is_told_with_its_frames_and_the_innermost_in_the_first_line() -> None:
+def test_text_has_every_cause_and_first_line_names_the_innermost() -> None:
     text = describe(raised(chained))
 
     assert first(text) == (
@@ -86,7 +86,7 @@ def test_every_cause_is_told_with_its_frames_and_the_innermost_in_the_first_line
     assert places == sorted(places)
 
 
-def test_error_during_the_handling_of_another_tells_both() -> None:
+def test_error_during_handling_of_another_shows_both() -> None:
     text = describe(raised(handled))
 
     assert (
@@ -96,7 +96,7 @@ def test_error_during_the_handling_of_another_tells_both() -> None:
     assert "in reset_by_peer" in text
 
 
-def test_suppressed_context_is_not_told() -> None:
+def test_suppressed_context_is_not_shown() -> None:
     assert "Connection" not in describe(raised(suppressed))
 
 
@@ -116,7 +116,7 @@ def test_only_member_of_a_group_is_the_headline() -> None:
     assert "in bill" in text
 
 
-def test_several_members_are_told_with_the_first_in_the_first_line() -> None:
+def test_first_line_of_a_larger_group_names_its_first_member() -> None:
     group = BaseExceptionGroup("2 ledgers failed", [ValueError("sum is -0.01"), raised(chained)])
 
     text = describe(group)
@@ -126,7 +126,7 @@ def test_several_members_are_told_with_the_first_in_the_first_line() -> None:
     assert "Connection reset by peer" in text
 
 
-def test_groups_in_groups_are_told_by_their_leaves() -> None:
+def test_nested_groups_are_shown_as_their_leaves() -> None:
     inner = ExceptionGroup("inner", [KeyError("a"), ExceptionGroup("innermost", [KeyError("b")])])
     text = describe(ExceptionGroup("outer", [inner, KeyError("c")]))
 
@@ -137,7 +137,7 @@ def test_groups_in_groups_are_told_by_their_leaves() -> None:
     assert describe(ExceptionGroup("one", [ExceptionGroup("in one", [KeyError("x")])])).startswith("KeyError: 'x'\n")
 
 
-def test_ten_leaves_are_told_and_the_others_counted() -> None:
+def test_ten_leaves_are_shown_and_the_others_counted() -> None:
     text = describe(ExceptionGroup("many", [ValueError(f"leaf {number}") for number in range(25)]))
 
     assert "leaf 9\n" in text
@@ -145,7 +145,7 @@ def test_ten_leaves_are_told_and_the_others_counted() -> None:
     assert "[15 more are left out]" in text
 
 
-def test_group_that_caused_an_error_is_told_with_its_leaves() -> None:
+def test_group_that_caused_an_error_is_shown_with_its_leaves() -> None:
     error = ValueError("no report")
     error.__cause__ = ExceptionGroup("calls", [KeyError("price")])
 
@@ -155,7 +155,7 @@ def test_group_that_caused_an_error_is_told_with_its_leaves() -> None:
     assert "[1 of 1]" in text
 
 
-def test_member_that_is_also_the_context_of_its_group_is_told_once() -> None:
+def test_member_that_is_also_the_context_of_its_group_is_shown_once() -> None:
     member = raised(reset_by_peer)
     group = BaseExceptionGroup("body failed", [member])
     group.__context__ = member
@@ -163,7 +163,7 @@ def test_member_that_is_also_the_context_of_its_group_is_told_once() -> None:
     assert describe(group).count("in reset_by_peer") == 1
 
 
-def test_notes_are_told_also_those_that_are_no_text() -> None:
+def test_notes_of_any_type_are_shown() -> None:
     error = ValueError("bad price")
     error.add_note("of shop 7\nin Oslo")
     error.__notes__.append(7)  # type: ignore[arg-type]  # nothing keeps it out
@@ -174,7 +174,7 @@ def test_notes_are_told_also_those_that_are_no_text() -> None:
 
 
 class Loud:
-    """Raises whatever is asked for a text of it."""
+    """A value whose `str` and `repr` raise an error."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
@@ -189,7 +189,7 @@ ENDS = pytest.mark.parametrize("end", [ValueError("x"), KeyboardInterrupt(), Sys
 
 
 @ENDS
-def test_error_whose_own_code_raises_is_told_by_its_name(end: BaseException) -> None:
+def test_error_whose_own_code_raises_is_named(end: BaseException) -> None:
     class Odd(Exception):
         def __str__(self) -> str:
             raise end
@@ -214,7 +214,7 @@ def test_error_whose_own_code_raises_is_told_by_its_name(end: BaseException) -> 
     assert "bad price" in summarize(noted)
 
 
-def test_causes_in_a_circle_are_told_once() -> None:
+def test_circular_causes_are_shown_once() -> None:
     one, other = ValueError("one"), ValueError("other")
     one.__cause__, other.__cause__ = other, one
 
@@ -232,7 +232,7 @@ def test_circle_through_a_group_ends() -> None:
     assert describe(group).startswith("ValueError: member")
 
 
-def test_chain_of_ten_thousand_is_told_from_both_ends() -> None:
+def test_chain_of_ten_thousand_keeps_both_ends() -> None:
     error = ValueError("the root")
     for number in range(10_000):
         outer = ValueError(f"link {number}")
@@ -254,7 +254,7 @@ def _free(error: BaseException | None) -> None:
         error = below
 
 
-def test_groups_ten_thousand_deep_are_told_by_their_leaf() -> None:
+def test_groups_ten_thousand_deep_are_named_by_their_leaf() -> None:
     error: Exception = KeyError("leaf")
     for _ in range(10_000):
         error = ExceptionGroup("g", [error])
@@ -274,7 +274,7 @@ def test_huge_text_is_cut_in_its_middle() -> None:
     assert "... cut ..." in text
 
 
-def test_recursion_error_tells_where_it_began_and_ended() -> None:
+def test_recursion_error_shows_where_it_began_and_ended() -> None:
     def down(depth: int) -> int:
         return down(depth + 1) + 1
 
@@ -313,7 +313,7 @@ def test_syntax_error_shows_the_line() -> None:
     assert "SyntaxError: " in describe(broken)
 
 
-def test_message_of_several_lines_is_told_whole_below_its_first_line() -> None:
+def test_message_of_several_lines_follows_its_first_line() -> None:
     text = describe(ValueError("1 validation error\nprice\n  not a number"))
 
     assert text == "ValueError: 1 validation error\nValueError: 1 validation error\nprice\n  not a number"

@@ -181,7 +181,7 @@ def close_the_day() -> None:
 
 
 class Hostile(Exception):
-    """Raises what it is given when it is asked for its text."""
+    """An error whose `str` raises its argument."""
 
     def __str__(self) -> str:
         raise self.args[0]

@@ -1,4 +1,4 @@
-"""What a failed attempt stores: the same text in the database and the log, wherever the handler ran."""
+"""The error text of a failed attempt: the same in the database and the log, wherever the handler ran."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def test_stop_iteration_of_a_plain_handler_shows_its_line(bench: Bench) ->
     assert "StopIteration" in (task.error or "").partition("\n")[0]
 
 
-async def test_cause_of_a_retry_and_of_a_permanent_failure_is_told_to_its_root(bench: Bench) -> None:
+async def test_retries_and_permanent_failures_store_their_whole_chain(bench: Bench) -> None:
     @bench.app.task(max_attempts=1)
     async def end(how: str) -> None:
         try:
@@ -115,7 +115,7 @@ async def test_longest_text_is_stored_and_bounded(bench: Bench) -> None:
 
 
 class Hostile(Exception):
-    """Raises what it is given when it is asked for its text."""
+    """An error whose `str` raises its argument."""
 
     def __str__(self) -> str:
         raise self.args[0]
@@ -161,7 +161,7 @@ class Purchase:
 
 
 async def test_users_code_around_a_handler_stops_no_worker(bench: Bench) -> None:
-    """A result's codec, the rule for what follows, and the payloads of a batch."""
+    """Codecs of results and of batch payloads, and `then=` rules."""
 
     @bench.app.task("price", max_attempts=1)
     async def price() -> object:

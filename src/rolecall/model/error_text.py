@@ -132,8 +132,8 @@ class Writer:
         lines = []
         for place, leaf in enumerate(leaves, 1):
             lines.append(f"  [{place} of {number}]")
-            told = self.chain(leaf, nested) if nested <= MOST_NESTED else [self._headline(leaf, LONGEST_LINE)]
-            lines += [f"  {line}" for line in told]
+            lines_of_leaf = self.chain(leaf, nested) if nested <= MOST_NESTED else [self._headline(leaf, LONGEST_LINE)]
+            lines += [f"  {line}" for line in lines_of_leaf]
         if number > len(leaves):
             lines.append(f"  [{number - len(leaves)} more are left out]")
         return lines
@@ -160,7 +160,7 @@ def _only_leaf(error: BaseException) -> BaseException:
 
 
 def _root(error: BaseException) -> tuple[BaseException, str]:
-    """Return the innermost cause of an error, through groups of one, and the word for what it is to the error."""
+    """Return the innermost cause of an error, also inside groups of one, and the word that links the two."""
     word, seen = "caused by", set[int]()
     while id(error) not in seen:
         links = _chain(error)
@@ -172,7 +172,7 @@ def _root(error: BaseException) -> tuple[BaseException, str]:
 
 
 def _chain(error: BaseException) -> list[Link]:
-    """Return an error and its causes, the innermost last, each with what leads to it; each error once."""
+    """Return an error and its causes, each once, the innermost last; with each its link to its own cause."""
     links: list[Link] = []
     seen: set[int] = set()
     following: BaseException | None = error
@@ -189,12 +189,12 @@ def _below(error: BaseException) -> tuple[BaseException | None, str]:
     if below is None and not error.__suppress_context__:
         below, link = error.__context__, HANDLING
     if isinstance(error, BaseExceptionGroup) and any(below is leaf for leaf in _leaves(error)[0]):
-        return None, ""  # a member of the group, which is shown there
+        return None, ""  # it is shown as a member of the group
     return below, link
 
 
 def _leaves(group: BaseExceptionGroup[BaseException]) -> tuple[list[BaseException], int]:
-    """Return the first members of a group that are no groups, depth first, and how many there are."""
+    """Return the first leaves of a group, depth first, and how many leaves it has."""
     leaves: list[BaseException] = []
     number, stack = 0, list(reversed(group.exceptions))
     while stack:
@@ -232,7 +232,7 @@ def _notes(error: BaseException) -> list[str]:
 
 
 def _syntax_lines(error: SyntaxError) -> list[str]:
-    """Return where the code is that is no Python, with its line and a mark below it."""
+    """Return the place of a syntax error: its file, its line, and a mark below the line."""
     found = (error.filename, error.lineno, error.offset, error.text, error.end_lineno, error.end_offset)
     try:
         return _lines(format_exception_only(SyntaxError("", found)))[:-1]
