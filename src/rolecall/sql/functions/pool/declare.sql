@@ -255,8 +255,12 @@ as $$
             key = excluded.key, dedupe_key = excluded.dedupe_key, expires = excluded.expires,
             result_schema = excluded.result_schema, withdrawn = null,
             hiding = rolecall.schemas_that_still_hide(
-                handler.hiding || jsonb_build_object('payload', handler.signature, 'result', handler.result_schema),
-                jsonb_build_object('payload', excluded.signature, 'result', excluded.result_schema)
+                handler.hiding || jsonb_build_object(
+                    'payload', handler.signature, 'result', handler.result_schema
+                ),
+                jsonb_build_object(
+                    'payload', excluded.signature, 'result', excluded.result_schema
+                )
             )
         returning procedure
     )
@@ -276,8 +280,8 @@ as $$
     where not rolecall.hidden_places(earlier) <@ rolecall.hidden_places(p_declared)
 $$;
 
--- Lists the places in a document of JSON schemas at which a value is hidden (`writeOnly`). An alternative of a
--- schema has the place of the schema.
+-- Lists the places in a document of JSON schemas at which a value is hidden (`writeOnly`). An alternative of
+-- a schema has the place of the schema.
 -- returns: places such as `$.payload.properties.card`, in order
 create or replace function rolecall.hidden_places(p_document jsonb)
 returns text[]
@@ -316,7 +320,8 @@ immutable
 set search_path = pg_catalog, pg_temp
 as $$
     select array(
-        select regexp_replace(place, '^\$\.\d+\.', '') from unnest(rolecall.hidden_places(p_handler.hiding)) as place
+        select regexp_replace(place, '^\$\.\d+\.', '')
+        from unnest(rolecall.hidden_places(p_handler.hiding)) as place
         except
         select substr(place, 3)
         from unnest(rolecall.hidden_places(

@@ -1,5 +1,5 @@
--- Records which app and release a worker runs, and what that release declares: an object of arrays of names, by
--- kind (schedule, key, role, handler).
+-- Records which app and release a worker runs, and what that release declares: an object of arrays of names,
+-- by kind (schedule, key, role, handler).
 -- locks: the workers row
 -- public: yes
 create or replace function rolecall.declare_release(
@@ -20,9 +20,9 @@ as $$
 $$;
 
 -- Withdraws what an earlier release of an app declared and none of its live workers declares any more: a
--- schedule is disabled unless a person has edited it, the capacity of a key and the settings of a role are the
--- defaults again, a handler is marked. While two releases run, both count. Each withdrawal is recorded in the
--- audit log.
+-- schedule is disabled unless a person has edited it, the capacity of a key and the settings of a role are
+-- the defaults again, a handler is marked. While two releases run, both count. Each withdrawal is recorded in
+-- the audit log.
 -- returns: what was withdrawn
 -- locks: the declarations rows, in order of app, kind and name; then the row of what is withdrawn
 -- public: yes
@@ -39,12 +39,14 @@ begin
         select earlier.app, earlier.kind, earlier.name
         from rolecall.declarations as earlier
         where exists (
-            select from rolecall.workers as worker where worker.stopped_at is null and worker.app = earlier.app
+            select from rolecall.workers as worker
+            where worker.stopped_at is null and worker.app = earlier.app
         )
             and not exists (
                 select from rolecall.declarations as present
                 join rolecall.workers as worker
-                    on worker.stopped_at is null and (worker.app, worker.release) = (present.app, present.release)
+                    on worker.stopped_at is null
+                        and (worker.app, worker.release) = (present.app, present.release)
                 where (present.kind, present.name) = (earlier.kind, earlier.name)
             )
         group by earlier.app, earlier.kind, earlier.name

@@ -17,9 +17,9 @@ as $$
 $$;
 
 -- Stores the schedules that an app declares: those that are not there yet, and those whose declaration has
--- changed since. Schedules that a person stored or edited are left alone. A schedule with a `formerly` name is
--- renamed and keeps its history; a worker of the earlier release does not add the old one again. A withdrawn
--- schedule is enabled again.
+-- changed since. Schedules that a person stored or edited are left alone. A schedule with a `formerly` name
+-- is renamed and keeps its history; a worker of the earlier release does not add the old one again. A
+-- withdrawn schedule is enabled again.
 -- returns: how many were stored
 -- raises: RC021 invalid schedule, RC022, RC023 somebody stored or changed it meanwhile, RC031 unknown role,
 -- RC040 what is no task
