@@ -69,6 +69,9 @@ def _task_item(task: NewTask, index: int) -> dict[str, object]:
     payload = task.payload
     if type(payload) is not dict and not isinstance(payload, Mapping):
         raise InvalidTask(f"the payload is not an object but {type(payload).__name__}", index=index)
+    for key in payload:
+        if not isinstance(key, str):
+            raise InvalidTask(f"payload has the key {key!r}, which is not text", index=index)
     item: dict[str, object] = {"payload": payload}
     for name in OPTIONAL:
         value = getattr(task, name)
