@@ -66,6 +66,40 @@ def test_the_free_places_of_a_key_are_taken_before_anything_follows(engine: Engi
     assert [claim.key_slot for claim in engine.claim_in_order(worker)] == [1, 2, -1, -2]
 
 
+@pytest.mark.parametrize("run", [1, 32])
+def test_no_task_is_claimed_past_an_older_one_of_its_key_that_is_locked(
+    engine: Engine, session: Session, worker: int, run: int
+) -> None:
+    first, *_ = ids = [engine.enqueue(key="store") for _ in range(3)]
+    other = session()
+    with other.connection.transaction():
+        other.rows("select from rolecall.tasks where id = %s for update", first)
+        assert engine.claim_in_order(worker, run=run) == []
+
+    assert [claim.id for claim in engine.claim_in_order(worker, run=run)] == ids[:run]
+
+
+def test_a_run_of_a_key_ends_before_a_task_that_is_locked(engine: Engine, session: Session, worker: int) -> None:
+    first, second, third, _ = (engine.enqueue(key="store") for _ in range(4))
+    other = session()
+    with other.connection.transaction():
+        other.rows("select from rolecall.tasks where id = %s for update", third)
+        assert places(engine.claim_in_order(worker)) == [(first, 1), (second, -1)]
+
+
+def test_a_key_with_room_for_two_gives_no_place_past_a_locked_task(
+    engine: Engine, session: Session, worker: int
+) -> None:
+    engine.rows("select rolecall.set_key_capacity('store', 2)")
+    first, second = (engine.enqueue(key="store") for _ in range(2))
+    other = session()
+    with other.connection.transaction():
+        other.rows("select from rolecall.tasks where id = %s for update", first)
+        assert engine.claim_in_order(worker) == []
+
+    assert places(engine.claim_in_order(worker)) == [(first, 1), (second, 2)]
+
+
 def test_nothing_follows_a_task_that_waits_for_its_children(engine: Engine, worker: int) -> None:
     engine.enqueue(key="store")
     [parent] = engine.claim_in_order(worker)
@@ -132,3 +166,22 @@ def test_a_report_that_must_wait_keeps_those_of_its_place_that_come_after_it(
 
     assert verdicts == {first: "busy", second: "busy"}
     assert engine.task(other).state == "completed"
+
+
+def test_a_report_waits_for_the_child_that_ran_before_it_in_its_place(
+    engine: Engine, session: Session, worker: int
+) -> None:
+    parent = engine.enqueue()
+    [claim] = engine.claim_in_order(worker)
+    engine.complete(claim, next={"children": [{"role": "work", "key": "store"}]})
+    second = engine.enqueue(key="store")
+    claims = engine.claim_in_order(worker)
+    assert [claim.id for claim in claims][1:] == [second]
+
+    reports = [report(claim, "completed") for claim in claims]
+    somebody = session()
+    with somebody.connection.transaction():
+        somebody.rows("select from rolecall.tasks where id = %s for update", parent)
+        verdicts = dict(engine.rows("select * from rolecall.finish_free(%s, %s)", worker, Jsonb(reports)))
+
+    assert verdicts == {claim.id: "busy" for claim in claims}

@@ -534,7 +534,8 @@ as $$
     )
 $$;
 
--- Gives the room of keys to the best due tasks that want them, that this claimant may take.
+-- Gives the room of keys to the best due tasks that want them and that this claimant may take. No task is
+-- given while another session has a better one of its key locked: the better one keeps its turn.
 -- returns: the winners, with the slot that each takes
 -- locks: the caller holds the keys; the winners, skipping locked ones
 create or replace function rolecall.win_keys(
@@ -548,7 +549,8 @@ as $$
 begin
     return query
     with placed as materialized (
-        select * from rolecall.best_of_keys(p_rooms, p_claimant, p_now)
+        select *
+        from rolecall.best_of_keys(p_rooms, p_claimant, p_now) with ordinality as best (id, key, slot, turn)
     ),
     mine as materialized (
         select task.id from rolecall.tasks as task
@@ -556,13 +558,20 @@ begin
         order by task.id
         for update skip locked
     )
-    select placed.id, placed.key, placed.slot from mine join placed using (id);
+    select turn.id, turn.key, turn.slot
+    from (
+        select placed.id, placed.key, placed.slot,
+            bool_and(mine.id is not null) over (partition by placed.key order by placed.turn) as is_next
+        from placed
+        left join mine using (id)
+    ) as turn
+    where turn.is_next;
 end
 $$;
 
--- Finds, for the room that keys have, the best due tasks that want it, that this claimant may take. What
--- follows another task may begin late: it has the priority of the best, and needs no free slot.
--- returns: one row a task, with the slot that it may have
+-- Finds, for the room that keys have, the best due tasks that want it and that this claimant may take. A task
+-- that follows another may begin late: it has the priority of the best, and needs no free slot.
+-- returns: one row a task, with the slot that it may have; those of a key in their order
 create or replace function rolecall.best_of_keys(
     p_rooms rolecall.key_room[], p_claimant rolecall.claim_terms, p_now timestamptz
 )
@@ -600,7 +609,8 @@ begin
     from best
     join room using (key)
     where best.turn <= cardinality(room.free)
-        and (room.free[best.turn] > 0 or not (best.some_never_ahead or best.is_behind));
+        and (room.free[best.turn] > 0 or not (best.some_never_ahead or best.is_behind))
+    order by best.key, best.turn;
 end
 $$;
 
