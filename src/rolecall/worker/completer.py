@@ -97,7 +97,7 @@ class Completer:
     def give_back(self, held_tasks: Iterable[HeldTask]) -> None:
         """Take tasks that are to be claimable again: those that have not begun, and those that a stop interrupts."""
         for held in held_tasks:
-            held.ended = True
+            held.ended = held.given_back = True
             if held.began_at:
                 self._interrupted.append(held)
             else:

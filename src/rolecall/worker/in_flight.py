@@ -6,13 +6,13 @@ import asyncio
 import math
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from itertools import groupby
 from operator import attrgetter
 from typing import Protocol, TypeVar
 
 from rolecall.db.after_commit import Call
-from rolecall.model.outcomes import Completed, Report, Returned
+from rolecall.model.errors import HandlerAborted
+from rolecall.model.outcomes import Completed, Report
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import ClaimedTask
 from rolecall.sql.events import EventCollector
@@ -21,6 +21,7 @@ from rolecall.wake.waker import Waker
 
 LOOKS_PER_LEASE = 4
 LONGEST_WAIT = 2.0
+TOO_EARLY = "the outcome of the task before it in the place of its key cannot be stored yet: this task is given back"
 
 T = TypeVar("T")
 Place = tuple[str | None, int]  # a key, and the number of one of its slots
@@ -78,6 +79,7 @@ class HeldTask:
         "ended",
         "expires_at",
         "finishing",
+        "given_back",
         "follows",
         "lease_ends_at",
         "look_at",
@@ -97,7 +99,7 @@ class HeldTask:
         self.task = task
         self.place: Place | None = None if task.key_slot is None else (task.key, abs(task.key_slot))
         self.follows = (task.key_slot or 0) < 0  # its place was not free when it was claimed
-        self.after: HeldTask | None = None  # what was claimed before it for its place, and may not be stored yet
+        self.after: HeldTask | None = None  # the task before it in its place, until that one's outcome is stored
         self.runner = runner
         self.worker_id = worker_id
         self.claimed_at = claimed_at
@@ -113,6 +115,7 @@ class HeldTask:
         self.slot: RunnerSlot | None = None
         self.aborted: LostReason | None = None
         self.ended = False  # the handler returned, raised, or is not waited for any more
+        self.given_back = False  # it is to be claimable again, and has no outcome
         self.finishing = False  # its row is locked by the handler's own transaction
         self.refusal: BaseException | None = None  # why no transaction of the handler's may commit any more
         self.committed = False  # a transaction of the handler's has completed it: nothing is left to report
@@ -135,8 +138,8 @@ class HeldTask:
 
     @property
     def ends_its_line(self) -> bool:
-        """Whether nothing that was claimed after it for its place may begin: it keeps the place, or was given back."""
-        return self.keeps_its_place or type(self.report) is Returned
+        """Whether no task that was claimed after it for its place may begin: it keeps the place, or is given back."""
+        return self.keeps_its_place or self.given_back
 
     def lease_ran_out(self, now: float) -> bool:
         """Whether its lease is over though its time is not: somebody else may have it."""
@@ -180,7 +183,8 @@ class InFlight:
                     replaced.append(older)
                 self._held[held.task.id] = held
                 if held.place is not None:
-                    held.after = self._last.get(held.place)
+                    # A task that got a free place follows none: the outcome of the one before it is stored.
+                    held.after = self._last.get(held.place) if held.follows else None
                     self._last[held.place] = held
         return replaced
 
@@ -203,17 +207,23 @@ class InFlight:
         if not self._held:
             self.emptied.nudge()
 
-    async def gone(self, held: HeldTask | None) -> None:
-        """Wait until a task was dropped: until its outcome is stored, or never will be.
+    async def wait_for_turn(self, held: HeldTask) -> None:
+        """Wait until the outcome of the task before `held` in its place is stored, or never will be.
 
-        Not for ever: what keeps it from being stored may be the transaction of whoever waits here.
+        Raises HandlerAborted after LONGEST_WAIT seconds: `held` is given back and runs again later. The outcome may
+        be kept back by the very transaction in which the caller waits, so a longer wait might never end.
         """
-        with suppress(TimeoutError):
+        before = held.after
+        try:
             async with asyncio.timeout(LONGEST_WAIT):
-                while held is not None and self._held.get(held.task.id) is held:
+                while before is not None and self._held.get(before.task.id) is before:
                     future = asyncio.get_running_loop().create_future()
                     self._awaited.append(future)
                     await future
+        except TimeoutError:
+            held.aborted = held.aborted or LostReason.OUT_OF_TURN
+            held.refusal = HandlerAborted(TOO_EARLY, reason=held.aborted)
+            raise held.refusal from None
 
     def all(self) -> list[HeldTask]:
         """Return a copy that any thread may walk."""

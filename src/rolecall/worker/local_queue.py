@@ -86,13 +86,13 @@ class LocalQueue:
         self._wake(len(self.ready))
 
     def let_next(self, held: HeldTask) -> None:
-        """Let what stands behind an ended task begin, before what was claimed later.
+        """Let the task behind an ended one begin, before those that were claimed later.
 
-        It is given back where the task waits for its children now: it keeps its place.
+        All behind it are given back if it keeps its place, to wait for its children, or is given back itself.
         """
         others: list[HeldTask] = []
         with self._lock:
-            if held.keeps_its_place:
+            if held.ends_its_line:
                 others = self.places.close(held)
             elif (next_one := self.places.leave(held)) is not None:
                 self.ready.appendleft(next_one)
