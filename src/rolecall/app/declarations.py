@@ -166,7 +166,9 @@ class RoleDefinition:
     both by default. Days of which no role keeps anything any more are dropped whole; what one keeps for less goes row
     by row.
     `max_attempts` of 0 is no limit. `one_root` lets one task without parent be under way at a time, its children
-    as many as there are slots.
+    as many as there are slots. With `strict_keys` at most as many tasks of a key are claimed as may run at once: a
+    worker claims none that is to run after another, so the outcome of a task is stored before the next one of its key
+    begins.
     """
 
     name: str
@@ -179,6 +181,7 @@ class RoleDefinition:
     keep_completed: Duration | None = None
     keep_failed: Duration | None = None
     one_root: bool | None = None
+    strict_keys: bool | None = None
 
     def to_json(self) -> dict[str, object]:
         """Return what is said, as the database takes it."""
@@ -193,6 +196,7 @@ class RoleDefinition:
             "keep_completed": in_seconds(self.keep_completed),
             "keep_failed": in_seconds(self.keep_failed),
             "one_root": self.one_root,
+            "strict_keys": self.strict_keys,
         }
         return {name: value for name, value in said.items() if value is not None}
 

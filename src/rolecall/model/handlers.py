@@ -27,7 +27,8 @@ class DeclaredHandler:
     `signature` is the JSON schema of its payload, None for one that declares none. `max_attempts` of 0 is no limit.
     `procedure` names what the database runs, for a SQL handler. `key` and `dedupe_key` are templates of what its tasks
     have where they are given none; within `expires` after they are due its tasks are to begin, where they say nothing
-    else. `result_schema` is the JSON schema of its results, None where any will do.
+    else. `result_schema` is the JSON schema of its results, None where any will do. With `strict_keys` none of its
+    tasks is claimed behind another of its key.
     """
 
     name: str
@@ -43,6 +44,7 @@ class DeclaredHandler:
     dedupe_key: str | None = None
     expires: float | None = None
     result_schema: Mapping[str, Any] | None = None
+    strict_keys: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

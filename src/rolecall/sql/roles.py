@@ -29,7 +29,8 @@ __all__ = [
 
 COLUMNS = (
     "name, role, description, signature::text, extract(epoch from lease)::float8, extract(epoch from timeout)::float8, "
-    "max_attempts, retry::text, procedure, key, dedupe_key, extract(epoch from expires)::float8, result_schema::text"
+    "max_attempts, retry::text, procedure, key, dedupe_key, extract(epoch from expires)::float8, "
+    "result_schema::text, strict_keys"
 )
 
 
@@ -87,8 +88,8 @@ def list_handlers(name: str | None = None) -> Statement[list[DeclaredHandler]]:
 
 
 def _read_handler(row: Row) -> DeclaredHandler:
-    name, role, description, signature, lease, timeout, max_attempts, retry, procedure, *keys, expires, result = row
-    key, dedupe_key = keys
+    name, role, description, signature, lease, timeout, max_attempts, retry, procedure, *rest = row
+    key, dedupe_key, expires, result, strict_keys = rest
     return DeclaredHandler(
         name,
         role,
@@ -103,6 +104,7 @@ def _read_handler(row: Row) -> DeclaredHandler:
         dedupe_key,
         expires,
         from_json(result),
+        strict_keys,
     )
 
 

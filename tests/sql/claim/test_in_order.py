@@ -185,3 +185,47 @@ def test_a_report_waits_for_the_child_that_ran_before_it_in_its_place(
         verdicts = dict(engine.rows("select * from rolecall.finish_free(%s, %s)", worker, Jsonb(reports)))
 
     assert verdicts == {claim.id: "busy" for claim in claims}
+
+
+def strict(engine: Engine, **handlers: bool) -> None:
+    """Declare the role with strict keys, and handlers of it that say otherwise or the same."""
+    engine.declare(
+        {"name": "work", "strict_keys": not handlers},
+        handlers=[{"name": name, "role": "work", "strict_keys": is_strict} for name, is_strict in handlers.items()],
+    )
+
+
+def test_of_a_key_that_is_strict_no_more_tasks_are_claimed_than_may_run(engine: Engine, worker: int) -> None:
+    strict(engine)
+    engine.rows("select rolecall.set_key_capacity('pair', 2)")
+    for key in ("store", "pair"):
+        for _ in range(4):
+            engine.enqueue(key=key)
+
+    claims = engine.claim_in_order(worker)
+    assert [(claim.key, claim.key_slot) for claim in claims] == [("store", 1), ("pair", 1), ("pair", 2)]
+    assert engine.claim_in_order(worker) == [], "tasks of a full key are parked"
+
+    engine.complete(claims[0])
+    assert [claim.key for claim in engine.claim_in_order(worker)] == ["store"]
+
+
+@pytest.mark.parametrize("first", ["careful", "quick"])
+def test_no_task_is_claimed_behind_one_with_strict_keys_nor_the_other_way_round(engine: Engine, first: str) -> None:
+    strict(engine, careful=True, quick=False)
+    second = "quick" if first == "careful" else "careful"
+    ids = [engine.enqueue(key="store", handler=name) for name in (first, second)]
+    worker = engine.worker()
+
+    assert [claim.id for claim in engine.claim_in_order(worker)] == ids[:1]
+    engine.enqueue(key="store", handler=second)
+    assert engine.claim_in_order(worker) == []
+
+
+def test_a_handler_may_be_claimed_ahead_though_its_role_has_strict_keys(engine: Engine) -> None:
+    strict(engine)
+    engine.declare({"name": "work"}, handlers=[{"name": "quick", "role": "work", "strict_keys": False}])
+    worker = engine.worker()
+    for _ in range(3):
+        engine.enqueue(key="store", handler="quick")
+    assert [claim.key_slot for claim in engine.claim_in_order(worker)] == [1, -1, -1]

@@ -19,6 +19,7 @@ COLUMNS = (
     "timeout s",
     "attempts",
     "payload bytes",
+    "strict keys",
     "paused since",
     "until",
     "by",
@@ -56,4 +57,12 @@ def resume(shell: Shell, name: Name) -> None:
 
 def _row(role: DeclaredRole) -> tuple[object, ...]:
     limits = (role.lease, role.timeout, role.max_attempts or "unlimited", role.max_payload_bytes)
-    return (role.name, *limits, role.paused_at, role.paused_until, role.paused_by, role.description)
+    return (
+        role.name,
+        *limits,
+        "yes" if role.strict_keys else "no",
+        role.paused_at,
+        role.paused_until,
+        role.paused_by,
+        role.description,
+    )

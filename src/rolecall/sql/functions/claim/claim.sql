@@ -570,7 +570,8 @@ end
 $$;
 
 -- Finds, for the room that keys have, the best due tasks that want it and that this claimant may take. A task
--- that follows another may begin late: it has the priority of the best, and needs no free slot.
+-- that follows another may begin late: it has the priority of the best, and needs no free slot. Tasks with
+-- strict keys follow none, and none follows them.
 -- returns: one row a task, with the slot that it may have; those of a key in their order
 create or replace function rolecall.best_of_keys(
     p_rooms rolecall.key_room[], p_claimant rolecall.claim_terms, p_now timestamptz
@@ -594,12 +595,15 @@ begin
     ),
     best as materialized (
         select head.key, head.id, row_number() over best_first as turn,
-            bool_or(line.never_ahead) over best_first as some_never_ahead,
+            bool_or(line.never_ahead or line.strict_keys) over best_first as some_follow_none,
             line.priority < first_value(line.priority) over best_first as is_behind
         from head
         join (
-            select *
-            from rolecall.lines_of_claim(array(select distinct head.line_id from head), p_claimant, p_now)
+            select open.*, setting.strict_keys
+            from rolecall.lines_of_claim(
+                array(select distinct head.line_id from head), p_claimant, p_now
+            ) as open
+            join rolecall.line_settings as setting using (line_id)
         ) as line using (line_id)
         window best_first as (
             partition by head.key order by line.priority desc, head.scheduled_for, head.id
@@ -609,7 +613,7 @@ begin
     from best
     join room using (key)
     where best.turn <= cardinality(room.free)
-        and (room.free[best.turn] > 0 or not (best.some_never_ahead or best.is_behind))
+        and (room.free[best.turn] > 0 or not (best.some_follow_none or best.is_behind))
     order by best.key, best.turn;
 end
 $$;

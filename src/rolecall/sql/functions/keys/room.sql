@@ -143,9 +143,10 @@ as $$
     ) as head
 $$;
 
--- Says how much room keys have for somebody who claims: their free slots; behind each, and behind what he has
--- held himself for a moment only, places for those that follow, with the slot's number negative. Behind what
--- he has held for longer they would wait for longer than a worker lets them.
+-- Says how much room keys have for somebody who claims: their free slots; behind each, and behind tasks that
+-- he has held himself for a moment only, places for those that follow, with the slot's number negative. Behind
+-- tasks that he has held for longer they would wait for longer than a worker lets them, and none follows a
+-- task with strict keys.
 -- returns: one entry a key, its places in the order in which they are to be taken
 create or replace function rolecall.room_for(
     p_keys text[], p_claimant rolecall.claim_terms, p_now timestamptz
@@ -181,6 +182,13 @@ begin
                     having bool_and(
                         holder.worker_id = p_claimant.worker_id and holder.state = 'running'
                         and holder.claimed_at > p_now - interval '0.4 s'
+                    ) and (
+                        -- A place that several share is not that of a task with strict keys.
+                        count(*) > 1 or not (
+                            select setting.strict_keys
+                            from rolecall.line_settings as setting
+                            where setting.line_id = min(holder.line_id)
+                        )
                     )
                 ) as own
                 cross join generate_series(own.number + 1, p_claimant.run) as turn
