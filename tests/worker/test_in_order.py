@@ -41,6 +41,24 @@ async def test_tasks_of_a_key_that_one_worker_holds_run_in_their_order_and_never
     assert held > 1, "it held several at once"
 
 
+@pytest.mark.parametrize("how", ["role", "handler", "prefetch"])
+async def test_at_most_one_task_of_a_key_is_claimed(bench: Bench, how: str) -> None:
+    """With strict keys, or by a worker that claims nothing ahead."""
+    held = 0
+    bench.app.role("work", strict_keys=how == "role")
+
+    @bench.app.task(role="work", strict_keys=True if how == "handler" else None)
+    async def work() -> None:
+        nonlocal held
+        held = max(held, bench.ask(TOGETHER))
+
+    ids = bench.enqueue(*(work.task().options(key=f"store:{n % 2}") for n in range(60)))
+    async with bench.working(slots=4, prefetch=0 if how == "prefetch" else 1_000):
+        await bench.finished(*ids)
+
+    assert held == 1
+
+
 async def test_nothing_of_a_key_begins_while_a_task_of_it_waits_for_its_children(bench: Bench) -> None:
     events: list[str] = []
 
@@ -197,9 +215,7 @@ async def test_an_outcome_reported_later_is_kept_back_behind_an_earlier_one(
 
 
 @pytest.mark.parametrize("is_async", [True, False], ids=["complete", "complete_sync"])
-async def test_a_task_is_given_back_rather_than_completed_before_its_predecessor(
-    bench: Bench, is_async: bool
-) -> None:
+async def test_a_task_is_given_back_rather_than_completed_before_its_predecessor(bench: Bench, is_async: bool) -> None:
     ran: list[str] = []
 
     with connect(bench.dsn, "somebody") as somebody:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rolecall.config.parsing import address, decimal, milliseconds, name, roles, slots
+from rolecall.config.parsing import address, decimal, milliseconds, name, roles, slots, whole
 from rolecall.config.setting import Setting, Source
-from rolecall.model.workers import require_slots_of_roles
+from rolecall.model.workers import MOST_PREFETCH, require_slots_of_roles
 
 __all__ = [
     "HEALTH",
@@ -48,6 +48,14 @@ SLOTS = Setting(
     default="1",
     parse=slots,
     meaning="How many tasks to run at once, or how many of each role: analytics:4,import:2.",
+)
+PREFETCH = Setting(
+    name="ROLECALL_PREFETCH",
+    flag="--prefetch",
+    form="N",
+    default="1000",
+    parse=whole(0, MOST_PREFETCH),
+    meaning="The most tasks to claim beyond the free slots, of which a key's run one after another; 0 = none.",
 )
 GRACE = Setting(
     name="ROLECALL_GRACE",
@@ -151,6 +159,7 @@ WORKING = (
     ROLES,
     WORKER_ID,
     SLOTS,
+    PREFETCH,
     GRACE,
     MEMORY_BACKOFF,
     CPU_BACKOFF,
@@ -174,6 +183,7 @@ class WorkerSettings:
     roles: tuple[str, ...] = ()
     name: str | None = None
     slots: int | Mapping[str, int] = 1
+    prefetch: int = 1_000
     poll_interval: float = 5.0
     heartbeat_interval: float = 30.0
     grace: float = 25.0
@@ -199,6 +209,7 @@ def read_worker_settings(source: Source) -> WorkerSettings:
         roles=served,
         name=source.read(WORKER_ID, standard.name),
         slots=of_roles,
+        prefetch=source.read(PREFETCH, standard.prefetch),
         poll_interval=source.read(POLL_INTERVAL, standard.poll_interval),
         heartbeat_interval=source.read(HEARTBEAT_INTERVAL, in_seconds),
         grace=source.read(GRACE, standard.grace),

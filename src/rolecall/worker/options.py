@@ -8,11 +8,9 @@ from dataclasses import dataclass, field, replace
 from rolecall.config import Settings
 from rolecall.config.handoff import HandoffSettings
 from rolecall.model.errors import ConfigError
-from rolecall.model.workers import MOST_SLOTS, require_slots_of_roles
+from rolecall.model.workers import MOST_PREFETCH, MOST_SLOTS, require_slots_of_roles
 from rolecall.wake.choice import POSTGRES, require_named
 from rolecall.wake.transport import Transport
-
-MOST_PREFETCH = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +20,8 @@ class WorkerOptions:
     `roles`: empty = every role. `slots`: how many tasks run at once, of all roles together; or of each role by its name
     (`{"analytics": 4, "import": 2}`), so that none takes a slot of another: these are the roles then, and each has an
     entry of its own on the roll. `until_idle`: end when nothing is left to do, as `rolecall.worker.idleness` says.
-    `prefetch`: the most tasks that may be claimed beyond the free slots, 0 =
-    none. `name`: how people call this worker; by default made from its role. `notifications`: how it hears of work
+    `prefetch`: the most tasks that may be claimed beyond the free slots; 0 = none, and then of a key no more than may
+    run at once. `name`: how people call this worker; by default made from its role. `notifications`: how it hears of work
     before it looks: `postgres`, `poll`, `in-process`, the address of a broker, or a transport; `listen=False`: poll.
     `grace`: how long running handlers may go on after a stop. `abort_grace`: how long an aborted handler may
     take to end before its task is reported without it. `call_deadline`: the longest wait for one answer of
@@ -112,6 +110,7 @@ def worker_options(all_settings: Settings) -> WorkerOptions:
         roles=settings.roles,
         name=settings.name,
         slots=settings.slots,
+        prefetch=settings.prefetch,
         poll_interval=settings.poll_interval,
         heartbeat_interval=settings.heartbeat_interval,
         grace=settings.grace,

@@ -425,7 +425,8 @@ $$;
 
 -- Counts the open tasks of each line that wait for nobody but a worker or their time, from the indexes that
 -- claims and renewals walk.
--- returns: one row a line that has any: due, due later, and running
+-- returns: one row a line that has any: due, due later, and running; a task that waits in a worker, behind
+-- another one of its key, is due
 create or replace function rolecall.backlog(p_now timestamptz)
 returns table (line_id int, ready bigint, scheduled bigint, running bigint)
 language sql
@@ -442,7 +443,14 @@ as $$
         where state = 'pending' and not parked
         group by line_id
         union all
-        select line_id, 0, 0, count(*) from rolecall.tasks where state = 'running' group by line_id
+        select task.line_id, count(*) filter (where shown.state = 'pending'), 0,
+            count(*) filter (where shown.state = 'running')
+        from rolecall.tasks as task
+        cross join lateral (
+            select rolecall.shown_state(task.state, task.key_slot, task.started_at) as state
+        ) as shown
+        where task.state = 'running'
+        group by task.line_id
     ) as part
     group by part.line_id
 $$;
