@@ -11,6 +11,7 @@ from pathlib import Path
 
 LOST = re.compile(r"must stop: taken|was dropped: taken")
 HANDED_OVER = re.compile("Tasks are handed over by Redis")
+KEPT_BACK = re.compile(r"\d+ outcomes cannot be stored yet")
 ALREADY = re.compile("had been stored before")
 # Warnings that chaos brings about; anything else, or worse, is a finding. The driver's own are no finding.
 EXPECTED = re.compile(
@@ -46,6 +47,7 @@ class Said:
 
     lost: int = 0
     already: int = 0
+    kept_back: int = 0
     handed_over: int = 0
     odd: Counter[str] = field(default_factory=Counter)
 
@@ -57,6 +59,7 @@ def read(folder: Path) -> Said:
         for record in _records(log):
             message = str(record["message"])
             said.lost += bool(LOST.search(message))
+            said.kept_back += bool(KEPT_BACK.match(message))
             said.already += bool(ALREADY.search(message))
             said.handed_over += bool(HANDED_OVER.match(message))
             if not _is_expected(record):

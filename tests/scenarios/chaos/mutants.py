@@ -79,6 +79,14 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a claim goes past a locked task of its key",
+        "a task of a key began before an older one",
+        (
+            Change("win_keys", "bool_and(mine.id is not null) over (partition by placed.key order by placed.turn)", "mine.id is not null"),
+            Change("settle_keys", "except select unnest(p_full)", "except select unnest(p_full) from pg_sleep(random() * 0.05)"),
+        ),
+    ),
+    Mutant(
         "crashes cost no attempt",
         "a task was tried more often than it may be",
         (Change("decide_after_attempt", "when 'crashed' then", "when 'crashed' then false and"),),

@@ -37,7 +37,7 @@ WARM_UP_SECONDS = 60.0
 REQUIRED: Mapping[str, int] = MappingProxyType({
     "tasks": 300, "takeovers": 3, "rescued": 5, "parked": 5, "retried": 3, "poison failed": 1, "ticks": 5,
     "lost": 1, "already": 1, "gathered": 2, "inherited": 2, "disinherited": 1, "chained": 2, "insisted": 1, "shared": 2,
-    "ran once": 1, "ordered": 2, "asked": 3, "broken requests": 1, "merged": 1, "changed": 2,
+    "ran once": 1, "in line": 20, "kept back": 1, "ordered": 2, "asked": 3, "broken requests": 1, "merged": 1, "changed": 2,
     "kill": 3, "freeze": 2, "cut": 5, "mute": 2, "crash": 2, "bereave": 1, "behead": 1, "unserve": 2, "migrated": 1,
     "handed over": 3, "flush": 2, "unredis": 1, "undispatch": 1,
 })  # fmt: skip
@@ -205,6 +205,7 @@ class Soak:
         told = {
             "lost": said.lost,
             "already": said.already,
+            "kept back": said.kept_back,
             "handed over": said.handed_over,
             "unanswered enqueues": notes.unanswered,
             "broken requests": notes.broken,
