@@ -129,6 +129,15 @@ def test_a_task_of_one_attempt_follows_none(engine: Engine, worker: int) -> None
     assert places(engine.claim_in_order(worker, start=5)) == [(first, 1)]
 
 
+def test_no_task_is_claimed_ahead_past_an_older_one_of_one_attempt(engine: Engine, worker: int) -> None:
+    other = engine.enqueue()
+    once, ordinary = engine.enqueue(key="store", max_attempts=1), engine.enqueue(key="store")
+
+    assert [claim.id for claim in engine.claim_in_order(worker, start=1)] == [other]
+    assert [claim.id for claim in engine.claim_in_order(worker, start=1)] == [once]
+    assert engine.task(ordinary).state == "pending"
+
+
 def test_what_is_given_back_unbegun_leaves_the_place_to_who_runs_there(engine: Engine, worker: int) -> None:
     first, second = (engine.enqueue(key="store") for _ in range(2))
     _, follower = engine.claim_in_order(worker)

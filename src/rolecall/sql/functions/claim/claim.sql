@@ -571,7 +571,8 @@ $$;
 
 -- Finds, for the room that keys have, the best due tasks that want it and that this claimant may take. A task
 -- that follows another may begin late: it has the priority of the best, and needs no free slot. Tasks with
--- strict keys follow none, and none follows them.
+-- strict keys follow none, and none follows them. Somebody who claims ahead takes no task past a better one
+-- that needs a free slot.
 -- returns: one row a task, with the slot that it may have; those of a key in their order
 create or replace function rolecall.best_of_keys(
     p_rooms rolecall.key_room[], p_claimant rolecall.claim_terms, p_now timestamptz
@@ -582,6 +583,10 @@ volatile
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
+declare
+    v_with_all constant rolecall.claim_terms := (
+        p_claimant.worker_id, p_claimant.roles, p_claimant.handlers, false, p_claimant.run
+    );
 begin
     return query
     with room as materialized (
@@ -595,13 +600,14 @@ begin
     ),
     best as materialized (
         select head.key, head.id, row_number() over best_first as turn,
-            bool_or(line.never_ahead or line.strict_keys) over best_first as some_follow_none,
+            bool_or(line.never_ahead) over best_first as some_never_ahead,
+            bool_or(line.strict_keys) over best_first as some_strict,
             line.priority < first_value(line.priority) over best_first as is_behind
         from head
         join (
             select open.*, setting.strict_keys
             from rolecall.lines_of_claim(
-                array(select distinct head.line_id from head), p_claimant, p_now
+                array(select distinct head.line_id from head), v_with_all, p_now
             ) as open
             join rolecall.line_settings as setting using (line_id)
         ) as line using (line_id)
@@ -613,7 +619,10 @@ begin
     from best
     join room using (key)
     where best.turn <= cardinality(room.free)
-        and (room.free[best.turn] > 0 or not (best.some_follow_none or best.is_behind))
+        and (room.free[best.turn] > 0 or not (
+            best.some_never_ahead or best.some_strict or best.is_behind
+        ))
+        and not (p_claimant.ahead and best.some_never_ahead)
     order by best.key, best.turn;
 end
 $$;
