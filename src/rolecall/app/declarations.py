@@ -166,9 +166,8 @@ class RoleDefinition:
     both by default. Days of which no role keeps anything any more are dropped whole; what one keeps for less goes row
     by row.
     `max_attempts` of 0 is no limit. `one_root` lets one task without parent be under way at a time, its children
-    as many as there are slots. With `strict_keys` at most as many tasks of a key are claimed as may run at once: a
-    worker claims none that is to run after another, so the outcome of a task is stored before the next one of its key
-    begins.
+    as many as there are slots. With `strict_keys` at most as many tasks of a key are claimed as may run at once, so
+    the outcome of a task is stored before the next one of its key begins.
     """
 
     name: str

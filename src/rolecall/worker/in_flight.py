@@ -115,7 +115,7 @@ class HeldTask:
         self.slot: RunnerSlot | None = None
         self.aborted: LostReason | None = None
         self.ended = False  # the handler returned, raised, or is not waited for any more
-        self.given_back = False  # it is to be claimable again, and has no outcome
+        self.given_back = False  # without an outcome, for any worker to claim again
         self.finishing = False  # its row is locked by the handler's own transaction
         self.refusal: BaseException | None = None  # why no transaction of the handler's may commit any more
         self.committed = False  # a transaction of the handler's has completed it: nothing is left to report

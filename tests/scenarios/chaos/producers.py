@@ -206,7 +206,7 @@ class Producer:
         return [[NewTask(handler="hold", key=key, priority=9, dedupe_key=name) for name in names]]
 
     def _line(self) -> list[list[NewTask]]:
-        """Make tasks that are to run one after another, of the key that this producer alone uses."""
+        """Make tasks of a key that only this producer uses; they run one after another."""
         return [
             [
                 NewTask(

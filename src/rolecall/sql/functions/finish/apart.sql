@@ -1,5 +1,5 @@
--- Sorts documents with ids so that those of the children of one parent stand together, as they wait for the
--- same row. Tasks that hold one place of a key stay together, in the order in which they were given.
+-- Sorts documents with ids so that those of the children of one parent are together, as they wait for the
+-- same row. Tasks that hold one place of a key stay together, in the order given.
 -- returns: the same documents
 create or replace function rolecall.children_together(p_documents jsonb)
 returns jsonb

@@ -158,7 +158,7 @@ as $$
         where p_task.state = 'pending' and p_task.key_slot is null and p_task.scheduled_for <= p_now
     ),
     holder as materialized (
-        -- Of the tasks that are to run one after another in a place, the first.
+        -- Of the tasks that run one after another in a place, the first.
         select distinct on (abs(task.key_slot)) task.id, abs(task.key_slot) as slot
         from rolecall.tasks as task
         where task.key = p_task.key and task.key_slot is not null and task.id <> p_task.id
