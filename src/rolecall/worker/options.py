@@ -21,8 +21,8 @@ class WorkerOptions:
     (`{"analytics": 4, "import": 2}`), so that none takes a slot of another: these are the roles then, and each has an
     entry of its own on the roll. `until_idle`: end when nothing is left to do, as `rolecall.worker.idleness` says.
     `prefetch`: the most tasks to claim beyond the free slots. With 0, at most as many tasks of a key are claimed as may
-    run at once. `name`: how people call this worker; by default made from its role. `notifications`: where it hears of
-    work: `postgres`, `poll`, `in-process`, the address of a broker, or a transport; `listen=False`: poll.
+    run at once. `name`: how people call this worker; by default made from its role. `notifications`: what notifies it
+    of work: `postgres`, `poll`, `in-process`, the address of a broker, or a transport; `listen=False`: poll.
     `grace`: how long running handlers may go on after a stop. `abort_grace`: how long an aborted handler may
     take to end before its task is reported without it. `call_deadline`: the longest wait for one answer of
     the database. `pooled`: whether the DSN leads to a pooler in transaction mode, so that nothing may be

@@ -7,7 +7,7 @@ from itertools import chain
 import pytest
 
 from tests.sql.conftest import Session
-from tests.sql.engine import LEASE, Claim, Engine, report
+from tests.sql.engine import LEASE, Claim, Engine
 
 
 def ids(claims: list[Claim]) -> list[int]:
