@@ -143,9 +143,9 @@ as $$
     ) as head
 $$;
 
--- Says how much room keys have for a claimant: their free slots, and places for tasks that follow others, with
--- the slot's number negative. Tasks follow one in a free slot, and those that the claimant has held for a
--- moment only: behind others they would wait for longer than a worker lets them. None follows a task with
+-- Says how much room keys have for a claimant: their free slots, and places for tasks that follow others,
+-- with the slot's number negative. Tasks follow one in a free slot, and those that the claimant has held for
+-- a moment only: behind others they would wait for longer than a worker lets them. None follows a task with
 -- strict keys.
 -- returns: one entry a key, its places in the order in which they are to be taken
 create or replace function rolecall.room_for(
