@@ -598,19 +598,19 @@ begin
             p_now
         )
     ),
+    -- Once a line, not once a task.
+    line as materialized (
+        select open.line_id, open.priority, open.never_ahead, setting.strict_keys
+        from rolecall.lines_of_claim(array(select distinct head.line_id from head), v_with_all, p_now) as open
+        join rolecall.line_settings as setting using (line_id)
+    ),
     best as materialized (
         select head.key, head.id, row_number() over best_first as turn,
             bool_or(line.never_ahead) over best_first as some_never_ahead,
             bool_or(line.strict_keys) over best_first as some_strict,
             line.priority < first_value(line.priority) over best_first as is_behind
         from head
-        join (
-            select open.*, setting.strict_keys
-            from rolecall.lines_of_claim(
-                array(select distinct head.line_id from head), v_with_all, p_now
-            ) as open
-            join rolecall.line_settings as setting using (line_id)
-        ) as line using (line_id)
+        join line using (line_id)
         window best_first as (
             partition by head.key order by line.priority desc, head.scheduled_for, head.id
         )
