@@ -30,6 +30,7 @@ class DeclaredHandler:
     else. `result_schema` is the JSON schema of its results, None where any will do. With `strict_keys` none of its
     tasks is claimed behind another of its key. `retained_redactions` are places of values (`payload.properties.card`)
     that an earlier declaration hid and the present one does not. They stay hidden until `rolecall handlers reveal`.
+    `withdrawn` says that no live worker of its app declares it any more.
     """
 
     name: str
@@ -47,6 +48,7 @@ class DeclaredHandler:
     result_schema: Mapping[str, Any] | None = None
     strict_keys: bool | None = None
     retained_redactions: Sequence[str] = ()
+    withdrawn: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
