@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         ParentNotOpen,
         PermanentFailure,
         ResultNotStored,
+        ResultUnreadable,
         Retry,
         RolecallError,
         RoleError,
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
     from rolecall.model.handlers import TaskContext
     from rolecall.model.insight import RoleCount
     from rolecall.model.keys import KeyCapacity
-    from rolecall.model.outcomes import Cancel, NoResult, Snooze, UnstoredResult, WaitFor
+    from rolecall.model.outcomes import Cancel, NoResult, Snooze, UnreadableResult, UnstoredResult, WaitFor
     from rolecall.model.retry import RetryKind, RetryPolicy, exponential, immediate, linear, no_retry
     from rolecall.model.schedules import Schedule, stagger
     from rolecall.model.states import LostReason, TaskState
@@ -146,6 +147,7 @@ else:
                 "ParentNotOpen",
                 "PermanentFailure",
                 "ResultNotStored",
+                "ResultUnreadable",
                 "Retry",
                 "RoleError",
                 "RolecallError",
@@ -169,7 +171,14 @@ else:
             "rolecall.model.handlers": ("TaskContext",),
             "rolecall.model.insight": ("RoleCount",),
             "rolecall.model.keys": ("KeyCapacity",),
-            "rolecall.model.outcomes": ("Cancel", "NoResult", "Snooze", "UnstoredResult", "WaitFor"),
+            "rolecall.model.outcomes": (
+                "Cancel",
+                "NoResult",
+                "Snooze",
+                "UnreadableResult",
+                "UnstoredResult",
+                "WaitFor",
+            ),
             "rolecall.model.retry": ("RetryKind", "RetryPolicy", "exponential", "immediate", "linear", "no_retry"),
             "rolecall.model.schedules": ("Schedule", "stagger"),
             "rolecall.model.states": ("LostReason", "TaskState"),
@@ -263,6 +272,7 @@ __all__ = [
     "ProcessContext",
     "Redacted",
     "ResultNotStored",
+    "ResultUnreadable",
     "Retry",
     "RetryKind",
     "RetryPolicy",
@@ -291,6 +301,7 @@ __all__ = [
     "TaskState",
     "TreeNode",
     "UnknownRole",
+    "UnreadableResult",
     "UnstoredResult",
     "WaitFor",
     "WaitTimeout",

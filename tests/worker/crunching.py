@@ -164,6 +164,16 @@ def count_letters(text: str) -> int:
     return len(text)
 
 
+@dataclass
+class CrateOfWine(Box):
+    bottles: int = 6
+
+
+def pack(crates: dict[int, Box]) -> dict[int, Box]:
+    """Return subclasses under numbers."""
+    return {number: CrateOfWine(crate.width, crate.height) for number, crate in crates.items()}
+
+
 def call_the_bank() -> None:
     raise ConnectionError("the bank is closed")
 

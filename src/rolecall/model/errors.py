@@ -36,6 +36,7 @@ RolecallError                      every error raised on purpose; .problem says 
 │   │   └── HandlerMissing                unknown_handler
 │   ├── HandlerNotFound                   it was asked for by its name
 │   ├── ResultNotStored                   .why: a result is read that had no JSON form, or was too large
+│   ├── ResultUnreadable                  .handler, .problem: a result is used that does not fit its declared type
 │   ├── ResultMissing                     one that is kept elsewhere cannot be had, or not be kept there
 │   ├── PayloadMissing                    a field of one that is kept elsewhere, likewise
 │   ├── HandlerTimeout                    .after (seconds)
@@ -135,6 +136,7 @@ __all__ = [
     "RequestUnderWay",
     "ResultMissing",
     "ResultNotStored",
+    "ResultUnreadable",
     "Retry",
     "RoleError",
     "RoleNotFound",
@@ -406,6 +408,15 @@ class ResultNotStored(HandlerError):
     def __init__(self, why: str) -> None:
         super().__init__(f"the result was not stored: {why}")
         self.why = why
+
+
+class ResultUnreadable(HandlerError):
+    """The stored result of a task does not fit the type that its handler declares, and is used as if it did."""
+
+    def __init__(self, *, handler: str, problem: str) -> None:
+        super().__init__(f"the stored result of {handler!r} does not fit its declared type: {problem}")
+        self.handler = handler
+        self.problem = problem
 
 
 class ResultMissing(HandlerError):

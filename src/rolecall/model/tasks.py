@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, Self, TypedDict, Unpack
 
 from rolecall.model.dedupe import Dedupe
 from rolecall.model.durations import Duration
@@ -27,6 +27,7 @@ __all__ = [
     "NewTask",
     "NextTasks",
     "Offer",
+    "ReadsResult",
     "Task",
     "TaskOptions",
     "TaskSummary",
@@ -45,6 +46,15 @@ else:
 
 ChildRule = Literal["fail_parent", "ignore", "cancel_siblings"]
 NeedRule = Literal["fail", "ignore"]
+
+
+class ReadsResult(Protocol):
+    """Reads the stored results of one handler's tasks as the type that the handler declares."""
+
+    handler: str
+
+    def read(self, stored: Any) -> Any:
+        """Return the result that JSON values stand for, or an UnreadableResult."""
 
 
 class TaskOptions(TypedDict, total=False):
@@ -85,6 +95,7 @@ class NewTask(Generic[R_co]):
     finished before it may run; `on_failure` says what its failure does to its parent and siblings, if it is a child.
     Where a task stands with the same `dedupe_key`, `dedupe` says what is done; without it, an open one is kept.
     `trace_context` is the trace that it is asked for in: a W3C traceparent, and after a space its tracestate, if any.
+    `returns` reads its result; a handler's `task()` sets it.
     """
 
     handler: str | None = None
@@ -103,15 +114,33 @@ class NewTask(Generic[R_co]):
     needs: Sequence[Need | int | Enqueued | NewTask] = ()
     on_failure: ChildRule | None = None
     trace_context: str | None = None
+    returns: ReadsResult | None = field(default=None, compare=False, repr=False)
 
     def options(self, **changes: Unpack[TaskChanges]) -> NewTask[R_co]:
         """Return the same task with some fields changed: `task.options(priority=5, key="store:7")`."""
         return replace(self, **changes)
 
 
+class KnowsResult:
+    """Has the reader of a task's result, which is no field of a dataclass: it is not compared, pickled or sent."""
+
+    __slots__ = ("_returns",)
+
+    @property
+    def returns(self) -> ReadsResult | None:
+        """What reads the task's result; None for a handler that is named by a text or declares no type."""
+        return getattr(self, "_returns", None)
+
+    def reading(self, returns: ReadsResult | None) -> Self:
+        """Set the reader, and return this object."""
+        if returns is not None:
+            object.__setattr__(self, "_returns", returns)
+        return self
+
+
 @dataclass(frozen=True, slots=True)
-class Enqueued(Generic[R_co]):
-    """The answer to one enqueue: the task's id, and whether that task already stood; R is what its handler returns."""
+class Enqueued(KnowsResult, Generic[R_co]):
+    """The answer to one enqueue: the task's id, and whether the task existed already; its handler returns an R."""
 
     id: int
     deduplicated: bool = False
@@ -247,9 +276,11 @@ class TaskSummary:
 
 @dataclass(frozen=True, slots=True)
 class Task(TaskSummary, Generic[R_co]):
-    """One whole row of the pool: the summary, its payload and its result, or an UnstoredResult in its place.
+    """One whole row of the pool: the summary, its payload and its result.
 
-    `Task[R]` is one whose handler returns an R: so JSON has it, and None stands there until it has completed.
+    `Task[R]` is read by the `Enqueued[R]` of a handler that returns an R: `result` is an R once the task has completed,
+    and None before. A task that is read by its id has its result as JSON values. A result that could not
+    be stored is an UnstoredResult, one that does not fit the declared type an UnreadableResult.
     """
 
     payload: dict[str, Any]
@@ -258,9 +289,10 @@ class Task(TaskSummary, Generic[R_co]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Child(Generic[R_co]):
-    """What became of a child; where it continued its chain, the last task of that speaks for it.
+    """What became of a child; if it continued its chain, the last task of the chain speaks for it.
 
-    A result that could not be stored raises ResultNotStored where it is used.
+    `Child[R]` is one of `ctx.children(handler)`: the result of a completed one is an R. Without a handler, results are
+    JSON values. An UnstoredResult or UnreadableResult raises an error where it is used.
     """
 
     id: int
@@ -276,8 +308,8 @@ class Child(Generic[R_co]):
 class Needed(Generic[R_co]):
     """What became of one need, in the order in which they were declared.
 
-    `outcome` is None while it is open. For a chain, result and error are those of its last task. A result that could
-    not be stored raises ResultNotStored where it is used.
+    `outcome` is None while it is open. For a chain, result and error are those of its last task. Results are as in
+    Child.
     """
 
     name: str | None
@@ -342,7 +374,8 @@ class NextTasks:
 
     Follow-ups start chains of their own; the continuation is the next task of this chain. Children make the
     task wait for them; siblings are children of the task's own parent. `gathers` says that the handler has a
-    second step, for when the last child has finished; `trace_context` is that of all but the continuation.
+    gather step, which runs when the last child has finished, or at once after a first step without children;
+    `trace_context` is that of all but the continuation.
     """
 
     follow_ups: list[NewTask] = field(default_factory=list)

@@ -29,7 +29,7 @@ from rolecall.telemetry.context import current
 from rolecall.testing.asking import in_a_loop, on_loan
 from rolecall.worker.afterwards import Afterwards
 from rolecall.worker.events import WorkerEvents
-from rolecall.worker.execution import registry_of, steps_after_children
+from rolecall.worker.execution import registry_of
 from rolecall.worker.handler_services import HandlerServices
 from rolecall.worker.in_flight import HeldTask, InFlight, run_isolated, take_back_cancellation
 from rolecall.worker.large import LargeFields
@@ -145,7 +145,6 @@ class Inside:
             ForkGuard(),
             self._afterwards,
             events,
-            frozenset(steps_after_children(app)),
             large=LargeFields(app.large, app.handlers),
         )
         self._registry: HandlerRegistry = registry_of(app, services, self._outcomes)

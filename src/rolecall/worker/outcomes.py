@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from rolecall.model.error_text import Scrub, describe, message_of
-from rolecall.model.errors import ContractBroken, HandlerError, InvalidPayload, PermanentFailure, Retry
+from rolecall.model.errors import ContractBroken, HandlerError, HandlerMissing, InvalidPayload, PermanentFailure, Retry
 from rolecall.model.outcomes import (
     Blocked,
     Cancel,
@@ -31,7 +31,7 @@ from rolecall.model.outcomes import (
 )
 from rolecall.model.redaction import without
 from rolecall.model.states import LostReason
-from rolecall.model.tasks import NextTasks
+from rolecall.model.tasks import ClaimedTask, NextTasks
 from rolecall.sql.documents import encode_result
 from rolecall.telemetry.tracing import Tracing
 from rolecall.worker.events import WorkerEvents
@@ -91,7 +91,7 @@ class Outcomes:
     ) -> None:
         """Do as `returned` does, once what is large of what comes next is kept elsewhere."""
         if held.aborted is None and not held.committed and not held.ended:
-            result, next_tasks = self._checked(held.task.handler, result, next_tasks)
+            result, next_tasks = self._checked(held.task, result, next_tasks)
             next_tasks = await large.detach(next_tasks)
         self.returned(held, result, next_tasks, checked=True)
 
@@ -107,7 +107,7 @@ class Outcomes:
             return
         held.ended = True
         if not checked and (next_tasks is not None or held.task.handler in self._contracts):
-            result, next_tasks = self._checked(held.task.handler, result, next_tasks)
+            result, next_tasks = self._checked(held.task, result, next_tasks)
         if isinstance(result, BaseException):
             self._tell_if_invalid(held, result)
         held.report = self._report(held, result, next_tasks)
@@ -195,40 +195,45 @@ class Outcomes:
                     id=task.id, fence=task.fence, result_json=text, unstored=why, ran=ran, next_tasks=next_tasks
                 )
 
-    def _unstored_failure(self, held: HeldTask, result: object, why: str) -> Exception | None:
-        handler = held.task.handler
-        return unstored_failure(result, why, handler=handler, contract=self._contracts.get(handler))
-
-    def _checked(self, handler: str, result: object, next_tasks: NextTasks | None) -> tuple[object, NextTasks | None]:
-        """Return the result with what follows it; or, in its place, the error that it is not what was declared."""
+    def _checked(
+        self, task: ClaimedTask, result: object, next_tasks: NextTasks | None
+    ) -> tuple[object, NextTasks | None]:
+        """Return the result as it is stored and the next tasks; the error in its place if it breaks the contract."""
         if isinstance(result, NoResult | BaseException):
             return result, None
         try:
-            return result, check_contract(self._contracts, handler, result, next_tasks)
+            return check_contract(self._contracts, task, result, next_tasks)
         except BaseException as error:  # noqa: BLE001 - what a handler's own rule raises belongs to its task
             return error, None
 
 
 def check_contract(
-    contracts: Mapping[str, Contract], handler: str, result: object, next_tasks: NextTasks | None
-) -> NextTasks | None:
-    """Return what comes after a step: what it asked for, and what its handler's rule makes of the result.
+    contracts: Mapping[str, Contract], task: ClaimedTask, result: object, next_tasks: NextTasks | None
+) -> tuple[object, NextTasks | None]:
+    """Return a step's result as it is stored, and the next tasks.
 
-    Checks the step's end against its handler's contract, and what comes against what that must need. A step
-    that leaves children is not the last: it owes no result yet. Raises ContractBroken and InvalidPayload.
+    The next tasks are those that the step asked for, and those that its handler's rule makes of the result. Checks the
+    step's end against its handler's contract, and the needs of the next tasks against their handlers' contracts. Only
+    the last step owes a result. Raises ContractBroken and InvalidPayload.
     """
     following = NextTasks() if next_tasks is None else next_tasks
-    contract = contracts.get(handler)
-    if contract is not None and not following.children:
-        contract.check_result(result)
+    contract = contracts.get(task.handler)
+    stored = result
+    if contract is not None and contract.gathers:
+        following = next_tasks = replace(following, gathers=True)
+    if contract is not None and not is_last_step(contract, task, next_tasks):
+        contract.check_earlier_step(following.continuation)
+    elif contract is not None:
+        require_awaited(result, task.handler)
+        stored = contract.write_result(result)
         contract.check_continuation(following.continuation)
         if derived := contract.follow_ups_of(result):
             following = next_tasks = replace(following, follow_ups=[*following.follow_ups, *derived])
     continuation = filter(None, [following.continuation])
-    for task in chain(following.follow_ups, following.children, following.siblings, continuation):
-        if (its_contract := contracts.get(task.handler or "")) is not None:
-            its_contract.check_needs(task)
-    return next_tasks
+    for new in chain(following.follow_ups, following.children, following.siblings, continuation):
+        if (its_contract := contracts.get(new.handler or "")) is not None:
+            its_contract.check_needs(new)
+    return stored, next_tasks
 
 
 def _failure(held: HeldTask, verdict: Verdict) -> Failed:
@@ -257,16 +262,28 @@ def _after_abort(held: HeldTask) -> Report | None:
             return None
 
 
-def unstored_failure(result: object, why: str, *, handler: str, contract: Contract | None) -> Exception | None:
-    """Return why an attempt whose result cannot be stored has failed; None where it has completed all the
-    same.
+def is_last_step(contract: Contract, task: ClaimedTask, next_tasks: NextTasks | None) -> bool:
+    """Whether no other step follows, as far as the handler knows: it spawned no children, and has been gathered."""
+    return not (next_tasks and next_tasks.children) and not (contract.gathers and not task.step)
 
-    What was never awaited has not been done, and a promised result is there to be read.
-    """
+
+def require_awaited(result: object, handler: str) -> None:
+    """Raise TypeError for a result that is still to be awaited: the work has not been done."""
     if isawaitable(result):
         if iscoroutine(result):
             result.close()  # or Python complains of it at some other time and place
-        return TypeError(f"{handler!r} returned a {type(result).__name__} that nobody awaited: is an `await` missing?")
+        raise TypeError(f"{handler!r} returned a {type(result).__name__} that nobody awaited: is an `await` missing?")
+
+
+def unstored_failure(result: object, why: str, *, handler: str, contract: Contract | None) -> Exception | None:
+    """Return the error of an attempt whose result cannot be stored; None if the task completes all the same.
+
+    A result that was not awaited has not been computed, and a promised result must be there to be read.
+    """
+    try:
+        require_awaited(result, handler)
+    except TypeError as error:
+        return error
     if contract is not None and contract.promises_result:
         problem = f"result of {handler!r} cannot be stored: {why}"
         return ContractBroken(problem, code="invalid_output", handler=handler, details={"problem": why})
@@ -307,8 +324,11 @@ def judge(error: BaseException, scrub: Scrub = str) -> Verdict:
             return error.verdict
         case InvalidPayload():
             return Verdict(text=scrub(message_of(error)), final=True, misfit=error.stored, invalid=True)
-        case ContractBroken():
+        case HandlerMissing():
             return Verdict(text=scrub(message_of(error)), invalid=True)
+        case ContractBroken():
+            # The work is done, and another attempt would end alike.
+            return Verdict(text=scrub(message_of(error)), final=True, invalid=True)
         case Retry():
             return Verdict(text=describe(error.__cause__ or error, scrub), after=error.after, at=error.at)
         case PermanentFailure():

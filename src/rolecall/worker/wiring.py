@@ -34,7 +34,7 @@ from rolecall.worker.afterwards import Afterwards
 from rolecall.worker.commands import CommandFollower
 from rolecall.worker.completer import Completer
 from rolecall.worker.events import WorkerEvents
-from rolecall.worker.execution import registry_of, steps_after_children
+from rolecall.worker.execution import registry_of
 from rolecall.worker.handler_services import HandlerServices
 from rolecall.worker.handoff import HandoffClaims
 from rolecall.worker.health import Signs, WorkerHealth, judge
@@ -198,7 +198,6 @@ class Wiring:
             self._fork_guard,
             self.afterwards,
             self.events,
-            frozenset(steps_after_children(self._app)),
             tracing,
             LargeFields(self._app.large, self._app.handlers),
         )

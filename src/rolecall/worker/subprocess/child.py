@@ -33,7 +33,7 @@ from rolecall.sql.documents import encode_result
 from rolecall.telemetry.context import current
 from rolecall.telemetry.tracing import Arrives
 from rolecall.worker.in_flight import fresh_context
-from rolecall.worker.outcomes import judge, unstored_failure
+from rolecall.worker.outcomes import judge, require_awaited, unstored_failure
 from rolecall.worker.session import ForkGuard
 from rolecall.worker.signals import die_with, heeded_signals
 from rolecall.worker.subprocess.context import ProcessContext
@@ -126,6 +126,9 @@ def run_task(request: RunTask) -> Answer:
             scrub = partial(_without_secrets, definition, request.task.payload_json)
         arguments = definition.decode(request.task.payload_json)
         result = definition.call(ProcessContext(request.task), arguments)
+        if definition.returns is not None and not isinstance(result, NoResult | BaseException):
+            require_awaited(result, request.task.handler)
+            result = definition.returns.write(result)
     except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
         return Raised(verdict=judge(error, scrub))
     if isinstance(result, NoResult):
