@@ -489,6 +489,7 @@ CREATE TABLE rolecall.roles (
     one_root boolean DEFAULT false NOT NULL,
     paused_until timestamp with time zone,
     paused_by text,
+    idempotent boolean DEFAULT false NOT NULL,
     CONSTRAINT a_pause_ends_after_it_began CHECK ((paused_until > paused_at)),
     CONSTRAINT lease_is_between_a_tenth_of_a_second_and_a_day CHECK (((lease >= '00:00:00.1'::interval) AND (lease <= '1 day'::interval))),
     CONSTRAINT max_attempts_is_positive_or_null_for_unlimited CHECK ((max_attempts > 0)),

@@ -199,6 +199,7 @@ class App:
         keep_completed: Duration | None = None,
         keep_failed: Duration | None = None,
         one_root: bool | None = None,
+        idempotent: bool | None = None,
     ) -> RoleDefinition:
         """Declare a role's settings; what is not said keeps the value that the database has."""
         definition = RoleDefinition(
@@ -212,6 +213,7 @@ class App:
             keep_completed=keep_completed,
             keep_failed=keep_failed,
             one_root=one_root,
+            idempotent=idempotent,
         )
         self._declared.add_role(definition)
         return definition

@@ -30,6 +30,7 @@ __all__ = [
     "renew",
     "report_info",
     "rescue",
+    "rescue_harmless",
     "rescue_workers",
     "start",
 ]
@@ -198,11 +199,25 @@ def expire(limit: int = 1000) -> Statement[dict[int, TaskState]]:
 
 
 def rescue_workers(worker_ids: Sequence[int], limit: int = 1000) -> Statement[dict[int, TaskState]]:
-    """Release what workers hold that are known to be dead, and take them off the roll; the answer says what became of
-    each task.
+    """Return all tasks that dead workers hold, and take the workers off the roll.
+
+    The caller has proof that their processes ended. The answer has the new state of each task.
     """
     return Statement(
         query="select task_id, state::text from rolecall.rescue_workers(%s::bigint[], %s::int)",
+        params=(list(worker_ids), limit),
+        read=_read_states,
+        tells=RESCUED,
+    )
+
+
+def rescue_harmless(worker_ids: Sequence[int], limit: int = 1000) -> Statement[dict[int, TaskState]]:
+    """Return the tasks that may run twice of workers that are probably dead, and take the workers off the roll.
+
+    The answer has the new state of each task.
+    """
+    return Statement(
+        query="select task_id, state::text from rolecall.rescue_harmless(%s::bigint[], %s::int)",
         params=(list(worker_ids), limit),
         read=_read_states,
         tells=RESCUED,

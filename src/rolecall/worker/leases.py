@@ -32,9 +32,12 @@ class LeaseKeeper:
 
     It lives in the heartbeat thread, so that leases are kept while a handler blocks the worker's loop;
     `watch` and `look_now` may be called from any thread, `on_lost` is called in the heartbeat thread. A
-    deadline counts whether the database answers or not. Otherwise its silence aborts nothing (whoever lost a
-    task learns it from the first answer after that) unless this worker `fences` itself off when a lease has
-    run out.
+    deadline counts whether the database answers or not.
+
+    Without an answer it aborts handlers before another worker may begin their tasks, `grace` seconds early
+    so that they have ended by then (`HeldTask.stop_at`). It aborts those of every task if
+    `stop_when_cut_off`, those of tasks with a key if that is None, otherwise none but those of which the
+    database does not know that they began. The other handlers go on, and learn of a loss from the next answer.
     """
 
     def __init__(
@@ -44,13 +47,15 @@ class LeaseKeeper:
         on_lost: Callable[[list[LostTask]], None],
         events: WorkerEvents,
         *,
-        fences: bool = False,
+        stop_when_cut_off: bool | None = None,
+        grace: float = 0.0,
     ) -> None:
         self._in_flight = in_flight
         self._session = session
         self._on_lost = on_lost
         self._events = events
-        self._fences = fences
+        self._stop_when_cut_off = stop_when_cut_off
+        self._grace = grace
         self._renewal: asyncio.Task[None] | None = None
         self._reported: set[HeldTask] = set()
         self._waker = Waker()
@@ -105,26 +110,39 @@ class LeaseKeeper:
 
     def _until_next(self) -> float:
         # While the database is being asked, only an end can come.
-        moments = (self._ends_at(held) if self._renewal else held.look_at for held in self._watched())
+        moments = (
+            self._stops_at(held) if self._renewal or held.is_safe else min(held.look_at, self._stops_at(held))
+            for held in self._watched()
+        )
         self._planned = min(moments, default=math.inf)
         return max(0.0, min(self._planned - monotonic(), LONGEST_NAP))
 
     def _report_overdue(self) -> None:
         now = monotonic()
-        overdue = [held for held in self._watched() if self._ends_at(held) <= now]
+        overdue = [held for held in self._watched() if self._stops_at(held) <= now]
         if overdue:
             self._reported = {*self._reported.intersection(self._in_flight.all()), *overdue}
-            self._on_lost([(held, _why_overdue(held, now)) for held in overdue])
-            self._events.renewed((), [held for held in overdue if held.lease_ran_out(now)])
+            lost = [(held, _why_overdue(held, now)) for held in overdue]
+            self._on_lost(lost)
+            self._events.renewed((), [held for held, reason in lost if reason is LostReason.DATABASE])
 
-    def _ends_at(self, held: HeldTask) -> float:
-        deadline = math.inf if held.deadline is None else held.deadline
-        return min(deadline, held.lease_ends_at) if self._fences else deadline
+    def _stops_at(self, held: HeldTask) -> float:
+        """Return when its handler must stop if nothing more is heard of it."""
+        deadline = math.inf if held.deadline is None or held.is_safe else held.deadline
+        return min(deadline, held.stop_at(self._grace)) if self._must_not_overlap(held) else deadline
+
+    def _must_not_overlap(self, held: HeldTask) -> bool:
+        """Whether its handler must have ended before another worker may begin the task."""
+        if not held.started or self._stop_when_cut_off is not None:
+            return not held.started or self._stop_when_cut_off is True
+        # A batch stops as a whole.
+        together = held.slot.running if held.slot is not None else ()
+        return held.task.key is not None or any(other.task.key is not None for other in together)
 
     def _take_due(self) -> list[HeldTask]:
         before = monotonic() + SLACK
         everything, self._all = self._all, False
-        return [held for held in self._watched() if everything or held.look_at <= before]
+        return [held for held in self._watched() if not held.is_safe and (everything or held.look_at <= before)]
 
     async def _renew_each(self, due: Iterable[HeldTask]) -> None:
         try:
@@ -155,12 +173,13 @@ class LeaseKeeper:
         return (
             held
             for held in self._in_flight.all()
-            if held.aborted is None and not held.is_safe and held not in self._reported
+            if held.aborted is None and not held.committed and held not in self._reported
         )
 
 
 def _why_overdue(held: HeldTask, now: float) -> LostReason:
-    return LostReason.TIMEOUT if held.deadline is not None and held.deadline <= now else LostReason.DATABASE
+    is_late = held.deadline is not None and held.deadline <= now and not held.is_safe
+    return LostReason.TIMEOUT if is_late else LostReason.DATABASE
 
 
 def _portions(due: Iterable[HeldTask]) -> Iterable[tuple[int, list[HeldTask]]]:

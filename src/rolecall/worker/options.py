@@ -29,9 +29,10 @@ class WorkerOptions:
     take to end before its task is reported without it. `call_deadline`: the longest wait for one answer of
     the database. `pooled`: whether the DSN leads to a pooler in transaction mode, so that nothing may be
     prepared or set on a connection; None finds out. `listen_dsn` is then the direct way, for notifications
-    only; without one, a worker behind a pooler polls. `stop_when_cut_off`: abort a handler (reason
-    `database`) when its lease has run out because the database did not answer, so that it surely runs nowhere
-    else meanwhile; by default it goes on, as mostly nobody could take its task either. `memory_backoff`,
+    only; without one, a worker behind a pooler polls. `stop_when_cut_off`: abort handlers (reason `database`)
+    while the database does not answer, `abort_grace` seconds (at most a quarter of the lease) before their
+    leases end, so that they have stopped when another worker may begin their tasks. None: the handlers of
+    tasks with a key; True: all handlers; False: none, so that a key may run twice at once. `memory_backoff`,
     `cpu_backoff`: the share of what the container (else the machine) has, from which on nothing more is
     claimed while a task runs, until `backoff_duration` seconds after it was last exceeded; None = never.
     `pod`, `node`: where the process runs, for the roll.
@@ -52,7 +53,7 @@ class WorkerOptions:
     maintenance: bool = True
     pooled: bool | None = None
     listen_dsn: str | None = None
-    stop_when_cut_off: bool = False
+    stop_when_cut_off: bool | None = None
     memory_backoff: float | None = None
     cpu_backoff: float | None = None
     backoff_duration: float = 10.0

@@ -18,6 +18,7 @@ COLUMNS = (
     "lease s",
     "timeout s",
     "attempts",
+    "idempotent",
     "payload bytes",
     "paused since",
     "until",
@@ -55,5 +56,5 @@ def resume(shell: Shell, name: Name) -> None:
 
 
 def _row(role: DeclaredRole) -> tuple[object, ...]:
-    limits = (role.lease, role.timeout, role.max_attempts or "unlimited", role.max_payload_bytes)
+    limits = (role.lease, role.timeout, role.max_attempts or "unlimited", role.idempotent, role.max_payload_bytes)
     return (role.name, *limits, role.paused_at, role.paused_until, role.paused_by, role.description)

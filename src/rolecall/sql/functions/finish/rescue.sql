@@ -33,11 +33,12 @@ begin
 end
 $$;
 
--- Rescues at once what workers hold that are known to be dead, and takes them off the roll. A guess that was
--- wrong does no harm: what the worker reports later is refused, and as it is told, it stops those tasks and
--- enters the roll again.
--- returns: one row a rescued task, with the state it went to; what somebody's open transaction keeps from it
--- is left to the next call, or to the lease
+-- Rescues at once everything that dead workers hold, and takes the workers off the roll. The caller must have
+-- proof: the process of each worker has ended. A worker that lives runs its handlers beside the next attempts
+-- of their tasks until it is told; rescue_harmless is for workers that may live. Ends the sessions in which
+-- these workers complete tasks.
+-- returns: one row a rescued task, with the state it went to; tasks that an open transaction holds are left
+-- to the next call, or to the lease
 -- raises: RC050 wrong isolation level
 -- locks: workers rows, then tasks rows, both skipping locked ones; keys rows in key order
 -- notifies: rolecall_wake, where an idle worker waits for the role; rolecall_cancel and rolecall_command with
@@ -55,12 +56,81 @@ declare
 begin
     perform rolecall.require_read_committed();
     perform rolecall.strike_off(p_worker_ids);
+    perform rolecall.end_session(session.pid, session.worker_id, session.task_id, '1 s')
+    from rolecall.completing_sessions() as session
+    where session.worker_id = any(p_worker_ids);
     select jsonb_agg(lost) into v_claims
     from rolecall.claims_of_workers(p_worker_ids, p_limit) as found (lost);
     if v_claims is not null then
         return query select * from rolecall.rescue_claims(v_claims);
     end if;
 end
+$$;
+
+-- Takes workers off the roll that are probably dead, and rescues those of their claims that may run twice: the
+-- claims that harmless_claims finds. All others wait for their leases. For workers without a session, which
+-- may have lost their connections only.
+-- returns: one row a rescued task, with the state it went to
+-- raises: RC050 wrong isolation level
+-- locks: workers rows, then tasks rows, both skipping locked ones; keys rows in key order
+-- notifies: rolecall_wake, where an idle worker waits for the role; rolecall_cancel and rolecall_command with
+-- each worker's id
+-- public: yes
+create or replace function rolecall.rescue_harmless(p_worker_ids bigint[], p_limit int default 1000)
+returns table (task_id bigint, state rolecall.task_state)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '100ms'
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_claims jsonb;
+begin
+    perform rolecall.require_read_committed();
+    perform rolecall.strike_off(p_worker_ids);
+    select jsonb_agg(rolecall.loss_of(held.task, 'its worker has no session left', rolecall.clock()))
+    into v_claims
+    from (
+        select task
+        from rolecall.tasks as task
+        where task.id = any(array(select harmless.id from rolecall.harmless_claims(p_worker_ids) as harmless (id)))
+            and task.state = 'running' and task.worker_id = any(p_worker_ids)
+        order by task.id
+        limit p_limit
+        for update of task skip locked
+    ) as held;
+    if v_claims is not null then
+        return query select * from rolecall.rescue_claims(v_claims);
+    end if;
+end
+$$;
+
+-- Finds the claims of workers that may be returned though the worker may live: a claim that has not begun, as
+-- a worker begins none that it asked for more than five seconds ago; and one without a key, with another
+-- attempt left, in an idempotent role.
+-- returns: the ids of their tasks
+create or replace function rolecall.harmless_claims(p_worker_ids bigint[])
+returns setof bigint
+language sql
+volatile
+set search_path = pg_catalog, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+    select task.id
+    from rolecall.tasks as task
+    join rolecall.lines as line on line.id = task.line_id
+    join rolecall.roles as role on role.name = line.role
+    join rolecall.line_settings as setting on setting.line_id = task.line_id
+    where task.state = 'running' and task.worker_id = any(p_worker_ids)
+        and case
+            when task.started_at is null
+                then task.lease_until - setting.lease < rolecall.clock() - interval '10 s'
+            else role.idempotent and task.key is null
+                and (task.max_attempts > task.attempt) is not false
+        end
 $$;
 
 -- Takes workers off the roll that did not do so themselves, and tells them, should one of them live.

@@ -12,6 +12,7 @@ set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
 declare
+    v_began constant timestamptz := clock_timestamp();
     v_id bigint;
 begin
     perform rolecall.require_read_committed();
@@ -23,7 +24,7 @@ begin
                 return v_id;
             end if;
         exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
-            perform rolecall.wait_longer();
+            perform rolecall.wait_a_while(v_began);
         end;
     end loop;
     if not exists (select from rolecall.chains as chain where chain.id = p_chain_id) then

@@ -181,22 +181,24 @@ as $$
             coalesce(
                 make_interval(secs => (p_said ->> 'keep_failed')::float8), role.keep_failed
             ) as keep_failed,
-            coalesce((p_said ->> 'one_root')::boolean, role.one_root) as one_root
+            coalesce((p_said ->> 'one_root')::boolean, role.one_root) as one_root,
+            coalesce((p_said ->> 'idempotent')::boolean, role.idempotent) as idempotent
         from rolecall.roles as role
         where role.name = p_said ->> 'name'
     )
     update rolecall.roles as role
     set description = item.description, lease = item.lease, timeout = item.timeout,
         max_attempts = item.max_attempts, retry = item.retry, max_payload_bytes = item.max_payload_bytes,
-        keep_completed = item.keep_completed, keep_failed = item.keep_failed, one_root = item.one_root
+        keep_completed = item.keep_completed, keep_failed = item.keep_failed, one_root = item.one_root,
+        idempotent = item.idempotent
     from item
     where role.name = item.name
         and (
             role.description, role.lease, role.timeout, role.max_attempts, role.retry, role.max_payload_bytes,
-            role.keep_completed, role.keep_failed, role.one_root
+            role.keep_completed, role.keep_failed, role.one_root, role.idempotent
         ) is distinct from (
             item.description, item.lease, item.timeout, item.max_attempts, item.retry, item.max_payload_bytes,
-            item.keep_completed, item.keep_failed, item.one_root
+            item.keep_completed, item.keep_failed, item.one_root, item.idempotent
         );
 $$;
 
