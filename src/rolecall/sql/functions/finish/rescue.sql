@@ -108,8 +108,8 @@ end
 $$;
 
 -- Finds the claims of workers that may be returned though the worker may live: a claim that has not begun, as
--- a worker begins none that it asked for more than five seconds ago; and one without a key, with another
--- attempt left, in an idempotent role.
+-- ten seconds after its last answer about one a worker neither begins nor runs it; and one without a key, with
+-- another attempt left, in an idempotent role.
 -- returns: the ids of their tasks
 create or replace function rolecall.harmless_claims(p_worker_ids bigint[])
 returns setof bigint
@@ -126,8 +126,10 @@ as $$
     join rolecall.line_settings as setting on setting.line_id = task.line_id
     where task.state = 'running' and task.worker_id = any(p_worker_ids)
         and case
+            -- A lease that the deadline cuts short does not tell when it was given.
             when task.started_at is null
                 then task.lease_until - setting.lease < rolecall.clock() - interval '10 s'
+                    and task.lease_until < task.deadline_at
             else role.idempotent and task.key is null
                 and (task.max_attempts > task.attempt) is not false
         end
