@@ -9,10 +9,9 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Any
 
-import msgspec
 import pytest
 
-from rolecall import BatchContext, Context, LostReason, NewTask
+from rolecall import Context, LostReason, NewTask
 from rolecall.db.run import run
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import ClaimedTask
@@ -28,10 +27,6 @@ LEASE = 1.2
 # On the server's clock, which decides when another worker may begin.
 LEFT = "select extract(epoch from lease_until - clock_timestamp())::float8 from rolecall.tasks where id = %s"
 GRACE = 5.0
-
-
-class Item(msgspec.Struct):
-    """What a batch is made of."""
 
 
 class Idle:
@@ -105,9 +100,9 @@ def claim(bench: Bench, *, start: int = 1) -> tuple[int, ClaimedTask, float]:
     return worker_id, claimed, asked_at
 
 
-@pytest.mark.parametrize("stop_when_cut_off", [None, False, True])
+@pytest.mark.parametrize("stop_when_cut_off", [False, True])
 async def test_begun_task_of_which_the_database_does_not_know_is_always_stopped(
-    bench: Bench, *, stop_when_cut_off: bool | None
+    bench: Bench, *, stop_when_cut_off: bool
 ) -> None:
     worker_id, claimed, asked_at = claim(bench, start=0)
     held = HeldTask(claimed, Idle(), worker_id, asked_at, started=False)
@@ -129,12 +124,9 @@ async def test_handler_in_its_completing_transaction_is_stopped_too(bench: Bench
     assert lost == [(held, LostReason.DATABASE)]
 
 
-@pytest.mark.parametrize(
-    ("key", "stop_when_cut_off", "is_stopped"),
-    [("k", None, True), (None, None, False), (None, True, True), ("k", False, False)],
-)
-async def test_handler_of_a_key_is_stopped_before_its_lease_ends(
-    bench: Bench, key: str | None, *, stop_when_cut_off: bool | None, is_stopped: bool
+@pytest.mark.parametrize("stop_when_cut_off", [True, False])
+async def test_handler_is_stopped_before_its_lease_ends_on_request_only(
+    bench: Bench, *, stop_when_cut_off: bool
 ) -> None:
     left = list[float]()
     done = asyncio.Event()
@@ -149,7 +141,7 @@ async def test_handler_of_a_key_is_stopped_before_its_lease_ends(
             left.append(bench.ask(LEFT, ctx.task_id))
             raise
 
-    (task_id,) = bench.enqueue(NewTask(handler="charge", key=key))
+    (task_id,) = bench.enqueue(NewTask(handler="charge", key="k"))
     async with bench.working(stop_when_cut_off=stop_when_cut_off):
         await bench.state(task_id, "running")
         with silence(bench):
@@ -157,28 +149,6 @@ async def test_handler_of_a_key_is_stopped_before_its_lease_ends(
         done.set()
         (task,) = await bench.finished(task_id)
 
-    assert (len(left) == 1, task.fence > 1) == (is_stopped, is_stopped)
+    assert (len(left) == 1, task.fence > 1) == (stop_when_cut_off, stop_when_cut_off)
     assert all(seconds > 0 for seconds in left)
     assert (task.state, task.attempt) == (TaskState.COMPLETED, 1)
-
-
-async def test_batch_with_a_key_in_it_stops_as_a_whole(bench: Bench) -> None:
-    stopped = list[int]()
-
-    @bench.app.task(lease=LEASE, batch=2)
-    async def charge(ctx: BatchContext, items: list[Item]) -> None:
-        try:
-            if ctx.tasks[0].fence == 1:
-                await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            stopped.append(len(ctx.tasks))
-            raise
-
-    ids = bench.enqueue(NewTask(handler="charge"), NewTask(handler="charge", key="k"))
-    async with bench.working(slots=1):
-        await until(lambda: bench.ask("select count(started_at) from rolecall.tasks") == 2)
-        with silence(bench):
-            await until(lambda: stopped)
-        await bench.finished(*ids)
-
-    assert stopped == [2]

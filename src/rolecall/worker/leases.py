@@ -34,10 +34,10 @@ class LeaseKeeper:
     `watch` and `look_now` may be called from any thread, `on_lost` is called in the heartbeat thread. A
     deadline counts whether the database answers or not.
 
-    Without an answer it aborts handlers before another worker may begin their tasks, `grace` seconds early
-    so that they have ended by then (`HeldTask.stop_at`). It aborts those of every task if
-    `stop_when_cut_off`, those of tasks with a key if that is None, otherwise none but those of which the
-    database does not know that they began. The other handlers go on, and learn of a loss from the next answer.
+    Without an answer, a worker with `stop_when_cut_off` aborts handlers before another worker may begin their
+    tasks, `grace` seconds early so that they have ended by then (`HeldTask.stop_at`). Any worker aborts
+    those of which the database does not know that they began. Other handlers go on, and learn of a loss from
+    the next answer.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class LeaseKeeper:
         on_lost: Callable[[list[LostTask]], None],
         events: WorkerEvents,
         *,
-        stop_when_cut_off: bool | None = None,
+        stop_when_cut_off: bool = False,
         grace: float = 0.0,
     ) -> None:
         self._in_flight = in_flight
@@ -129,15 +129,9 @@ class LeaseKeeper:
     def _stops_at(self, held: HeldTask) -> float:
         """Return when its handler must stop if nothing more is heard of it."""
         deadline = math.inf if held.deadline is None or held.is_safe else held.deadline
-        return min(deadline, held.stop_at(self._grace)) if self._must_not_overlap(held) else deadline
-
-    def _must_not_overlap(self, held: HeldTask) -> bool:
-        """Whether its handler must have ended before another worker may begin the task."""
-        if not held.started or self._stop_when_cut_off is not None:
-            return not held.started or self._stop_when_cut_off is True
-        # A batch stops as a whole.
-        together = held.slot.running if held.slot is not None else ()
-        return held.task.key is not None or any(other.task.key is not None for other in together)
+        if self._stop_when_cut_off or not held.started:
+            return min(deadline, held.stop_at(self._grace))
+        return deadline
 
     def _take_due(self) -> list[HeldTask]:
         before = monotonic() + SLACK

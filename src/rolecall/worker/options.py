@@ -31,8 +31,9 @@ class WorkerOptions:
     prepared or set on a connection; None finds out. `listen_dsn` is then the direct way, for notifications
     only; without one, a worker behind a pooler polls. `stop_when_cut_off`: abort handlers (reason `database`)
     while the database does not answer, `abort_grace` seconds (at most a quarter of the lease) before their
-    leases end, so that they have stopped when another worker may begin their tasks. None: the handlers of
-    tasks with a key; True: all handlers; False: none, so that a key may run twice at once. `memory_backoff`,
+    leases end, so that they have stopped when another worker may begin their tasks. Without it they go on:
+    a short outage costs nothing, but a worker that is cut off alone for longer than a lease runs its
+    handlers beside the next attempts. `memory_backoff`,
     `cpu_backoff`: the share of what the container (else the machine) has, from which on nothing more is
     claimed while a task runs, until `backoff_duration` seconds after it was last exceeded; None = never.
     `pod`, `node`: where the process runs, for the roll.
@@ -53,7 +54,7 @@ class WorkerOptions:
     maintenance: bool = True
     pooled: bool | None = None
     listen_dsn: str | None = None
-    stop_when_cut_off: bool | None = None
+    stop_when_cut_off: bool = False
     memory_backoff: float | None = None
     cpu_backoff: float | None = None
     backoff_duration: float = 10.0
@@ -116,6 +117,7 @@ def worker_options(all_settings: Settings) -> WorkerOptions:
         poll_interval=settings.poll_interval,
         heartbeat_interval=settings.heartbeat_interval,
         grace=settings.grace,
+        stop_when_cut_off=settings.stop_when_cut_off,
         memory_backoff=settings.memory_backoff,
         cpu_backoff=settings.cpu_backoff,
         backoff_duration=settings.backoff_duration,
