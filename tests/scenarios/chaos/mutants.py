@@ -57,6 +57,11 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        "no session is taken for a proof",
+        "a task began again beside a run",
+        (Change("harmless_claims", "role.idempotent and task.key is null", "true"),),
+    ),
+    Mutant(
         "finish without fence",
         "an older claim than the newest has completed a task",
         (Change("complete_tasks", OWNED, ""),),

@@ -8,7 +8,7 @@ import time
 import msgspec
 
 from rolecall import App, BatchContext, Context, Snooze, linear
-from tests.scenarios.chaos import steady, wicked
+from tests.scenarios.chaos import severed, steady, wicked
 from tests.scenarios.chaos.ledger import Ledger, own_ledger, pay
 
 ROLE = "chaos"
@@ -49,6 +49,7 @@ def make_app(version: int = 1) -> App:
     _add_changed_handlers(app, ledger, version)
     wicked.add_handlers(app, ROLE, ledger)
     steady.add_handlers(app, ledger)
+    severed.add_handlers(app, ledger)
     return app
 
 
