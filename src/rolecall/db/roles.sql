@@ -22,7 +22,7 @@ declare
     -- Whatever keeps the pool in order does so in workers and beside the API.
     v_upkeep constant text[] := array[
         'declare', 'declare_key_capacities', 'due_cron', 'end_pauses', 'ensure_schedules', 'expire', 'fire_cron', 'fire_schedules',
-        'look_at_duties', 'make_partitions', 'offers', 'prune', 'prune_due', 'rescue', 'rescue_harmless', 'rescue_workers', 'roll_up_counts', 'roll_up_history', 'unpark',
+        'look_at_duties', 'make_partitions', 'offers', 'prune', 'prune_due', 'find_expired', 'rescue', 'rescue_found', 'rescue_harmless', 'rescue_workers', 'roll_up_counts', 'roll_up_history', 'unpark',
         'sessionless', 'take_duty', 'unpark_due', 'unseen_workers', 'watch', 'workers_beside'
     ];
     v_work constant text[] := array[

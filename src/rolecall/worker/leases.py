@@ -21,6 +21,8 @@ from rolecall.worker.session import DatabaseSession
 MOST_RENEWALS = 1_000
 SLACK = 0.02
 LONGEST_NAP = 60.0
+BUSY = "busy"
+AGAIN_AFTER = 1.0
 LostTask = tuple[HeldTask, LostReason]
 
 log = logging.getLogger("rolecall.worker")
@@ -156,12 +158,18 @@ class LeaseKeeper:
             claims.renew(worker_id, [(held.task.id, held.task.fence) for held in portion])
         )
         now = monotonic()
-        expired = [held for held in portion if held.lease_ran_out(now)]
-        for held in portion:
+        busy = [held for held in portion if reasons.get(held.task.id) == BUSY]
+        answered = [held for held in portion if reasons.get(held.task.id) != BUSY]
+        for held in busy:
+            # The lease ends when it did, as another transaction has locked the row.
+            held.look_at = now + AGAIN_AFTER
+        expired = [held for held in answered if held.lease_ran_out(now)]
+        for held in answered:
             held.look_again(asked_at)
-        self._events.renewed([held for held in portion if held.task.id not in reasons], expired)
-        if reasons:
-            self._on_lost([(held, LostReason(reasons[held.task.id])) for held in portion if held.task.id in reasons])
+        self._events.renewed([held for held in answered if held.task.id not in reasons], expired)
+        lost = [(held, LostReason(reasons[held.task.id])) for held in answered if held.task.id in reasons]
+        if lost:
+            self._on_lost(lost)
 
     def _watched(self) -> Iterable[HeldTask]:
         return (

@@ -33,6 +33,85 @@ begin
 end
 $$;
 
+-- Finds the claims whose leases have ended, for a rescue in two looks: rescue_found takes those that are still
+-- not renewed after a wait. Where the server itself stood still, the leases of all workers end at once, and the
+-- wait lets those that live renew them.
+-- returns: one row: the claims, and how many seconds to wait: ten, or the longest of their leases if shorter
+-- public: yes
+create or replace function rolecall.find_expired(p_limit int default 100000)
+returns table (ids bigint[], fences int[], wait_seconds float8)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_now timestamptz := rolecall.clock();
+    v_up_since timestamptz := rolecall.server_up_since();
+    v_drained bigint[] := array(
+        select session.task_id from rolecall.procedure_sessions() as session where session.is_drain
+    );
+begin
+    return query
+    select coalesce(array_agg(expired.id), '{}'), coalesce(array_agg(expired.fence), '{}'),
+        coalesce(extract(epoch from least('10 s', max(expired.lease))), 0)::float8
+    from (
+        select task.id, task.fence, setting.lease
+        from rolecall.tasks as task
+        join rolecall.line_settings as setting on setting.line_id = task.line_id
+        where task.state = 'running' and task.lease_until < v_now and v_up_since + setting.lease < v_now
+            and (task.id <> all(v_drained) or task.deadline_at <= v_now)
+        limit p_limit
+    ) as expired;
+end
+$$;
+
+-- Returns those of the given claims whose leases have ended and were not renewed since they were found. What
+-- an open transaction holds is left to the next rescue. Pending tasks that have fitted no worker for an hour
+-- fail. Sessions that hang in a task which they lost, or whose worker is gone, are ended.
+-- returns: one row a rescued task, with the state it went to
+-- raises: RC050 wrong isolation level
+-- locks: tasks rows, skipping locked ones; keys rows in key order
+-- notifies: rolecall_wake, where an idle worker waits for the role
+-- public: yes
+create or replace function rolecall.rescue_found(p_ids bigint[], p_fences int[])
+returns table (task_id bigint, state rolecall.task_state)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '100ms'
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_now timestamptz := rolecall.clock();
+    v_claims jsonb;
+begin
+    perform rolecall.require_read_committed();
+    select jsonb_agg(lost) into v_claims
+    from (
+        select rolecall.loss_of(
+            held.task, 'the lease ran out: its worker crashed, hung or lost the database', v_now
+        )
+        from (
+            select task
+            from unnest(p_ids, p_fences) as found (id, fence)
+            join rolecall.tasks as task on task.id = found.id and task.fence = found.fence
+            where task.state = 'running' and task.lease_until < v_now
+            for update of task skip locked
+        ) as held
+        union all
+        select * from rolecall.unfitting_tasks(1000)
+    ) as found (lost);
+    if v_claims is null then
+        perform rolecall.end_sessions('{}');
+        return;
+    end if;
+    return query select * from rolecall.rescue_claims(v_claims);
+end
+$$;
+
 -- Rescues at once everything that dead workers hold, and takes the workers off the roll. The caller must have
 -- proof: the process of each worker has ended. A worker that lives runs its handlers beside the next attempts
 -- of their tasks until it is told; rescue_harmless is for workers that may live. Ends the sessions in which
