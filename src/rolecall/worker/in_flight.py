@@ -62,11 +62,11 @@ class RunnerSlot(Protocol):
 class HeldTask:
     """One claimed task: who runs it, since when, and what became of it. Times are monotonic seconds.
 
-    `claimed_at` is the moment at which the database was asked for it: the lease that it gave is no shorter
-    than from there on. `lease_ends_at` says until when the task was surely this worker's, by the last answer
-    about it, which was asked for at `asked_at`. `free_at` is the earliest moment at which another worker may be
-    given the task, whatever the database thinks of this worker: the end of its lease, and earlier while the
-    database does not know that the task has begun (`rolecall.harmless_claims`).
+    `claimed_at` is the moment before the claim was sent, so that the lease in the database ends no earlier than
+    that plus the lease. `asked_at` is the same of the last call that renewed the lease, and `lease_ends_at`
+    follows from it. `free_at` is the earliest moment at which another worker may get the task, whatever the
+    evidence against this worker: the end of its lease, and earlier while the database does not know that the
+    task has begun (`rolecall.harmless_claims`).
     """
 
     __slots__ = (
@@ -158,7 +158,7 @@ class HeldTask:
         self.look_again(self.asked_at)
 
     def stop_at(self, grace: float) -> float:
-        """Return when its handler must be told to stop so that it has ended before another worker may begin.
+        """Return when to abort its handler so that it has ended before another worker may begin.
 
         The handler is left `grace` seconds, but no more than a quarter of the time that the last answer gave.
         """

@@ -129,7 +129,7 @@ class LeaseKeeper:
             self._events.renewed((), [held for held, reason in lost if reason is LostReason.DATABASE])
 
     def _stops_at(self, held: HeldTask) -> float:
-        """Return when its handler must stop if nothing more is heard of it."""
+        """Return when its handler must stop unless its lease is renewed before."""
         deadline = math.inf if held.deadline is None or held.is_safe else held.deadline
         if self._stop_when_cut_off or not held.started:
             return min(deadline, held.stop_at(self._grace))

@@ -176,7 +176,7 @@ class LocalQueue:
         await asyncio.sleep(0)
 
     def _give_back_late(self, late: list[HeldTask]) -> None:
-        # The tasks expired, or this process stood still, or the claim's answer was late: another worker may have them.
+        # The tasks expired, or this process was frozen, or the claim's answer was late: another worker may have them.
         with self._lock:
             late += [other for held in late for other in self.places.close(held)]
         log.warning("%d tasks are given back unbegun: they were claimed too long ago, or have expired", len(late))

@@ -33,7 +33,7 @@ class WorkerOptions:
     while the database does not answer, `abort_grace` seconds (at most a quarter of the lease) before their
     leases end, so that they have stopped when another worker may begin their tasks. Without it they go on:
     a short outage costs nothing, but a worker that is cut off alone for longer than a lease runs its
-    handlers beside the next attempts. `memory_backoff`,
+    handlers while the next attempts run elsewhere. `memory_backoff`,
     `cpu_backoff`: the share of what the container (else the machine) has, from which on nothing more is
     claimed while a task runs, until `backoff_duration` seconds after it was last exceeded; None = never.
     `pod`, `node`: where the process runs, for the roll.

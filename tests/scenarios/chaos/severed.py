@@ -1,49 +1,17 @@
-"""The first thing a soak does: refuse connections of some workers for half of a lease, while nothing else is done to them.
-
-Their handlers go on, and must not be run by others meanwhile.
-"""
+"""A handler that outlasts a refusal of its worker's connections, and whose lease outlasts both."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable
 
 from rolecall import App, Context
-from tests.scenarios.chaos.crew import Crew
 from tests.scenarios.chaos.ledger import Ledger
-from tests.scenarios.chaos.proxy import Proxy
-from tests.scenarios.chaos.server import Server
 
 ROLE = "severed"
 LEASE = 60.0
 REFUSED_SECONDS = 30.0
-# They begin before the refusal, and end before it does: their outcomes wait for the database.
+# It begins before the refusal and ends during it: its outcome waits for the database.
 RUN_SECONDS = REFUSED_SECONDS - 2.0
-TASKS = 6
-PATIENCE = 45.0
-TURN = 0.1
-ENQUEUE = """\
-select rolecall.enqueue_many(jsonb_agg(jsonb_build_object(
-    'role', 'severed', 'handler', 'endure', 'key', 'severed-' || number, 'priority', 9
-)))
-from generate_series(1, %s) as number"""
-RUNNING = """\
-select count(*) from rolecall.tasks as task
-join rolecall.lines as line on line.id = task.line_id
-join rolecall.workers as worker on worker.id = task.worker_id
-where task.state = 'running' and task.started_at is not null and line.handler = 'endure' and worker.pid = any(%s)"""
-OTHERS = "select count(*) from rolecall.workers where stopped_at is null and pid = any(%s)"
-OPEN = """\
-select count(*) from rolecall.tasks as task join rolecall.lines as line on line.id = task.line_id
-where line.handler = 'endure'"""
-GIVE_UP = """\
-select rolecall.cancel(array(
-    select task.id from rolecall.tasks as task join rolecall.lines as line on line.id = task.line_id
-    where line.handler = 'endure'
-))"""
-# Or nobody would be taken for dead: a server that was started lately proves nothing.
-AGE = "update rolecall.server_epoch set seen_at = seen_at - interval '1 hour'"
 
 
 def add_handlers(app: App, ledger: Ledger) -> None:
@@ -56,41 +24,3 @@ def add_handlers(app: App, ledger: Ledger) -> None:
         await asyncio.sleep(RUN_SECONDS)
         ledger.end(run)
         return {"fence": ctx.fence}
-
-
-def sever(server: Server, proxy: Proxy, crew: Crew, turn: Callable[[], None]) -> int:
-    """Refuse connections once handlers run that would notice; return how many did, beside workers that could take over."""
-    server.insist(ENQUEUE, (TASKS,))
-    severed = 0
-    if _comes(lambda: _count(server, RUNNING, _detoured(crew)) and _count(server, OTHERS, _direct(crew)), turn):
-        severed = _count(server, RUNNING, _detoured(crew))
-        server.insist(AGE)
-        with proxy.refusing():
-            end = time.monotonic() + REFUSED_SECONDS
-            _comes(lambda: time.monotonic() > end, turn)
-    if not _comes(lambda: not server.number(OPEN), turn):
-        # One whose worker died is not waited for.
-        server.insist(GIVE_UP)
-    return severed
-
-
-def _comes(fact: Callable[[], object], turn: Callable[[], None]) -> bool:
-    deadline = time.monotonic() + PATIENCE
-    while not fact():
-        if time.monotonic() > deadline:
-            return False
-        turn()
-        time.sleep(TURN)
-    return True
-
-
-def _count(server: Server, query: str, pids: list[int]) -> int:
-    return int(server.insist(query, (pids,))[0][0])
-
-
-def _detoured(crew: Crew) -> list[int]:
-    return [*crew.detoured, *crew.supervised]
-
-
-def _direct(crew: Crew) -> list[int]:
-    return [pid for pid in crew.pids if pid not in crew.detoured]

@@ -21,7 +21,7 @@ from rolecall.db.embedded.process import wait_until
 from rolecall.db.run import run
 from rolecall.sql import roles
 from tests.brokers import redis
-from tests.scenarios.chaos import checker, evidence, logs, severed, steady
+from tests.scenarios.chaos import checker, evidence, logs, refusal, severed, steady
 from tests.scenarios.chaos.crew import Crew
 from tests.scenarios.chaos.faults import OF_REDIS, Faults, Plan
 from tests.scenarios.chaos.pace import Pace
@@ -137,7 +137,7 @@ class Soak:
 
     def _sever(self, proxy: Proxy, crew: Crew) -> None:
         wait_until(lambda: self._server.number(FINISHED) > 0, WARM_UP_SECONDS)
-        self._severed = severed.sever(self._server, proxy, crew, crew.tend)
+        self._severed = refusal.sever(self._server, proxy, crew, crew.tend)
         self._tell(f"severed: {self._severed} handlers went on without the database for {severed.REFUSED_SECONDS:g} s")
 
     def _rage(self, crew: Crew, faults: Faults) -> None:

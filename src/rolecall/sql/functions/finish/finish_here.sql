@@ -36,8 +36,8 @@ end
 $$;
 
 -- Bounds the transaction that completes some claims, until it ends: the server ends its session once it has been
--- idle for what is left of their leases and deadlines, but never within a second; a shorter timeout of the
--- session stays. The session is named for one of the tasks, by which a rescue finds it.
+-- idle for the rest of their leases and deadlines, but never within a second; a shorter timeout of the session
+-- stays. The session is named for one of the tasks, by which a rescue finds it.
 create or replace function rolecall.bound_completion(p_worker_id bigint, p_reports jsonb)
 returns void
 language plpgsql

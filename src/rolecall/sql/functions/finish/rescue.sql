@@ -34,7 +34,7 @@ end
 $$;
 
 -- Finds the claims whose leases have ended, for a rescue in two looks: rescue_found takes those that are still
--- not renewed after a wait. Where the server itself stood still, the leases of all workers end at once, and the
+-- not renewed after a wait. Where the server itself was frozen, the leases of all workers end at once, and the
 -- wait lets those that live renew them.
 -- returns: one row: the claims, and how many seconds to wait: ten, or the longest of their leases if shorter
 -- public: yes
@@ -113,9 +113,9 @@ end
 $$;
 
 -- Rescues at once everything that dead workers hold, and takes the workers off the roll. The caller must have
--- proof: the process of each worker has ended. A worker that lives runs its handlers beside the next attempts
--- of their tasks until it is told; rescue_harmless is for workers that may live. Ends the sessions in which
--- these workers complete tasks.
+-- proof that the process of each worker has ended: the handlers of a living worker would run while the next
+-- attempts of their tasks do. rescue_harmless is for workers that may live. Ends the sessions in which these
+-- workers complete tasks.
 -- returns: one row a rescued task, with the state it went to; tasks that an open transaction holds are left
 -- to the next call, or to the lease
 -- raises: RC050 wrong isolation level
