@@ -13,12 +13,13 @@ from tests.scenarios.chaos.proxy import Proxy
 from tests.scenarios.chaos.server import Server
 from tests.scenarios.chaos.severed import REFUSED_SECONDS
 
-TASKS = 6
+TASKS = 12
+TRIES = 3
 PATIENCE = 45.0
 TURN = 0.1
 ENQUEUE = """\
 select rolecall.enqueue_many(jsonb_agg(jsonb_build_object(
-    'role', 'severed', 'handler', 'endure', 'key', 'severed-' || number, 'priority', 9
+    'role', 'severed', 'handler', 'endure', 'key', 'severed-' || gen_random_uuid(), 'priority', 9
 )))
 from generate_series(1, %s) as number"""
 RUNNING = """\
@@ -26,7 +27,7 @@ select count(*) from rolecall.tasks as task
 join rolecall.lines as line on line.id = task.line_id
 join rolecall.workers as worker on worker.id = task.worker_id
 where task.state = 'running' and task.started_at is not null and line.handler = 'endure' and worker.pid = any(%s)"""
-OTHERS = "select count(*) from rolecall.workers where stopped_at is null and pid = any(%s)"
+AT_WORK = "select count(*) from rolecall.workers where stopped_at is null and pid = any(%s)"
 OPEN = """\
 select count(*) from rolecall.tasks as task join rolecall.lines as line on line.id = task.line_id
 where line.handler = 'endure'"""
@@ -41,14 +42,21 @@ AGE = "update rolecall.server_epoch set seen_at = seen_at - interval '1 hour'"
 
 def sever(server: Server, proxy: Proxy, crew: Crew, turn: Callable[[], None]) -> int:
     """Refuse connections while handlers run that need them; return how many ran while other workers could claim."""
-    server.insist(ENQUEUE, (TASKS,))
-    severed = 0
-    if _comes(lambda: _count(server, RUNNING, _detoured(crew)) and _count(server, OTHERS, _direct(crew)), turn):
-        severed = _count(server, RUNNING, _detoured(crew))
-        server.insist(AGE)
-        with proxy.refusing():
-            end = time.monotonic() + REFUSED_SECONDS
-            _comes(lambda: time.monotonic() > end, turn)
+    _comes(lambda: _count(server, AT_WORK, _detoured(crew)) and _count(server, AT_WORK, _direct(crew)), turn)
+    for _ in range(TRIES):
+        server.insist(ENQUEUE, (TASKS,))
+        if _comes(lambda: _count(server, RUNNING, _detoured(crew)), turn):
+            return _refuse(server, proxy, crew, turn)
+        server.insist(GIVE_UP)
+    return 0
+
+
+def _refuse(server: Server, proxy: Proxy, crew: Crew, turn: Callable[[], None]) -> int:
+    severed = _count(server, RUNNING, _detoured(crew)) if _count(server, AT_WORK, _direct(crew)) else 0
+    server.insist(AGE)
+    with proxy.refusing():
+        end = time.monotonic() + REFUSED_SECONDS
+        _comes(lambda: time.monotonic() > end, turn)
     if not _comes(lambda: not server.number(OPEN), turn):
         # One whose worker died is not waited for.
         server.insist(GIVE_UP)
