@@ -12,6 +12,7 @@ create or replace function rolecall.find_tasks(
 returns table (ids bigint[], reached bigint)
 language plpgsql
 volatile
+rows 1
 set search_path = pg_catalog, pg_temp
 -- What is not asked for shall not stand in the plan, nor days that hold nothing of it.
 set plan_cache_mode = force_custom_plan
@@ -31,7 +32,7 @@ declare
         select line.id
         from rolecall.lines as line
         join rolecall.handlers as handler on handler.name = line.handler
-        where v_text is not null and handler.signature::text like '%"writeOnly": true%'
+        where v_text is not null and concat(handler.signature, handler.hiding) like '%"writeOnly": true%'
     );
     -- The state by which an index finds tasks: few are in one of these.
     v_few rolecall.task_state := case
