@@ -1,7 +1,7 @@
 -- Ends claims as finish does, for a transaction in which the caller writes too: what this very transaction
 -- has ended before is accepted again. After any verdict the caller must undo what it wrote; after already
--- because a transaction before this one has completed the task, and wrote it. The transaction holds the tasks'
--- rows until it ends, so it is bounded: bound_completion.
+-- because a transaction before this one has completed the task, and wrote it. The transaction holds the
+-- tasks' rows until it ends, so it is bounded: bound_completion.
 -- returns: one row a report that was not accepted: already, or why the task was lost
 -- raises: as finish
 -- locks: as finish does
@@ -35,9 +35,9 @@ begin
 end
 $$;
 
--- Bounds the transaction that completes some claims, until it ends: the server ends its session once it has been
--- idle for the rest of their leases and deadlines, but never within a second; a shorter timeout of the session
--- stays. The session is named for one of the tasks, by which a rescue finds it.
+-- Bounds the transaction that completes some claims, until it ends: the server ends its session once it has
+-- been idle for the rest of their leases and deadlines, but never within a second; a shorter timeout of the
+-- session stays. The session is named for one of the tasks, by which a rescue finds it.
 create or replace function rolecall.bound_completion(p_worker_id bigint, p_reports jsonb)
 returns void
 language plpgsql

@@ -33,10 +33,11 @@ begin
 end
 $$;
 
--- Finds the claims whose leases have ended, for a rescue in two looks: rescue_found takes those that are still
--- not renewed after a wait. Where the server itself was frozen, the leases of all workers end at once, and the
--- wait lets those that live renew them.
+-- Finds the claims whose leases have ended, for a rescue in two looks: rescue_found takes those that are
+-- still not renewed after a wait. Where the server itself was frozen, the leases of all workers end at once,
+-- and the wait lets those that live renew them.
 -- returns: one row: the claims, and how many seconds to wait: ten, or the longest of their leases if shorter
+-- locks: the server_epoch row, when the server is another
 -- public: yes
 create or replace function rolecall.find_expired(p_limit int default 100000)
 returns table (ids bigint[], fences int[], wait_seconds float8)
@@ -146,9 +147,9 @@ begin
 end
 $$;
 
--- Takes workers off the roll that are probably dead, and rescues those of their claims that may run twice: the
--- claims that harmless_claims finds. All others wait for their leases. For workers without a session, which
--- may have lost their connections only.
+-- Takes workers off the roll that are probably dead, and rescues those of their claims that may run twice:
+-- the claims that harmless_claims finds. All others wait for their leases. For workers without a session,
+-- which may have lost their connections only.
 -- returns: one row a rescued task, with the state it went to
 -- raises: RC050 wrong isolation level
 -- locks: workers rows, then tasks rows, both skipping locked ones; keys rows in key order
@@ -174,7 +175,7 @@ begin
     from (
         select task
         from rolecall.tasks as task
-        where task.id = any(array(select harmless.id from rolecall.harmless_claims(p_worker_ids) as harmless (id)))
+        where task.id = any(array(select rolecall.harmless_claims(p_worker_ids)))
             and task.state = 'running' and task.worker_id = any(p_worker_ids)
         order by task.id
         limit p_limit
@@ -187,8 +188,8 @@ end
 $$;
 
 -- Finds the claims of workers that may be returned though the worker may live: a claim that has not begun, as
--- ten seconds after its last answer about one a worker neither begins nor runs it; and one without a key, with
--- another attempt left, in an idempotent role.
+-- ten seconds after its last answer about one a worker neither begins nor runs it; and one without a key,
+-- with another attempt left, in an idempotent role.
 -- returns: the ids of their tasks
 create or replace function rolecall.harmless_claims(p_worker_ids bigint[])
 returns setof bigint

@@ -1,6 +1,6 @@
 -- Cancels tasks and all that is open below them: open ones at once, a running one by telling its worker.
 -- returns: one row a given id: cancelled, requested (it was running), finished (it had ended), missing
--- raises: RC050 wrong isolation level
+-- raises: RC050 wrong isolation level; RC051 another transaction holds rows that it needs
 -- locks: running tasks and those without a key in id order; keys of the others in order, then those tasks
 -- notifies: rolecall_cancel with the worker's id
 -- public: yes

@@ -1,7 +1,8 @@
 -- Locks the task with which a chain stands open, and what is open below it, until the transaction ends: no
 -- worker can claim or end it meanwhile, and whoever holds it may end it, whatever it is.
 -- returns: its id; null where the chain has ended
--- raises: RC006 no such chain; RC050 wrong isolation level
+-- raises: RC006 no such chain; RC050 wrong isolation level; RC051 another transaction holds rows that it
+-- needs
 -- locks: the trees of that task
 -- public: yes
 create or replace function rolecall.hold_chain(p_chain_id bigint)

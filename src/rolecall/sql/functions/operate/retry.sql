@@ -2,7 +2,8 @@
 -- them; as blocked where something that they need is open.
 -- returns: one row a given id: pending, open (not finished), completed (not to be retried), duplicate (an
 -- open task has its dedupe key), missing
--- raises: RC043 tasks that would wait for themselves; RC050 wrong isolation level
+-- raises: RC043 tasks that would wait for themselves; RC050 wrong isolation level; RC051 another transaction
+-- holds rows that it needs
 -- locks: open children and needed tasks, children before parents; open parents, the deepest first, in id
 -- order; finished_tasks rows in id order
 -- notifies: rolecall_wake, where an idle worker waits for the role

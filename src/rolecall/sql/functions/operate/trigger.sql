@@ -1,7 +1,7 @@
 -- Makes pending tasks that are due later due now, all or none; one that is due already keeps its place.
 -- returns: one row a given id, in input order, with the moment since when it is due
 -- raises: RC002 no such task; RC003 a task that is not pending; with its id as the detail; RC050 wrong
--- isolation level
+-- isolation level; RC051 another transaction holds rows that it needs
 -- locks: as hold_tasks does
 -- notifies: rolecall_wake, where an idle worker waits for the role
 -- public: yes

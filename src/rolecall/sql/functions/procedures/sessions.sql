@@ -62,8 +62,8 @@ as $$
     where task.lease_until + setting.lease < rolecall.clock();
 $$;
 
--- Ends a session, and waits up to p_wait until it has ended. A session of a user whose sessions this login may
--- not end is left to its idle_in_transaction_session_timeout.
+-- Ends a session, and waits up to p_wait until it has ended. A session of a user whose sessions this login
+-- may not end is left to its idle_in_transaction_session_timeout.
 create or replace function rolecall.end_session(
     p_pid int, p_worker_id bigint, p_task_id bigint, p_wait interval
 )

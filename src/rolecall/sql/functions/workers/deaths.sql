@@ -84,7 +84,10 @@ begin
                 for no key update skip locked
             );
         elsif v_look.since <= v_now - p_apart
-            and (v_look.stopped_at is null or exists (select from rolecall.harmless_claims(array[v_look.id]))) then
+            and (
+                v_look.stopped_at is null
+                or exists (select from rolecall.harmless_claims(array[v_look.id]))
+            ) then
             worker_id := v_look.id;
             return next;
         end if;
@@ -108,8 +111,9 @@ as $$
         and session.application_name like 'rolecall:worker:%:%'
 $$;
 
--- Finds, of workers that are silent elsewhere, those that have no session in this database, and those that have
--- left the roll. A worker that is cut off from everything looks the same, so only rescue_harmless may follow.
+-- Finds, of workers that are silent elsewhere, those that have no session in this database, and those that
+-- have left the roll. A worker that is cut off from everything looks the same, so only rescue_harmless may
+-- follow.
 -- returns: one row a worker
 -- public: yes
 create or replace function rolecall.sessionless(p_worker_ids bigint[])
