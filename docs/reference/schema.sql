@@ -502,6 +502,7 @@ CREATE TABLE rolecall.roles (
     one_root boolean DEFAULT false NOT NULL,
     paused_until timestamp with time zone,
     paused_by text,
+    idempotent boolean DEFAULT false NOT NULL,
     strict_keys boolean DEFAULT false NOT NULL,
     withdrawn text,
     CONSTRAINT a_pause_ends_after_it_began CHECK ((paused_until > paused_at)),

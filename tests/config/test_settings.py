@@ -84,6 +84,7 @@ def test_every_variable_is_read() -> None:
             "ROLECALL_SLOTS": "8",
             "ROLECALL_PREFETCH": "0",
             "ROLECALL_GRACE": "2.5",
+            "ROLECALL_STOP_WHEN_CUT_OFF": "yes",
             "ROLECALL_POLL_INTERVAL_MS": "250",
             "ROLECALL_HEARTBEAT_INTERVAL_MS": "1000",
             "ROLECALL_MEMORY_BACKOFF_THRESHOLD": "0.85",
@@ -105,6 +106,7 @@ def test_every_variable_is_read() -> None:
     assert settings.worker.roles == ("fetch", "parse")
     assert settings.worker.name == "worker-7"
     assert (settings.worker.slots, settings.worker.prefetch, settings.worker.grace) == (8, 0, 2.5)
+    assert settings.worker.stop_when_cut_off
     assert (settings.worker.poll_interval, settings.worker.heartbeat_interval) == (0.25, 1.0)
     assert (settings.worker.memory_backoff, settings.worker.cpu_backoff) == (0.85, 0.9)
     assert settings.worker.backoff_duration == 20.0

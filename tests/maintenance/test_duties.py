@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from time import monotonic
+from typing import TypeVar
 
 import pytest
 
@@ -16,9 +17,12 @@ from rolecall.maintenance.runner import MaintenanceRunner, rest_after
 from rolecall.maintenance.runs import Runs
 from rolecall.model.workers import DutyLook, WorkerInfo
 from rolecall.sql import claims, keys, retention, roles, schedules, workers
+from rolecall.sql.statement import Statement
 from rolecall.worker.session import DatabaseSession, DatabaseSessions
 from tests.worker.bench import Bench, until
 
+T = TypeVar("T")
+RENEW = "update rolecall.tasks set lease_until = clock_timestamp() + interval '1 min' where id = %s returning 1"
 PARTITIONS = "select count(*) from pg_class where relname like 'finished_tasks_2%%'"
 
 
@@ -54,6 +58,32 @@ async def test_the_tasks_of_a_lost_worker_are_rescued_all_in_one_run(
     assert summary == "Rescued 25 tasks of lost workers: 25 pending"
     assert {bench.task(task_id).state for task_id in ids} == {"pending"}
     assert await duties.rescue(session) is None
+
+
+async def test_task_that_is_renewed_after_it_was_found_stays_with_its_worker(
+    bench: Bench, session: DatabaseSession
+) -> None:
+    """As after a standstill of the server: all leases have ended, and living workers renew theirs."""
+    late, alive = lose(bench, 2)
+    await until(lambda: bench.ask("select bool_and(lease_until < clock_timestamp()) from rolecall.tasks"))
+
+    assert (
+        await duties.rescue(RenewsAfterTheLook(session, bench, alive)) == "Rescued 1 tasks of lost workers: 1 pending"
+    )
+    assert [bench.task(task_id).state for task_id in (late, alive)] == ["pending", "running"]
+
+
+class RenewsAfterTheLook:
+    """A session whose statements are followed by a renewal of one task."""
+
+    def __init__(self, session: DatabaseSession, bench: Bench, task_id: int) -> None:
+        self._session, self._bench, self._task_id = session, bench, task_id
+
+    async def run(self, statement: Statement[T]) -> T:
+        answer = await self._session.run(statement)
+        if "find_expired" in statement.query:
+            self._bench.ask(RENEW, self._task_id)
+        return answer
 
 
 async def test_what_has_expired_is_cancelled_all_in_one_run(

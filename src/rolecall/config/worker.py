@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rolecall.config.parsing import address, decimal, milliseconds, name, roles, slots, whole
+from rolecall.config.parsing import address, decimal, milliseconds, name, roles, slots, whole, yes_or_no
 from rolecall.config.setting import Setting, Source
 from rolecall.model.workers import MOST_PREFETCH, require_slots_of_roles
 
@@ -65,6 +65,14 @@ GRACE = Setting(
     default="25",
     parse=decimal(0, DAY_S),
     meaning="How long running tasks may go on after SIGTERM.",
+)
+STOP_WHEN_CUT_OFF = Setting(
+    name="ROLECALL_STOP_WHEN_CUT_OFF",
+    flag="--stop-when-cut-off",
+    form="yes|no",
+    default="no",
+    parse=yes_or_no,
+    meaning="Abort running tasks while the database does not answer, before another worker may begin them.",
 )
 MEMORY_BACKOFF = Setting(
     name="ROLECALL_MEMORY_BACKOFF_THRESHOLD",
@@ -161,6 +169,7 @@ WORKING = (
     SLOTS,
     PREFETCH,
     GRACE,
+    STOP_WHEN_CUT_OFF,
     MEMORY_BACKOFF,
     CPU_BACKOFF,
     BACKOFF_DURATION,
@@ -187,6 +196,7 @@ class WorkerSettings:
     poll_interval: float = 5.0
     heartbeat_interval: float = 30.0
     grace: float = 25.0
+    stop_when_cut_off: bool = False
     memory_backoff: float | None = None
     cpu_backoff: float | None = None
     backoff_duration: float = 10.0
@@ -213,6 +223,7 @@ def read_worker_settings(source: Source) -> WorkerSettings:
         poll_interval=source.read(POLL_INTERVAL, standard.poll_interval),
         heartbeat_interval=source.read(HEARTBEAT_INTERVAL, in_seconds),
         grace=source.read(GRACE, standard.grace),
+        stop_when_cut_off=source.read(STOP_WHEN_CUT_OFF, standard.stop_when_cut_off),
         memory_backoff=source.read(MEMORY_BACKOFF, standard.memory_backoff),
         cpu_backoff=source.read(CPU_BACKOFF, standard.cpu_backoff),
         backoff_duration=source.read(BACKOFF_DURATION, standard.backoff_duration),

@@ -49,6 +49,7 @@ RolecallError                      every error raised on purpose; .problem says 
 │   └── RequestKeyReused           RC061  its key was another's
 ├── DatabaseError                         .sqlstate
 │   ├── DatabaseUnavailable               worth retrying: no connection, a restart, a lock timeout, a deadlock
+│   │   ├── RowsBusy               RC051  nothing was changed: another transaction holds the rows
 │   │   └── SchemaBusy                    .step .seconds .holders: a migration has not got its locks
 │   ├── SchemaMissing                     .package .pending: run the migrations first
 │   ├── SchemaTooNew                      .package .known .found: run a newer release
@@ -141,6 +142,7 @@ __all__ = [
     "RoleError",
     "RoleNotFound",
     "RolecallError",
+    "RowsBusy",
     "ScalingError",
     "ScheduleChanged",
     "ScheduleConflict",
@@ -557,6 +559,13 @@ class MigrationFailed(DatabaseError):
         super().__init__(f"migration {migration} of {package} failed: {problem}", sqlstate=sqlstate)
         self.package = package
         self.migration = migration
+
+
+class RowsBusy(DatabaseUnavailable):
+    """Another transaction has held rows that the call needs for too long. Nothing was changed: call again later."""
+
+    def __init__(self, problem: str, *, sqlstate: str | None = None) -> None:
+        super().__init__(problem, sqlstate=sqlstate)
 
 
 class SchemaBusy(DatabaseUnavailable):

@@ -174,6 +174,7 @@ class DeclaredRole:
     max_attempts: int
     retry: Mapping[str, Any]
     one_root: bool
+    idempotent: bool
     max_payload_bytes: int
     keep_completed: float
     keep_failed: float

@@ -278,6 +278,9 @@ class Completer:
         except RolecallError as error:
             log.warning("%d tasks could not be marked as started: %s", len(group), error)
             return
+        for held in group:
+            if held.task.id not in answers:
+                held.has_started()
         if busy := [held for held in group if answers.get(held.task.id) == BUSY]:
             asyncio.get_running_loop().call_later(AGAIN_AFTER, self._begin_again, busy)
 

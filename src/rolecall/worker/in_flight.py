@@ -26,6 +26,8 @@ from rolecall.wake.waker import Waker
 LOOKS_PER_LEASE = 4
 LONGEST_WAIT = 2.0
 TOO_EARLY = "the outcome of the task before it in the place of its key cannot be stored yet: this task is given back"
+# Seconds after which rolecall.harmless_claims may return a claim of which the database does not know that it began.
+UNSTARTED_LEASE = 10.0
 
 T = TypeVar("T")
 Place = tuple[str | None, int]  # a key, and the number of one of its slots
@@ -65,15 +67,18 @@ class RunnerSlot(Protocol):
 class HeldTask:
     """One claimed task: who runs it, since when, and what became of it. Times are monotonic seconds.
 
-    `claimed_at` is the moment at which the database was asked for it: the lease that it gave is no shorter
-    than from there on. `lease_ends_at` says until when the task was surely this worker's, by the last answer
-    about it.
+    `claimed_at` is the moment before the claim was sent, so that the lease in the database ends no earlier than
+    that plus the lease. `asked_at` is the same of the last call that renewed the lease, and `lease_ends_at`
+    follows from it. `free_at` is the earliest moment at which another worker may get the task, whatever the
+    evidence against this worker: the end of its lease, and earlier while the database does not know that the
+    task has begun (`rolecall.harmless_claims`).
     """
 
     __slots__ = (
         "aborted",
         "after",
         "afterwards",
+        "asked_at",
         "began_at",
         "claimed_at",
         "collector",
@@ -84,6 +89,7 @@ class HeldTask:
         "expires_at",
         "finishing",
         "follows",
+        "free_at",
         "given_back",
         "lease_ends_at",
         "look_at",
@@ -108,8 +114,8 @@ class HeldTask:
         self.worker_id = worker_id
         self.claimed_at = claimed_at
         self.deadline = None if task.timeout_seconds is None else claimed_at + task.timeout_seconds
-        self.look_again(claimed_at)
         self.started = started and not self.follows  # the database knows that it began
+        self.look_again(claimed_at)
         # From here on it does not begin any more; one that counts as started has begun.
         self.expires_at = math.inf
         if task.expires_seconds is not None and not self.started:
@@ -149,11 +155,30 @@ class HeldTask:
         """Whether its lease is over though its time is not: somebody else may have it."""
         return self.lease_ends_at <= now and (self.deadline is None or self.deadline > now)
 
+    def may_begin(self, now: float) -> bool:
+        """Whether nobody else can have been given it yet, and it has not expired."""
+        return now < min(self.lease_ends_at, self.free_at, self.expires_at)
+
+    def has_started(self) -> None:
+        """Note that the database knows that it began."""
+        self.started = True
+        self.look_again(self.asked_at)
+
+    def stop_at(self, grace: float) -> float:
+        """Return when to abort its handler so that it has ended before another worker may begin.
+
+        The handler is left `grace` seconds, but no more than a quarter of the time that the last answer gave.
+        """
+        return self.free_at - min(grace, (self.free_at - self.asked_at) / LOOKS_PER_LEASE)
+
     def look_again(self, asked_at: float) -> None:
         """Plan the next question to the database about it, after one that was asked then and answered."""
         lease = self.task.lease_seconds
         deadline = math.inf if self.deadline is None else self.deadline
-        self.look_at = min(asked_at + lease / LOOKS_PER_LEASE, deadline)
+        sure = lease if self.started else min(lease, UNSTARTED_LEASE)
+        self.asked_at = asked_at
+        self.free_at = asked_at + sure
+        self.look_at = min(asked_at + sure / LOOKS_PER_LEASE, deadline)
         self.lease_ends_at = min(asked_at + lease, deadline)
 
 

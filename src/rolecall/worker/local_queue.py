@@ -67,7 +67,7 @@ class LocalQueue:
         with self._lock:
             while self.ready and next_one is None:
                 held = self.ready.popleft()
-                if held.lease_ends_at > now and held.expires_at > now:
+                if held.may_begin(now):
                     next_one = held
                 else:
                     late.append(held)
@@ -120,7 +120,7 @@ class LocalQueue:
         if self.waiting <= self.call_at:
             self.call_producer()
         now = monotonic()
-        if late := [other for other in alike if min(other.lease_ends_at, other.expires_at) <= now]:
+        if late := [other for other in alike if not other.may_begin(now)]:
             self._give_back_late(late)
         return [other for other in alike if other not in late]
 
@@ -165,11 +165,10 @@ class LocalQueue:
                 self._waiting.remove(waiting)
 
     def _give_back_late(self, late: list[HeldTask]) -> None:
-        # They have expired, or this process stood still, or the claim's answer was late: then another worker may have
-        # them, or have ended them.
+        # The tasks expired, or this process was frozen, or the claim's answer was late: another worker may have them.
         with self._lock:
             late += [other for held in late for other in self.places.close(held)]
-        log.warning("%d tasks are not begun, as their leases have run out or they have expired meanwhile", len(late))
+        log.warning("%d tasks are given back unbegun: they were claimed too long ago, or have expired", len(late))
         self._give_back(late)
 
     def _wake(self, slots: int) -> None:

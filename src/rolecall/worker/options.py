@@ -27,9 +27,11 @@ class WorkerOptions:
     take to end before its task is reported without it. `call_deadline`: the longest wait for one answer of
     the database. `pooled`: whether the DSN leads to a pooler in transaction mode, so that nothing may be
     prepared or set on a connection; None finds out. `listen_dsn` is then the direct way, for notifications
-    only; without one, a worker behind a pooler polls. `stop_when_cut_off`: abort a handler (reason
-    `database`) when its lease has run out because the database did not answer, so that it surely runs nowhere
-    else meanwhile; by default it goes on, as mostly nobody could take its task either. `memory_backoff`,
+    only; without one, a worker behind a pooler polls. `stop_when_cut_off`: abort handlers (reason `database`)
+    while the database does not answer, `abort_grace` seconds (at most a quarter of the lease) before their
+    leases end, so that they have stopped when another worker may begin their tasks. Without it they go on:
+    a short outage costs nothing, but a worker that is cut off alone for longer than a lease runs its
+    handlers while the next attempts run elsewhere. `memory_backoff`,
     `cpu_backoff`: the share of what the container (else the machine) has, from which on nothing more is
     claimed while a task runs, until `backoff_duration` seconds after it was last exceeded; None = never.
     `pod`, `node`: where the process runs, for the roll.
@@ -114,6 +116,7 @@ def worker_options(all_settings: Settings) -> WorkerOptions:
         poll_interval=settings.poll_interval,
         heartbeat_interval=settings.heartbeat_interval,
         grace=settings.grace,
+        stop_when_cut_off=settings.stop_when_cut_off,
         memory_backoff=settings.memory_backoff,
         cpu_backoff=settings.cpu_backoff,
         backoff_duration=settings.backoff_duration,

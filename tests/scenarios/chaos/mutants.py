@@ -45,7 +45,8 @@ class Change:
 class Mutant:
     """A bug to seed, and what the checker must tell of it, as a pattern.
 
-    `prepare` makes a database where it matters; it takes so many `callers` over HTTP.
+    `prepare` makes a database where it matters; it takes so many `callers` over HTTP; with `severs` the soak first
+    refuses connections.
     """
 
     name: str
@@ -53,9 +54,16 @@ class Mutant:
     changes: tuple[Change, ...]
     prepare: str = "select"
     callers: int = 0
+    severs: bool = False
 
 
 MUTANTS = (
+    Mutant(
+        "no session is taken for a proof",
+        "a task began again beside a run",
+        (Change("harmless_claims", "role.idempotent and task.key is null", "true"),),
+        severs=True,
+    ),
     Mutant(
         "finish without fence",
         "an older claim than the newest has completed a task",
@@ -150,6 +158,7 @@ def hunt(mutant: Mutant, seed_number: int = DEFAULTS.seed, tell: Callable[[str],
         supervisors=0,
         dispatchers=0,
         callers=mutant.callers,
+        severs=mutant.severs,
         stall=12,
         sabotage=partial(seed, mutant),
         enough=is_told,

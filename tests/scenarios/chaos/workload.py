@@ -8,7 +8,7 @@ import time
 import msgspec
 
 from rolecall import App, BatchContext, Context, Snooze, linear
-from tests.scenarios.chaos import in_line, steady, wicked
+from tests.scenarios.chaos import in_line, severed, steady, wicked
 from tests.scenarios.chaos.ledger import Ledger, own_ledger, pay
 
 ROLE = "chaos"
@@ -50,6 +50,7 @@ def make_app(version: int = 1) -> App:
     wicked.add_handlers(app, ROLE, ledger)
     in_line.add_handlers(app, ROLE, ledger)
     steady.add_handlers(app, ledger)
+    severed.add_handlers(app, ledger)
     return app
 
 

@@ -18,6 +18,7 @@ COLUMNS = (
     "lease s",
     "timeout s",
     "attempts",
+    "idempotent",
     "payload bytes",
     "strict keys",
     "paused since",
@@ -56,7 +57,7 @@ def resume(shell: Shell, name: Name) -> None:
 
 
 def _row(role: DeclaredRole) -> tuple[object, ...]:
-    limits = (role.lease, role.timeout, role.max_attempts or "unlimited", role.max_payload_bytes)
+    limits = (role.lease, role.timeout, role.max_attempts or "unlimited", role.idempotent, role.max_payload_bytes)
     return (
         role.name,
         *limits,

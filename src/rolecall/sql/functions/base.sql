@@ -105,6 +105,27 @@ begin
 end
 $$;
 
+-- Waits before another try as wait_longer does, for a call of an operator that began at p_began: gives up
+-- after five seconds. The caller has undone what it did.
+-- raises: RC051 others hold rows that the call needs
+create or replace function rolecall.wait_a_while(p_began timestamptz)
+returns void
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if clock_timestamp() > p_began + interval '5 s' then
+        perform rolecall.refuse(
+            'RC051',
+            'nothing was changed: another transaction has held rows that this call needs for 5 s;'
+            ' try again, or end that transaction (pg_stat_activity lists it)'
+        );
+    end if;
+    perform rolecall.wait_longer();
+end
+$$;
+
 -- Says whether somebody wants to hear of events: only then gather them.
 -- returns: true or false
 -- search_path: not set, so that it is inlined into the condition that asks

@@ -15,6 +15,7 @@ create table rolecall.roles (
     one_root boolean not null default false,
     paused_until timestamptz,
     paused_by text,
+    idempotent boolean not null default false,
     strict_keys boolean not null default false,
     withdrawn text,
     constraint name_is_a_word check (name ~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$'),

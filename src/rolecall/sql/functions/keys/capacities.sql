@@ -10,6 +10,7 @@ returns void
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
 as $$
 declare
     v_prefix text := rolecall.key_prefix(p_pattern);

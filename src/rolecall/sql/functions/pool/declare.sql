@@ -182,6 +182,7 @@ as $$
                 make_interval(secs => (p_said ->> 'keep_failed')::float8), role.keep_failed
             ) as keep_failed,
             coalesce((p_said ->> 'one_root')::boolean, role.one_root) as one_root,
+            coalesce((p_said ->> 'idempotent')::boolean, role.idempotent) as idempotent,
             coalesce((p_said ->> 'strict_keys')::boolean, role.strict_keys) as strict_keys
         from rolecall.roles as role
         where role.name = p_said ->> 'name'
@@ -190,16 +191,16 @@ as $$
     set description = item.description, lease = item.lease, timeout = item.timeout,
         max_attempts = item.max_attempts, retry = item.retry, max_payload_bytes = item.max_payload_bytes,
         keep_completed = item.keep_completed, keep_failed = item.keep_failed, one_root = item.one_root,
-        strict_keys = item.strict_keys, withdrawn = null
+        idempotent = item.idempotent, strict_keys = item.strict_keys, withdrawn = null
     from item
     where role.name = item.name
         and (
             role.withdrawn is not null or (
             role.description, role.lease, role.timeout, role.max_attempts, role.retry, role.max_payload_bytes,
-            role.keep_completed, role.keep_failed, role.one_root, role.strict_keys
+            role.keep_completed, role.keep_failed, role.one_root, role.idempotent, role.strict_keys
         ) is distinct from (
             item.description, item.lease, item.timeout, item.max_attempts, item.retry, item.max_payload_bytes,
-            item.keep_completed, item.keep_failed, item.one_root, item.strict_keys
+            item.keep_completed, item.keep_failed, item.one_root, item.idempotent, item.strict_keys
         ));
 $$;
 

@@ -98,7 +98,7 @@ as $$
     update rolecall.roles
     set description = default, lease = default, timeout = default, max_attempts = default, retry = default,
         max_payload_bytes = default, keep_completed = default, keep_failed = default, one_root = default,
-        withdrawn = p_reason
+        idempotent = default, strict_keys = default, withdrawn = p_reason
     where p_kind = 'role' and name = p_name;
     update rolecall.keys set declared = null where p_kind = 'key' and key = p_name;
     delete from rolecall.key_patterns

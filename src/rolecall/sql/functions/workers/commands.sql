@@ -9,6 +9,7 @@ returns void
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
 as $$
 begin
     update rolecall.workers
