@@ -11,8 +11,9 @@ from typing import Any, ParamSpec, TypeVar, Unpack, overload
 from rolecall.app import App, HandlerDefinition
 from rolecall.client.requests import AnyTask, Teller, called, until, until_async
 from rolecall.model.errors import WaitTimeout
+from rolecall.model.reading import ReadsResult
 from rolecall.model.states import TaskState
-from rolecall.model.tasks import Enqueued, NewTask, ReadsResult, Task, TaskOptions
+from rolecall.model.tasks import Enqueued, NewTask, Task, TaskOptions
 from rolecall.model.transactions import AsyncJoinable, Joinable
 from rolecall.sql import tasks
 from rolecall.sql.statement import Statement

@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 
 from rolecall.model.durations import require_when
 from rolecall.model.errors import ResultNotStored, ResultUnreadable
-from rolecall.model.tasks import Enqueued, Need, NextTasks, ReadsResult
+from rolecall.model.reading import ReadsResult
+from rolecall.model.tasks import Enqueued, Need, NextTasks
 
 __all__ = [
     "ELSEWHERE",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypedDict, Unpack
 
 from rolecall.model.dedupe import Dedupe
 from rolecall.model.durations import Duration
 from rolecall.model.errors import InvalidTask
+from rolecall.model.reading import KnowsResult, ReadsResult
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.states import TaskState
 
@@ -27,7 +28,6 @@ __all__ = [
     "NewTask",
     "NextTasks",
     "Offer",
-    "ReadsResult",
     "Task",
     "TaskOptions",
     "TaskSummary",
@@ -46,15 +46,6 @@ else:
 
 ChildRule = Literal["fail_parent", "ignore", "cancel_siblings"]
 NeedRule = Literal["fail", "ignore"]
-
-
-class ReadsResult(Protocol):
-    """Reads the stored results of one handler's tasks as the type that the handler declares."""
-
-    handler: str
-
-    def read(self, stored: Any) -> Any:
-        """Return the result that JSON values stand for, or an UnreadableResult."""
 
 
 class TaskOptions(TypedDict, total=False):
@@ -117,23 +108,6 @@ class NewTask(Generic[R_co]):
     def options(self, **changes: Unpack[TaskChanges]) -> NewTask[R_co]:
         """Return the same task with some fields changed: `task.options(priority=5, key="store:7")`."""
         return replace(self, **changes)
-
-
-class KnowsResult:
-    """Has the reader of a task's result, which is no field of a dataclass: it is not compared, pickled or sent."""
-
-    __slots__ = ("_returns",)
-
-    @property
-    def returns(self) -> ReadsResult | None:
-        """What reads the task's result; None for a handler that is named by a text or declares no type."""
-        return getattr(self, "_returns", None)
-
-    def reading(self, returns: ReadsResult | None) -> Self:
-        """Set the reader, and return this object."""
-        if returns is not None:
-            object.__setattr__(self, "_returns", returns)
-        return self
 
 
 @dataclass(frozen=True, slots=True)

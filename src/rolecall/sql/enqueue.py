@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from rolecall.model.errors import InvalidTask
-from rolecall.model.tasks import Enqueued, NewTask, ReadsResult
+from rolecall.model.reading import ReadsResult
+from rolecall.model.tasks import Enqueued, NewTask
 from rolecall.sql.documents import tasks_document
 from rolecall.sql.events import STORED
 from rolecall.sql.statement import Row, Statement

@@ -13,7 +13,8 @@ import msgspec
 from rolecall.app import HandlerDefinition
 from rolecall.model.codecs import written
 from rolecall.model.durations import in_seconds
-from rolecall.model.tasks import NewTask, ReadsResult, Task
+from rolecall.model.reading import ReadsResult
+from rolecall.model.tasks import NewTask, Task
 
 __all__ = ["AnyHandler", "Wanted", "read_wanted"]
 
