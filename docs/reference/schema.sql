@@ -309,6 +309,7 @@ CREATE TABLE rolecall.workers (
     pid_started bigint,
     sessions text,
     unseen_since timestamp with time zone,
+    login text DEFAULT SESSION_USER,
     CONSTRAINT a_command_has_a_time CHECK (((command IS NULL) = (commanded_at IS NULL))),
     CONSTRAINT a_stopped_worker_is_not_idle CHECK (((stopped_at IS NULL) OR (NOT idle))),
     CONSTRAINT command_is_one_that_workers_know CHECK ((command = ANY (ARRAY['drain'::text, 'decommission'::text]))),
@@ -474,6 +475,10 @@ CREATE TABLE rolecall.known_browsers (
     person_id bigint NOT NULL,
     last_seen_at timestamp with time zone NOT NULL,
     CONSTRAINT digest_is_sha256 CHECK ((length(digest) = 32))
+);
+CREATE TABLE rolecall.latches (
+    kind text NOT NULL COLLATE pg_catalog."C",
+    number integer NOT NULL
 );
 CREATE TABLE rolecall.roles (
     name text NOT NULL COLLATE pg_catalog."C",
@@ -689,6 +694,8 @@ ALTER TABLE ONLY rolecall.keys
     ADD CONSTRAINT keys_pkey PRIMARY KEY (key);
 ALTER TABLE ONLY rolecall.known_browsers
     ADD CONSTRAINT known_browsers_pkey PRIMARY KEY (digest, person_id);
+ALTER TABLE ONLY rolecall.latches
+    ADD CONSTRAINT latches_pkey PRIMARY KEY (kind, number);
 ALTER TABLE ONLY rolecall.lines
     ADD CONSTRAINT lines_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY rolecall.login_attempts

@@ -54,6 +54,7 @@ declare
     v_claims jsonb;
 begin
     perform rolecall.require_read_committed();
+    p_worker_ids := rolecall.own_workers(p_worker_ids);
     perform rolecall.strike_off(p_worker_ids);
     select jsonb_agg(lost) into v_claims
     from rolecall.claims_of_workers(p_worker_ids, p_limit) as found (lost);

@@ -12,6 +12,7 @@ as $$
 declare
     v_task record;
 begin
+    perform rolecall.require_own_worker(p_worker_id);
     select task.payload, handler.before_procedure into v_task
     from rolecall.tasks as task
     join rolecall.lines as line on line.id = task.line_id
@@ -111,16 +112,4 @@ as $$
     ), 'public') || ', pg_temp' end
     from pg_catalog.pg_settings as own
     where own.name = 'search_path'
-$$;
-
--- Says whether who is logged in may do all that the engine's owner may: else the rights at work are lent for
--- a call, and what the caller names or sets is not to be run with them.
--- returns: true for the owner, his members and superusers
-create or replace function rolecall.is_owners_session()
-returns boolean
-language sql
-stable
-set search_path = pg_catalog, pg_temp
-as $$
-    select pg_has_role(session_user, current_user, 'member')
 $$;

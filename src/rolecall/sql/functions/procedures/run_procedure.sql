@@ -20,6 +20,7 @@ declare
     v_tried record;
 begin
     perform rolecall.require_read_committed();
+    perform rolecall.require_own_worker(p_worker_id);
     perform rolecall.name_session(p_worker_id, p_id);
     loop
         select * into v_tried from rolecall.try_procedure(p_worker_id, p_id, p_fence, p_owns_transaction);
