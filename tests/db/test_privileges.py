@@ -19,7 +19,7 @@ from tools.engine import Engine
 
 ROLES = ("rolecall_enqueue", "rolecall_read", "rolecall_work", "rolecall_operate")
 ROOT = Path(__file__).resolve().parents[2]
-OWNERS_ALONE = {"declare_procedure", "process_tasks"}
+OWNERS_ALONE = {"declare_procedure", "keep_audit", "process_tasks"}
 LENT = """\
 select proname from pg_proc
 where pronamespace = 'rolecall'::regnamespace and prosecdef and has_function_privilege(%s, oid, 'execute')
@@ -31,7 +31,7 @@ where relnamespace = 'rolecall'::regnamespace and relkind in ('r', 'p', 'v') and
 """
 CHANGES_SOMETHING = """\
 select proname from pg_proc
-where pronamespace = 'rolecall'::regnamespace and provolatile = 'v' and proname not in ('clock', 'status_of', 'late_committers') and not prosecdef
+where pronamespace = 'rolecall'::regnamespace and provolatile = 'v' and proname not in ('clock', 'fake_clock', 'status_of', 'late_committers') and not prosecdef
     and has_function_privilege(%s, oid, 'execute')
 """
 OWN_MERGER = """\

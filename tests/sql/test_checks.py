@@ -222,6 +222,7 @@ def test_every_function_pins_its_search_path_or_is_asked_too_often_for_it(engine
         "lines_of_claim",
         "pattern_of_key",
         "process_tasks",
+        "require_own_worker",
         "status_of",
         "task_problem",
         "tasks_of_chain",

@@ -36,7 +36,7 @@ from rolecall.db.migrations import (
     refuse_newer,
     require_current,
 )
-from rolecall.db.privileges import are_granted, grant, roles_text
+from rolecall.db.privileges import are_granted, grant, needing_the_owner, roles_text
 from rolecall.db.register import REGISTER, exists, read_register, read_state, record
 from rolecall.db.run import run, run_async, translated
 from rolecall.db.trying import BRIEFLY, insist
@@ -259,7 +259,7 @@ def _named(migrations: Migrations, step: Migration) -> Iterator[None]:
 
 
 def _try_to_grant(conn: Connection) -> bool:
-    with conn.transaction():
+    with needing_the_owner(), conn.transaction():
         _execute(conn, BEGIN)
         if free := _try_to_lock(conn):
             _execute(conn, SETTINGS)
