@@ -7,8 +7,8 @@ language sql
 volatile
 as $$
     select case
-        when coalesce(current_setting('rolecall.fake_now', true), '') = '' then clock_timestamp()
-        else rolecall.fake_clock()
+        when current_setting('rolecall.fake_now', true) <> '' then rolecall.fake_clock()
+        else clock_timestamp()
     end
 $$;
 

@@ -346,11 +346,12 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_merged jsonb;
+    v_merger text;
 begin
     if p_rule ? 'function' then
-        execute format(
-            'select %s($1, $2)', rolecall.find_merger(p_rule ->> 'function')
-        ) into v_merged using p_old, p_new;
+        v_merger := rolecall.find_merger(p_rule ->> 'function');
+        perform rolecall.require_lendable((v_merger || '(jsonb, jsonb)')::regprocedure);
+        execute format('select %s($1, $2)', v_merger) into v_merged using p_old, p_new;
         if jsonb_typeof(v_merged) is distinct from 'object' then
             perform rolecall.refuse(
                 'RC040', format('%s made no object of two payloads', p_rule ->> 'function')

@@ -79,10 +79,13 @@ volatile
 set search_path = pg_catalog, pg_temp
 set lock_timeout = 0
 as $$
+declare
+    v_with_payload constant regprocedure := to_regprocedure(p_procedure || '(jsonb)');
 begin
+    perform rolecall.require_lendable(coalesce(v_with_payload, to_regprocedure(p_procedure || '()')));
     perform set_config('search_path', rolecall.path_of_procedures(), true);
     set local lock_timeout to default;
-    if to_regprocedure(p_procedure || '(jsonb)') is not null then
+    if v_with_payload is not null then
         execute 'call ' || p_procedure || '($1)' using p_payload;
     else
         execute 'call ' || p_procedure || '()';
