@@ -41,8 +41,8 @@ declare
     ];
     -- These change nothing either, though they are volatile, as the clock moves on.
     v_telling constant text[] := array['clock', 'fake_clock', 'status_of', 'late_committers'];
-    -- These have no search path, so that statements and views can inline them, and name no type: a caller's own
-    -- types cannot change them. No other function without a path is granted.
+    -- These have no search path, so that statements and views can inline them, and name types with their schema only:
+    -- a caller's own types cannot change them. No other function without a path is granted.
     v_inlined constant text[] := array['clock', 'status_of', 'tasks_of_chain'];
     v_known constant text[] := array['schema_migrations', 'schema_files', 'roles', 'handlers'];
     v_readable constant text[] := array[
