@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import psycopg
 import pytest
 
+import rolecall
 from rolecall.db.connect import connect
 from rolecall.db.migrator import grant_roles
 from tests.db.hostile import arm, calls_of, granted_functions
@@ -16,6 +19,7 @@ from tests.db.shop import Connection
 from tests.logins import login
 
 ROLES = ("rolecall_enqueue", "rolecall_read", "rolecall_work", "rolecall_operate")
+PRODUCT = Path(rolecall.__file__).parent
 UPKEEP = (
     "prune()", "prune_due()", "rescue()", "expire()", "roll_up_counts()", "roll_up_history()", "end_pauses()",
     "fire_schedules()", "make_partitions()", "unpark_due()", "unseen_workers()",
@@ -165,12 +169,28 @@ def test_no_login_takes_the_locks_of_the_engine(database: str, role: str, lock: 
         conn.execute(lock.encode())
 
 
-def test_nothing_waits_for_an_advisory_lock(connection: Connection) -> None:
-    using = connection.execute(
-        "select proname from pg_proc where pronamespace = 'rolecall'::regnamespace and prosrc ilike '%advisory%'"
-    ).fetchall()
+def test_nothing_takes_an_advisory_lock() -> None:
+    """Every login of the database could take the same one, and keep it."""
+    taking = [
+        str(file.relative_to(PRODUCT))
+        for pattern in ("*.py", "*.sql")
+        for file in PRODUCT.rglob(pattern)
+        if re.search(r"pg_(try_)?advisory_", file.read_text(encoding="utf-8")) and file.parent.name != "migrations"
+    ]
 
-    assert using == []
+    assert taking == []
+
+
+def test_a_claim_waits_for_no_lock_that_a_stranger_can_take(database: str, connection: Connection) -> None:
+    numbers = "generate_series(0, 1023) as number"
+    with login(database) as dsn, connect(dsn, "test") as stranger, stranger.transaction():
+        for kind in (7246925, 7246926, 7246927):
+            stranger.execute(f"select pg_advisory_xact_lock({kind}, number) from {numbers}".encode())
+        connection.execute("select rolecall.enqueue('default', '{}', p_handler => 'add', p_key => 'new')")
+
+        claimed = connection.execute("select key from rolecall.claim(1, '{}', '{add}', 9)").fetchall()
+
+    assert ("new",) in claimed
 
 
 def test_a_merger_that_its_caller_has_compiled_is_not_run_with_the_owners_rights(
