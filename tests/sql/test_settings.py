@@ -1,4 +1,4 @@
-"""Every setting that a function reads, with who may set it and why that harms nobody else."""
+"""The settings that functions read: for each one, the logins that may set it, and why no other login is harmed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
--- Begins a request that is to be carried out once: nobody else can begin one of the same caller and key until
--- the transaction ends.
--- returns: the stored answer, at most one row; none where the request is to be carried out, and its answer
--- stored in the same transaction
+-- Begins a request that must be carried out only once: nobody else can begin one with the same caller and key
+-- until the transaction ends.
+-- returns: the stored answer, at most one row; without one the caller carries out the request and stores its
+-- answer in the same transaction
 -- raises: RC060 it is under way; RC061 the key was another request's
 -- locks: the row of caller and key, waiting a moment only
 -- public: yes
