@@ -58,6 +58,8 @@ def armed(owner: str, role: str) -> Iterator[Connection]:
     with login(owner, role) as dsn, connect(dsn, "test") as conn:
         arm(conn)
         yield conn
+        # Else the server drops these when the session ends, beside the `drop owned` of the login.
+        conn.execute("discard temp")
 
 
 def functions_that_run_code_of(conn: Connection, owner: Connection) -> tuple[set[str], int]:
