@@ -29,7 +29,7 @@ class DeclaredHandler:
     have where they are given none; within `expires` after they are due its tasks are to begin, where they say nothing
     else. `result_schema` is the JSON schema of its results, None where any will do. `retained_redactions` are places of
     values (`payload.properties.card`) that an earlier declaration hid and the present one does not. They stay hidden
-    until `rolecall handlers reveal`.
+    until `rolecall handlers reveal`. `withdrawn` says that no live worker of its app declares it any more.
     """
 
     name: str
@@ -46,6 +46,7 @@ class DeclaredHandler:
     expires: float | None = None
     result_schema: Mapping[str, Any] | None = None
     retained_redactions: Sequence[str] = ()
+    withdrawn: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from rolecall.model.doctor import (
 from rolecall.model.findings import Finding, Severity
 from rolecall.model.handlers import DeclaredHandler
 from rolecall.model.handoff import HandoffNow
+from rolecall.model.schedules import StoredSchedule
 
 Findings = Iterator[Finding]
 OURS = "rolecall"
@@ -189,6 +190,18 @@ def hidden_values(handlers: list[DeclaredHandler]) -> Findings:
                 "hidden_values",
                 f"handler {handler.name!r} no longer hides {places}; an earlier declaration did, so they stay hidden",
                 f"deploy code that hides them, or show them again: rolecall handlers reveal {handler.name}",
+            )
+
+
+def withdrawn(schedules: list[StoredSchedule]) -> Findings:
+    """Report schedules whose app no longer declares them."""
+    for schedule in schedules:
+        if schedule.withdrawn:
+            state = "still runs, as a person has edited it" if schedule.enabled else "is disabled"
+            yield _warning(
+                "withdrawn_schedules",
+                f"schedule {schedule.name!r} {state}: {schedule.withdrawn}",
+                f"delete it, or enable it to keep it: rolecall schedules delete {schedule.name}",
             )
 
 

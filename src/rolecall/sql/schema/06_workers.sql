@@ -36,6 +36,8 @@ create table rolecall.workers (
     sessions text,
     unseen_since timestamptz,
     login text default session_user,
+    app text,
+    release text,
     constraint slots_are_positive check (slots > 0),
     constraint a_stopped_worker_is_not_idle check (stopped_at is null or not idle),
     constraint command_is_one_that_workers_know check (command in ('drain', 'decommission')),

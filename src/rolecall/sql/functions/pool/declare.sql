@@ -188,16 +188,18 @@ as $$
     update rolecall.roles as role
     set description = item.description, lease = item.lease, timeout = item.timeout,
         max_attempts = item.max_attempts, retry = item.retry, max_payload_bytes = item.max_payload_bytes,
-        keep_completed = item.keep_completed, keep_failed = item.keep_failed, one_root = item.one_root
+        keep_completed = item.keep_completed, keep_failed = item.keep_failed, one_root = item.one_root,
+        withdrawn = null
     from item
     where role.name = item.name
         and (
+            role.withdrawn is not null or (
             role.description, role.lease, role.timeout, role.max_attempts, role.retry, role.max_payload_bytes,
             role.keep_completed, role.keep_failed, role.one_root
         ) is distinct from (
             item.description, item.lease, item.timeout, item.max_attempts, item.retry, item.max_payload_bytes,
             item.keep_completed, item.keep_failed, item.one_root
-        );
+        ));
 $$;
 
 -- Stores the declaration of a handler if it differs from the stored one. A setting that the declaration omits
@@ -235,7 +237,7 @@ as $$
         select * from item
         where not exists (
             select from rolecall.handlers as known
-            where (
+            where known.withdrawn is null and (
                 known.name, known.role, known.description, known.signature, known.lease, known.timeout,
                 known.max_attempts, known.retry, known.procedure, known.before_procedure,
                 known.after_procedure, known.key, known.dedupe_key, known.expires, known.result_schema
@@ -251,10 +253,14 @@ as $$
             retry = excluded.retry, procedure = excluded.procedure,
             before_procedure = excluded.before_procedure, after_procedure = excluded.after_procedure,
             key = excluded.key, dedupe_key = excluded.dedupe_key, expires = excluded.expires,
-            result_schema = excluded.result_schema,
+            result_schema = excluded.result_schema, withdrawn = null,
             hiding = rolecall.schemas_that_still_hide(
-                handler.hiding || jsonb_build_object('payload', handler.signature, 'result', handler.result_schema),
-                jsonb_build_object('payload', excluded.signature, 'result', excluded.result_schema)
+                handler.hiding || jsonb_build_object(
+                    'payload', handler.signature, 'result', handler.result_schema
+                ),
+                jsonb_build_object(
+                    'payload', excluded.signature, 'result', excluded.result_schema
+                )
             )
         returning procedure
     )
@@ -274,8 +280,8 @@ as $$
     where not rolecall.hidden_places(earlier) <@ rolecall.hidden_places(p_declared)
 $$;
 
--- Lists the places in a document of JSON schemas at which a value is hidden (`writeOnly`). An alternative of a
--- schema has the place of the schema.
+-- Lists the places in a document of JSON schemas at which a value is hidden (`writeOnly`). An alternative of
+-- a schema has the place of the schema.
 -- returns: places such as `$.payload.properties.card`, in order
 create or replace function rolecall.hidden_places(p_document jsonb)
 returns text[]
@@ -314,7 +320,8 @@ immutable
 set search_path = pg_catalog, pg_temp
 as $$
     select array(
-        select regexp_replace(place, '^\$\.\d+\.', '') from unnest(rolecall.hidden_places(p_handler.hiding)) as place
+        select regexp_replace(place, '^\$\.\d+\.', '')
+        from unnest(rolecall.hidden_places(p_handler.hiding)) as place
         except
         select substr(place, 3)
         from unnest(rolecall.hidden_places(
