@@ -310,6 +310,7 @@ CREATE TABLE rolecall.workers (
     pid_started bigint,
     sessions text,
     unseen_since timestamp with time zone,
+    login text DEFAULT SESSION_USER,
     app text,
     release text,
     CONSTRAINT a_command_has_a_time CHECK (((command IS NULL) = (commanded_at IS NULL))),
@@ -487,6 +488,10 @@ CREATE TABLE rolecall.known_browsers (
     person_id bigint NOT NULL,
     last_seen_at timestamp with time zone NOT NULL,
     CONSTRAINT digest_is_sha256 CHECK ((length(digest) = 32))
+);
+CREATE TABLE rolecall.latches (
+    kind text NOT NULL COLLATE pg_catalog."C",
+    number integer NOT NULL
 );
 CREATE TABLE rolecall.roles (
     name text NOT NULL COLLATE pg_catalog."C",
@@ -707,6 +712,8 @@ ALTER TABLE ONLY rolecall.keys
     ADD CONSTRAINT keys_pkey PRIMARY KEY (key);
 ALTER TABLE ONLY rolecall.known_browsers
     ADD CONSTRAINT known_browsers_pkey PRIMARY KEY (digest, person_id);
+ALTER TABLE ONLY rolecall.latches
+    ADD CONSTRAINT latches_pkey PRIMARY KEY (kind, number);
 ALTER TABLE ONLY rolecall.lines
     ADD CONSTRAINT lines_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY rolecall.login_attempts

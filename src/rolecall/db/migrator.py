@@ -4,7 +4,8 @@
                                  `-- transaction: no`, statement by statement, recorded when all are done
     functions and views          those whose text has changed, in one transaction
 
-Who applies something holds one advisory lock meanwhile and looks again under it, so eight migrators do the work of one.
+A migrator locks the register while it applies a step and looks again under the lock, so eight migrators do the work of
+one. Every login may take an advisory lock, but only those that may write to the register can lock it.
 No step waits for a lock for more than a moment: it is undone and tried anew (`trying`). Functions lock no table; a view
 is made anew only where that makes another view of it.
 """
@@ -35,7 +36,7 @@ from rolecall.db.migrations import (
     refuse_newer,
     require_current,
 )
-from rolecall.db.privileges import are_granted, grant, roles_text
+from rolecall.db.privileges import are_granted, grant, needing_the_owner, roles_text
 from rolecall.db.register import REGISTER, exists, read_register, read_state, record
 from rolecall.db.run import run, run_async, translated
 from rolecall.db.trying import BRIEFLY, insist
@@ -65,8 +66,7 @@ PATIENCE = 60.0
 BETWEEN_LOOKS = 0.2
 # A snapshot from before the lock would not show what the migrator before us did.
 BEGIN = "set transaction isolation level read committed;\n"
-TAKE_LOCK: Statement[bool] = Statement(query="select pg_try_advisory_xact_lock(7246925, 1)", read=single)
-LOCK = "select pg_advisory_xact_lock(7246925, 1);\n"
+LOCK = "lock table rolecall.schema_migrations in share row exclusive mode"
 # Functions may name each other in any order; who migrates is not held to the session's patience.
 SETTINGS = """\
 set local check_function_bodies = off;
@@ -75,6 +75,7 @@ set local idle_in_transaction_session_timeout = 0;
 """
 # Where the user is called like our schema, what another package makes without naming a schema would land in ours.
 STAY_OUT = "select set_config('search_path', 'public', true) where current_schema() = 'rolecall';\n"
+MADE_ALREADY = (psycopg.errors.UniqueViolation, psycopg.errors.DuplicateSchema, psycopg.errors.DuplicateTable)
 Connection = psycopg.Connection[Any]
 SAME_VIEW = """\
 select count(distinct (pg_get_viewdef(oid), reloptions, (
@@ -104,6 +105,8 @@ def migrate(conn: Connection, migrations: Migrations = ROLECALL, *, patience: fl
     done: list[str] = []
     with translated(), _unprepared(conn):
         while steps := _pending_steps(conn, migrations):
+            with _named(migrations, steps[0]):
+                _make_register(conn)
             applied = insist(conn, steps[0].label, lambda: _apply_next(conn, migrations, patience), patience)
             if applied is None:
                 sleep(BETWEEN_LOOKS * random.uniform(0.5, 1.0))
@@ -158,7 +161,7 @@ async def check_async(conn: psycopg.AsyncConnection[Any], *packages: Migrations)
 
 def sql_text(migrations: Migrations = ROLECALL) -> str:
     """Return everything as one script for an empty database, for people who let nobody but psql near it."""
-    parts = ["begin;\n", BEGIN, LOCK, SETTINGS, REGISTER]
+    parts = ["begin;\n", BEGIN, SETTINGS, REGISTER, f"{LOCK};\n"]
     for step in migrations.steps():
         sql = without_concurrently(step.sql) if step.alone else step.sql
         parts += [f"\n-- {migrations.name}: {step.label}\n", sql, "\n", record(migrations, step)]
@@ -171,13 +174,13 @@ def pending_sql(conn: Connection, migrations: Migrations = ROLECALL) -> str:
     A step that does not get its locks within a moment fails: then let it be printed and run again.
     """
     parts = []
-    begin = f"begin;\n{BEGIN}{LOCK}{SETTINGS}{BRIEFLY}"
+    begin = f"begin;\n{BEGIN}{SETTINGS}{REGISTER}{LOCK};\n{BRIEFLY}"
     for step in _pending_steps(conn, migrations):
         parts.append(f"\n-- {migrations.name}: {step.label}\n")
         if step.alone:
             parts += [f"{piece.sql};\n" for said in statements(step.sql) for piece in pieces(conn, said)]
         sql = "" if step.alone else f"{_text_of(conn, migrations, step)}\n"
-        parts.append(f"{begin}{REGISTER}{sql}{record(migrations, step)}commit;\n")
+        parts.append(f"{begin}{sql}{record(migrations, step)}commit;\n")
     return "".join(parts)
 
 
@@ -196,7 +199,7 @@ def _apply_next(conn: Connection, migrations: Migrations, patience: float) -> li
     with conn.transaction():
         _execute(conn, BEGIN)
         # Not waited for: a migrator that builds an index concurrently waits for all who wait with a snapshot.
-        if not run(conn, TAKE_LOCK):
+        if not _try_to_lock(conn):
             return None
         _execute(conn, SETTINGS + BRIEFLY)
         steps = _pending_steps(conn, migrations)
@@ -205,11 +208,28 @@ def _apply_next(conn: Connection, migrations: Migrations, patience: float) -> li
         step = steps[0]
         with _named(migrations, step):
             _apply(conn, migrations, step, patience)
-        _execute(conn, REGISTER + record(migrations, step))
+        _execute(conn, record(migrations, step))
         if migrations is ROLECALL and are_granted(conn):
             # In the same transaction, as what was applied anew has lost its owner's rights.
             grant(conn)
     return [step.label]
+
+
+def _make_register(conn: Connection) -> None:
+    """Create the register that migrators lock, where it does not exist; several migrators may try at once."""
+    with suppress(*MADE_ALREADY), conn.transaction():
+        if not run(conn, exists("rolecall.schema_files")):
+            _execute(conn, REGISTER)
+
+
+def _try_to_lock(conn: Connection) -> bool:
+    """Lock the register until the transaction ends; False while another migrator holds it."""
+    try:
+        with conn.transaction():
+            _execute(conn, f"{LOCK} nowait;")
+    except psycopg.errors.LockNotAvailable:
+        return False
+    return True
 
 
 def _apply(conn: Connection, migrations: Migrations, step: Migration, patience: float) -> None:
@@ -239,9 +259,9 @@ def _named(migrations: Migrations, step: Migration) -> Iterator[None]:
 
 
 def _try_to_grant(conn: Connection) -> bool:
-    with conn.transaction():
+    with needing_the_owner(), conn.transaction():
         _execute(conn, BEGIN)
-        if free := run(conn, TAKE_LOCK):
+        if free := _try_to_lock(conn):
             _execute(conn, SETTINGS)
             grant(conn)
     return free

@@ -120,7 +120,7 @@ MUTANTS = (
     Mutant(
         "a request is carried out again",
         "a request was carried out in part, or twice",
-        (Change("take_request", "if not found then", "if true then"),),
+        (Change("take_request", "if v_kept.answered_at <= ", "if true or v_kept.answered_at <= "),),
         callers=1,
     ),
     Mutant(

@@ -57,6 +57,7 @@ declare
     v_picked record;
 begin
     perform rolecall.require_read_committed();
+    perform rolecall.require_own_worker(p_worker_id);
     select * into v_picked from rolecall.pick_tasks(
         (p_worker_id, p_roles, p_handlers, false, p_run)::rolecall.claim_terms, p_limit,
         coalesce(p_start, p_limit), v_now

@@ -12,6 +12,7 @@ set jit = off
 set enable_seqscan = off
 as $$
 begin
+    perform rolecall.require_own_worker(p_worker_id);
     update rolecall.tasks as task
     set started_at = rolecall.clock()
     where task.id = any(array(
@@ -59,6 +60,7 @@ declare
     v_now timestamptz := rolecall.clock();
     v_renewed bigint[];
 begin
+    perform rolecall.require_own_worker(p_worker_id);
     with held as materialized (
         select task.id, setting.lease
         from unnest(p_ids, p_fences) as claim (id, fence)

@@ -135,6 +135,7 @@ declare
     v_claims jsonb;
 begin
     perform rolecall.require_read_committed();
+    p_worker_ids := rolecall.own_workers(p_worker_ids);
     perform rolecall.strike_off(p_worker_ids);
     perform rolecall.end_session(session.pid, session.worker_id, session.task_id, '1 s')
     from rolecall.completing_sessions() as session

@@ -290,12 +290,18 @@ begin
         select wanted.key from unnest(p_keys) as wanted (key)
         where not exists (select from rolecall.keys as known where known.key = wanted.key)
     ),
+    -- Two that insert the same key wait for each other, so the insert comes after a lock that is not waited
+    -- for. A thousand rows keep the locks few; a clash costs one claim's delay.
+    latched as materialized (
+        select latch.number from rolecall.latches as latch
+        where latch.kind = 'keys'
+            and latch.number = any(array(select hashtext(missing.key) & 1023 from missing))
+        for update skip locked
+    ),
     born as (
         insert into rolecall.keys (key)
         select missing.key from missing
-        -- Two that insert the same row wait for each other. A thousand numbers keep the locks few; a clash
-        -- costs one claim's delay.
-        where pg_try_advisory_xact_lock(7246926, hashtext(missing.key) & 1023)
+        where hashtext(missing.key) & 1023 in (select latched.number from latched)
         order by missing.key
         on conflict do nothing
         returning key

@@ -48,5 +48,6 @@ language sql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
+    select rolecall.require_own_worker(p_worker_id);
     update rolecall.workers set intakes = p_intakes where id = p_worker_id
 $$;
