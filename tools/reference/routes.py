@@ -22,7 +22,7 @@ __all__ = ["page", "scopes"]
 SAYS = """\
 Requests and answers are JSON. The document of all routes, those of your app included, is served at `/openapi.json`. A
 program comes in with an API key (`Authorization: Bearer rk_...`), on this machine with its token; each route says which
-scope it asks for: *read*, *operate*, *admin*, each including those before it; *known* is anybody who came in, *open*
+scope it asks for: *own*, *read*, *operate*, *admin*, where *operate* includes *own* and *read*, and *admin* includes all; *known* is anybody who came in, *open*
 everybody. Where an `Idempotency-Key` is taken, a request that is sent again is carried out once.
 
 Any route may also refuse: """
