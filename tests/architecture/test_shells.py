@@ -20,6 +20,7 @@ MANY = "its own route takes one task, and the bulk action those that a filter fi
 PART = "the part of another action, which the shell offers: it only looks up what that one is about"
 LOGIN = "a part of coming in over HTTP: the command line runs with the rights of the account on the machine"
 SESSIONS = "a new password, `people remove` and a new local token end all sessions of somebody at once"
+BOTH = "the page and the API call web/sessions.py, which decides whose sessions a caller may see"
 KEPT = "what is remembered of changes is decided beside the database, not from within"
 PEOPLE = "who may come in is decided on the machine, not from within"
 SECRET = "made and revoked at the command line or over the API: a secret is not left behind in a browser"
@@ -133,7 +134,9 @@ MISSING: dict[str, dict[str, str]] = {
         "people.set_password": PEOPLE,
         "people.unlock": PEOPLE,
         "sessions.close": PART,
+        "sessions.end": BOTH,
         "sessions.find": PART,
+        "sessions.list": BOTH,
         "sessions.open": PART,
         "sessions.open_local": PART,
         "scaling.target": "a number for an autoscaler; the page of capacity tells people how many workers a role needs",
