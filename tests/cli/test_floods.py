@@ -1,4 +1,4 @@
-"""An unknown client does not hold up a server by what it sends: real processes, raw sockets."""
+"""Unknown clients cannot hold up a server: real processes, raw sockets."""
 
 from __future__ import annotations
 

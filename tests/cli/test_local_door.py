@@ -47,7 +47,7 @@ def test_the_address_that_is_shown_at_a_terminal_opens_the_dashboard(folder: Pat
         url, way_in = (part.decode() for part in read_until(leader, ADDRESS).groups())
         with httpx2.Client(base_url=url, timeout=60) as browser:
             sent_on = urlsplit(browser.get(way_in).headers["location"])
-            # Browsers resolve the name by themselves; here the address is asked for it.
+            # Browsers resolve the name by themselves; this client sends it to the address.
             browser.headers["host"] = sent_on.netloc
             entered = browser.get(f"{sent_on.path}?{sent_on.query}")
             page = browser.get(entered.headers["location"], headers={"cookie": cookie_of(entered)})

@@ -58,7 +58,7 @@ def site_of(token: str) -> str:
 
 @pytest.fixture
 async def door(database: str, token: str) -> AsyncIterator[Door]:
-    """A server as it stands at 127.0.0.1 by default, asked under its name for browsers."""
+    """A server with the defaults of 127.0.0.1; the client uses its name for browsers."""
     async with opened(database, base_url=site_of(token), auth=AuthMode.token, token=token) as door:
         yield door
 
@@ -104,7 +104,7 @@ async def test_browser_is_sent_on_to_the_name_of_the_server(door: Door, token: s
     assert "set-cookie" not in entered.headers
 
 
-async def test_nobody_is_told_the_name_without_the_token(database: str, token: str) -> None:
+async def test_name_is_not_disclosed_without_the_token(database: str, token: str) -> None:
     """A page at another port of this machine could lure a browser there, and be sent its cookies."""
     async with opened(database, base_url=SITE, hosts=LOCAL_NAMES, auth=AuthMode.token, token=token) as door:
         answers = [
@@ -185,7 +185,7 @@ async def test_session_of_one_token_opens_nothing_with_another(database: str, to
 
 
 async def test_key_made_over_http_expires(door: Door, token: str) -> None:
-    wishes = [WISH | {"scope": scope, "days": None} for scope in ("admin", "read")]
+    wishes = [{"name": "x", "scope": scope, "days": None} for scope in ("admin", "read")]
 
     refused = [await door.client.post("/api/keys", json=wish, headers=bearer(token)) for wish in wishes]
     made = await door.client.post("/api/keys", json=WISH, headers=bearer(token))

@@ -21,9 +21,9 @@ __all__ = ["page", "scopes"]
 
 SAYS = """\
 Requests and answers are JSON. The document of all routes, those of your app included, is served at `/openapi.json`. A
-program shows an API key (`Authorization: Bearer rk_...`), or on this machine the local token. Each route names the scope
-that it needs: *own*, *read*, *operate* (which includes both) or *admin* (which includes all). *known* stands for every
-authenticated caller, *open* for everybody. Where an `Idempotency-Key` is taken, a request that is sent again is carried out once.
+program shows an API key (`Authorization: Bearer rk_...`), or on this machine the local token. Each route names the
+scope that it needs: *own*, *read*, *operate* (which includes both) or *admin* (which includes all). *known* means every
+authenticated caller, *open* everybody. With an `Idempotency-Key`, a request that is sent again is carried out once.
 
 Any route may also refuse: """
 METHODS = ("get", "post", "put", "delete")
