@@ -156,6 +156,7 @@ CREATE TABLE rolecall.schedules (
     revision integer DEFAULT 1 NOT NULL,
     declared jsonb,
     edited_at timestamp with time zone,
+    withdrawn text,
     CONSTRAINT either_an_interval_or_a_cron_expression CHECK ((num_nonnulls(every, cron) = 1)),
     CONSTRAINT every_is_between_a_second_and_ten_years CHECK (((every >= '00:00:01'::interval) AND (every <= '10 years'::interval))),
     CONSTRAINT jitter_is_at_most_a_day CHECK (((jitter >= '00:00:00'::interval) AND (jitter <= '24:00:00'::interval))),
@@ -310,6 +311,8 @@ CREATE TABLE rolecall.workers (
     pid_started bigint,
     sessions text,
     unseen_since timestamp with time zone,
+    app text,
+    release text,
     CONSTRAINT a_command_has_a_time CHECK (((command IS NULL) = (commanded_at IS NULL))),
     CONSTRAINT a_stopped_worker_is_not_idle CHECK (((stopped_at IS NULL) OR (NOT idle))),
     CONSTRAINT command_is_one_that_workers_know CHECK ((command = ANY (ARRAY['drain'::text, 'decommission'::text]))),
@@ -323,6 +326,31 @@ CREATE TABLE rolecall.retention (
     place text COLLATE pg_catalog."C",
     in_use_since timestamp with time zone,
     CONSTRAINT keep_is_at_least_a_day CHECK ((keep >= '1 day'::interval))
+);
+CREATE TABLE rolecall.handlers (
+    name text NOT NULL COLLATE pg_catalog."C",
+    role text NOT NULL COLLATE pg_catalog."C",
+    description text DEFAULT ''::text NOT NULL,
+    signature jsonb,
+    lease interval,
+    timeout interval,
+    max_attempts integer,
+    retry jsonb,
+    procedure text,
+    before_procedure text,
+    after_procedure text,
+    key text,
+    dedupe_key text,
+    expires interval,
+    result_schema jsonb,
+    hiding jsonb DEFAULT '[]'::jsonb NOT NULL,
+    withdrawn text,
+    CONSTRAINT expires_is_positive CHECK ((expires > '00:00:00'::interval)),
+    CONSTRAINT lease_is_between_a_tenth_of_a_second_and_a_day CHECK (((lease >= '00:00:00.1'::interval) AND (lease <= '1 day'::interval))),
+    CONSTRAINT max_attempts_is_positive_or_zero_for_unlimited CHECK ((max_attempts >= 0)),
+    CONSTRAINT name_is_a_word CHECK ((name ~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$'::text)),
+    CONSTRAINT retry_is_a_policy CHECK (((retry ->> 'kind'::text) = ANY (ARRAY['none'::text, 'linear'::text, 'exponential'::text]))),
+    CONSTRAINT timeout_is_positive CHECK ((timeout > '00:00:00'::interval))
 );
 CREATE TABLE rolecall.idle_marks (
     role text NOT NULL COLLATE pg_catalog."C",
@@ -378,6 +406,13 @@ CREATE TABLE rolecall.counted_until (
     moment timestamp with time zone NOT NULL,
     CONSTRAINT there_is_only_one_row CHECK (only_row)
 );
+CREATE TABLE rolecall.declarations (
+    app text NOT NULL COLLATE pg_catalog."C",
+    release text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT kind_is_known CHECK ((kind = ANY (ARRAY['schedule'::text, 'key'::text, 'role'::text, 'handler'::text])))
+);
 CREATE TABLE rolecall.duties (
     name text NOT NULL COLLATE pg_catalog."C",
     every interval NOT NULL,
@@ -428,29 +463,6 @@ CREATE TABLE rolecall.finished_tasks_default (
     CONSTRAINT only_terminal_states_stand_here CHECK ((state = ANY (ARRAY['completed'::rolecall.task_state, 'failed'::rolecall.task_state, 'cancelled'::rolecall.task_state])))
 );
 ALTER TABLE ONLY rolecall.finished_tasks_default REPLICA IDENTITY FULL;
-CREATE TABLE rolecall.handlers (
-    name text NOT NULL COLLATE pg_catalog."C",
-    role text NOT NULL COLLATE pg_catalog."C",
-    description text DEFAULT ''::text NOT NULL,
-    signature jsonb,
-    lease interval,
-    timeout interval,
-    max_attempts integer,
-    retry jsonb,
-    procedure text,
-    before_procedure text,
-    after_procedure text,
-    key text,
-    dedupe_key text,
-    expires interval,
-    result_schema jsonb,
-    CONSTRAINT expires_is_positive CHECK ((expires > '00:00:00'::interval)),
-    CONSTRAINT lease_is_between_a_tenth_of_a_second_and_a_day CHECK (((lease >= '00:00:00.1'::interval) AND (lease <= '1 day'::interval))),
-    CONSTRAINT max_attempts_is_positive_or_zero_for_unlimited CHECK ((max_attempts >= 0)),
-    CONSTRAINT name_is_a_word CHECK ((name ~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$'::text)),
-    CONSTRAINT retry_is_a_policy CHECK (((retry ->> 'kind'::text) = ANY (ARRAY['none'::text, 'linear'::text, 'exponential'::text]))),
-    CONSTRAINT timeout_is_positive CHECK ((timeout > '00:00:00'::interval))
-);
 CREATE TABLE rolecall.history_until (
     only_row boolean DEFAULT true NOT NULL,
     began timestamp with time zone NOT NULL,
@@ -490,6 +502,7 @@ CREATE TABLE rolecall.roles (
     one_root boolean DEFAULT false NOT NULL,
     paused_until timestamp with time zone,
     paused_by text,
+    withdrawn text,
     CONSTRAINT a_pause_ends_after_it_began CHECK ((paused_until > paused_at)),
     CONSTRAINT lease_is_between_a_tenth_of_a_second_and_a_day CHECK (((lease >= '00:00:00.1'::interval) AND (lease <= '1 day'::interval))),
     CONSTRAINT max_attempts_is_positive_or_null_for_unlimited CHECK ((max_attempts > 0)),
@@ -674,6 +687,8 @@ ALTER TABLE ONLY rolecall.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY rolecall.counted_until
     ADD CONSTRAINT counted_until_pkey PRIMARY KEY (only_row);
+ALTER TABLE ONLY rolecall.declarations
+    ADD CONSTRAINT declarations_pkey PRIMARY KEY (app, release, kind, name);
 ALTER TABLE ONLY rolecall.duties
     ADD CONSTRAINT duties_pkey PRIMARY KEY (name);
 ALTER TABLE ONLY rolecall.handlers

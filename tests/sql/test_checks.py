@@ -83,6 +83,7 @@ ILLEGAL = [
     ("people", "name_is_short", "name = repeat('a', 101)"),
     ("sessions", "digest_is_sha256", "digest = 'short'"),
     ("known_browsers", "digest_is_sha256", "digest = 'short'"),
+    ("declarations", "kind_is_known", "kind = 'wish'"),
 ]
 
 
@@ -93,7 +94,7 @@ def full(engine: Engine) -> Engine:
     engine.put_schedule(key="k")
     engine.fire_schedules()
     engine.complete(engine.claim_one())
-    engine.worker()
+    engine.rows("select rolecall.declare_release(%s, 'shop', '1', '{\"key\": [\"k\"]}')", engine.worker())
     engine.rows("select rolecall.set_key_capacity('k*', 1)")
     engine.enqueue(key="k")
     engine.complete(engine.claim_one())

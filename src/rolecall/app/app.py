@@ -223,8 +223,8 @@ class App:
         app.keys("tenant:7", capacity=10)  # ten of this one
 
         Of what fits a key, the key itself counts before any pattern, and a longer pattern before a shorter one. What
-        somebody sets for the same pattern later goes before this. It stays in the database until another declaration
-        replaces it, and is declared by workers and by clients on connections of their own. Raises InvalidDeclaration.
+        somebody sets for the same pattern later goes before this. It holds until no live worker of the app declares it,
+        and is declared by workers and by clients on connections of their own. Raises InvalidDeclaration.
         """
         require_key_capacity(pattern, capacity)
         self._declared.add_key_capacity(pattern, capacity)

@@ -21,9 +21,9 @@ declare
     ];
     -- Whatever keeps the pool in order does so in workers and beside the API.
     v_upkeep constant text[] := array[
-        'declare', 'declare_key_capacities', 'due_cron', 'end_pauses', 'ensure_schedules', 'expire', 'fire_cron', 'fire_schedules',
+        'declare', 'declare_key_capacities', 'declare_release', 'due_cron', 'end_pauses', 'ensure_schedules', 'expire', 'fire_cron', 'fire_schedules',
         'look_at_duties', 'make_partitions', 'offers', 'prune', 'prune_due', 'rescue', 'rescue_workers', 'roll_up_counts', 'roll_up_history', 'unpark',
-        'sessionless', 'take_duty', 'unpark_due', 'unseen_workers', 'watch', 'workers_beside'
+        'sessionless', 'take_duty', 'unpark_due', 'unseen_workers', 'watch', 'withdraw_undeclared', 'workers_beside'
     ];
     v_work constant text[] := array[
         'beat', 'claim', 'claim_in_order', 'claim_these', 'deregister_worker', 'finish', 'finish_free', 'finish_here', 'is_work_left', 'issue_token', 'mark_idle', 'next_due', 'next_due_for',
@@ -35,7 +35,7 @@ declare
         'complete_chain', 'complete_task', 'create_api_key', 'create_own_api_key', 'delete_chains', 'delete_schedule', 'delete_task',
         'delete_tasks', 'end_from_outside', 'enqueue_owned', 'fail_by_token', 'fail_task', 'hold_chain', 'issue_token',
         'keep_answer', 'keep_audit', 'open_local_session', 'open_session', 'owned_tasks', 'pause_role', 'put_schedule', 'record_audit', 'record_deed',
-        'remove_person', 'resume_role', 'retry', 'revoke_api_key', 'set_key_capacity', 'set_password', 'spawn',
+        'remove_person', 'resume_role', 'retry', 'reveal_handler', 'revoke_api_key', 'set_key_capacity', 'set_password', 'spawn',
         'take_request', 'touch_api_key', 'touch_session', 'trigger', 'trigger_schedule', 'try_to_log_in',
         'unlock_person', 'welcome_browser'
     ];

@@ -15,7 +15,7 @@ from time import monotonic
 from rolecall.maintenance.cron import plan
 from rolecall.maintenance.deaths import MOST_RESCUED, rescue_in_batches, rescue_unseen, told_of
 from rolecall.maintenance.runs import Runs
-from rolecall.sql import claims, keys, retention, roles, schedules
+from rolecall.sql import claims, keys, retention, roles, schedules, workers
 from rolecall.sql.schedules import Fired
 
 MOST_FIRED = 100
@@ -129,6 +129,12 @@ async def unpark(session: Runs) -> str | None:
     return None
 
 
+async def withdraw_undeclared(session: Runs) -> None:
+    """Withdraw what no live worker of an app declares any more, and warn about each withdrawal."""
+    for app, kind, name in await session.run(workers.withdraw_undeclared()):
+        log.warning("Withdrew %s %s: app %s no longer declares it", kind, name, app)
+
+
 async def keep_house(session: Runs) -> str | None:
     """Make the coming days' partitions, and drop what is past its retention.
 
@@ -160,6 +166,7 @@ DUTIES = (
     Duty(name="expiry", every=60.0, run_once=expire),
     Duty(name="counting", every=10.0, run_once=count_finished),
     Duty(name="history", every=10.0, run_once=write_history),
+    Duty(name="declarations", every=15.0, run_once=withdraw_undeclared),
     Duty(name="unparking", every=60.0, run_once=unpark),
     Duty(name="housekeeping", every=60.0, run_once=keep_house),
 )

@@ -12,6 +12,7 @@ import msgspec
 
 from rolecall.model.codecs import written
 from rolecall.model.durations import Duration, in_seconds
+from rolecall.model.error_text import clean_error, message_of
 from rolecall.model.errors import InvalidTask
 from rolecall.model.outcomes import (
     MARK,
@@ -29,11 +30,9 @@ from rolecall.model.tasks import Enqueued, Need, NewTask, NextTasks
 from rolecall.sql.statement import from_json
 
 __all__ = [
-    "LONGEST_ERROR",
     "MAX_RESULT_BYTES",
     "EncodedResult",
     "NotStorable",
-    "clean_error",
     "encode",
     "encode_result",
     "encode_text",
@@ -48,7 +47,6 @@ DELAYS = ("after", "timeout")
 OPTIONAL = ("handler", "role", *DELAYS, "key", "dedupe_key", "max_attempts", "on_failure", "trace_context")
 LONGEST_DELAY = 3e9
 MAX_RESULT_BYTES = 1024 * 1024
-LONGEST_ERROR = 8_000
 REPLACEMENT = "\ufffd"
 ESCAPED_NUL = "\\u0000"
 SCALARS = frozenset({str, int, float, bool, type(None)})
@@ -243,8 +241,8 @@ def encode_result(value: object, *, max_bytes: int = MAX_RESULT_BYTES) -> Encode
         text = encode(value)
     except NotStorable as error:
         return _marker(str(error))
-    except Exception as error:  # noqa: BLE001 - a result's own code runs in there and may raise anything
-        return _marker(f"{type(error).__name__}: {error}")
+    except BaseException as error:  # noqa: BLE001 - a result's own code runs in there and may raise anything
+        return _marker(f"{type(error).__name__}: {message_of(error)}")
     size = len(text.encode())
     return EncodedResult(text) if size <= max_bytes else _marker(f"{size} bytes, allowed are {max_bytes}")
 
@@ -255,12 +253,6 @@ def read_result(text: str | None) -> Any:
     if isinstance(value, dict) and value.keys() == {"rolecall", "why"} and value["rolecall"] == MARK:
         return UnstoredResult(value["why"])
     return value
-
-
-def clean_error(text: str) -> str:
-    """Return an error text that the database stores: no NUL, no lone surrogate, at most 8,000 characters."""
-    cut = text[:LONGEST_ERROR].replace("\0", REPLACEMENT)
-    return cut.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _marker(why: str) -> EncodedResult:

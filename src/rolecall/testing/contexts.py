@@ -17,6 +17,7 @@ from rolecall.app import App, HandlerDefinition
 from rolecall.app.contracts import Contract
 from rolecall.db.after_commit import AfterCommit, Call
 from rolecall.model.durations import in_seconds
+from rolecall.model.error_text import describe
 from rolecall.model.errors import AlreadyCompleted, ConfigError, HandlerAborted, HandlerError
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import Child, ClaimedTask, Needed, NewTask, NextTasks
@@ -27,7 +28,7 @@ from rolecall.testing.asking import in_a_loop, lent
 from rolecall.worker.context import BatchContext, Context
 from rolecall.worker.handler_services import Connection
 from rolecall.worker.in_flight import HeldTask, RunnerSlot
-from rolecall.worker.outcomes import check_contract, describe, unstored_failure
+from rolecall.worker.outcomes import check_contract, unstored_failure
 from rolecall.worker.subprocess.messages import address_of
 
 __all__ = ["AttemptFacts", "FakeBatchContext", "FakeContext"]

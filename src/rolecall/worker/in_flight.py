@@ -1,15 +1,19 @@
-"""The tasks in flight in this process: from the claim's answer until the answer to their report."""
+"""The tasks in flight in this process, from the claim's answer until the answer to their report; and how an attempt is
+isolated: each runs as an asyncio task of its own, with context variables of its own.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import decimal
 import math
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import suppress
+from contextvars import Context, ContextVar, copy_context
 from itertools import groupby
 from operator import attrgetter
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from rolecall.db.after_commit import Call
 from rolecall.model.outcomes import Completed, Report, Returned
@@ -219,3 +223,46 @@ class InFlight:
         """Return a copy that any thread may walk."""
         with self._lock:
             return list(self._held.values())
+
+
+async def run_isolated(attempt: Coroutine[Any, Any, None]) -> None:
+    """Run an attempt to its end in an asyncio task and a context of its own; raise what it raises.
+
+    Cancelling the caller cancels the attempt. An attempt that ends as cancelled by its own doing does not cancel the
+    caller.
+    """
+    try:
+        await asyncio.get_running_loop().create_task(attempt, context=fresh_context())
+    except asyncio.CancelledError:
+        caller = asyncio.current_task()
+        if caller is None or caller.cancelling():
+            raise
+
+
+def fresh_context() -> Context:
+    """Return a copy of the current context for one attempt.
+
+    The decimal module keeps an object in a context variable and changes it in place: a plain copy of the context would
+    share it.
+    """
+    context = copy_context()
+    arithmetic = None if DECIMAL is None else context.get(DECIMAL)
+    if arithmetic is not None:
+        context.run(decimal.setcontext, arithmetic.copy())
+    return context
+
+
+def take_back_cancellation(task: asyncio.Task[Any] | None) -> None:
+    """Forget every cancellation that a task has been sent so far."""
+    while task is not None and task.cancelling():
+        task.uncancel()
+
+
+def _find_decimal_variable() -> ContextVar[decimal.Context] | None:
+    """Return the decimal module's variable, which it does not export; None where decimal uses thread-locals."""
+    empty = Context()
+    empty.run(decimal.getcontext)
+    return next(iter(empty), None)
+
+
+DECIMAL = _find_decimal_variable()

@@ -1,5 +1,5 @@
-"""Where claimed tasks wait for a slot, slots wait for tasks, and the loop gets its turn in between; how many tasks
-may wait here beyond the free slots; and the slots, which take tasks from here and run their handlers one at a time.
+"""Claimed tasks wait here for a slot, and free slots wait for tasks; how many tasks may wait beyond the free slots; and
+the slots, which take tasks from here and run their handlers one at a time.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from rolecall.telemetry.context import current
 from rolecall.wake.waker import Waker
 from rolecall.worker.completer import Completer
 from rolecall.worker.events import WorkerEvents
-from rolecall.worker.in_flight import HeldTask
+from rolecall.worker.in_flight import HeldTask, run_isolated, take_back_cancellation
 from rolecall.worker.places import Places
 from rolecall.worker.session import ForkGuard
 from rolecall.worker.slot_thread import SlotThread
 
-SLICE = 0.001
 NO_CALL = -1
 HORIZON = 0.15
 SPAN = 0.25
@@ -39,9 +38,8 @@ class LocalQueue:
     the others behind it in `places`.
 
     Slots take from the left. When the queue is as short as `call_at`, or a slot finds it empty, the producer
-    is called. Handlers that never suspend would starve the loop: `slice_ends` says when a slot must let it
-    turn. What is not to begin any more is handed to `give_back`. Tasks are taken from it by the worker's
-    loop, and by the heartbeat thread while that one stands still.
+    is called. Tasks that may not begin any more are handed to `give_back`. Tasks are taken from it by the
+    worker's loop, and by the heartbeat thread while the loop is blocked.
     """
 
     def __init__(self, give_back: Callable[[list[HeldTask]], None]) -> None:
@@ -51,10 +49,8 @@ class LocalQueue:
         self._lock = threading.Lock()
         self.room = Waker()
         self.call_at = NO_CALL
-        self.slice_ends = 0.0
         self.closed = False
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._turn_is_near = False
 
     @property
     def free_slots(self) -> int:
@@ -168,13 +164,6 @@ class LocalQueue:
             if waiting in self._waiting:
                 self._waiting.remove(waiting)
 
-    async def let_the_loop_turn(self) -> None:
-        """Begin a new slice after one turn of the loop; all slots share the slices, so that turns stay short."""
-        if not self._turn_is_near:
-            self._turn_is_near = True
-            asyncio.get_running_loop().call_soon(self._turn)
-        await asyncio.sleep(0)
-
     def _give_back_late(self, late: list[HeldTask]) -> None:
         # They have expired, or this process stood still, or the claim's answer was late: then another worker may have
         # them, or have ended them.
@@ -182,10 +171,6 @@ class LocalQueue:
             late += [other for held in late for other in self.places.close(held)]
         log.warning("%d tasks are not begun, as their leases have run out or they have expired meanwhile", len(late))
         self._give_back(late)
-
-    def _turn(self) -> None:
-        self._turn_is_near = False
-        self.slice_ends = monotonic() + SLICE
 
     def _wake(self, slots: int) -> None:
         """Wake waiting slots; one that is just being cancelled waits no more."""
@@ -291,12 +276,11 @@ class ClaimLimit:
 
 
 class Slot:
-    """Awaits handlers directly: no coroutine, timer or context of its own for a task, which is what makes it
-    fast.
+    """Runs one attempt at a time, each as an asyncio task of its own in a context of its own.
 
-    The price is that an abort must cancel the slot itself; `interrupt` does so only while a handler is
-    running, and the runner that awaited it turns the cancellation back into an outcome, so the slot lives
-    on.
+    The context is a copy of the one that the worker started in. Context variables and everything that is kept by
+    `asyncio.current_task()` therefore end with the attempt. An abort cancels the attempt's task; the runner turns the
+    cancellation into an outcome. Cancelling the slot cancels the attempt as well.
     """
 
     def __init__(  # sizes: what a slot works with
@@ -317,6 +301,7 @@ class Slot:
         self._completer = completer
         self._events = events
         self._task: asyncio.Task[None] | None = None
+        self._attempt: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         """Work until the queue closes; a handler that runs then is waited for."""
@@ -325,15 +310,10 @@ class Slot:
         self._demand.work()
         try:
             while not queue.closed:
-                held = queue.take()
-                if held is None:
+                if queue.ready:
+                    await run_isolated(self._work())
+                else:
                     await self._rest()
-                    continue
-                if queue.waiting <= queue.call_at:
-                    queue.call_producer()
-                await self._work(held)
-                if monotonic() > queue.slice_ends:
-                    await queue.let_the_loop_turn()
         finally:
             self._thread.stop()
 
@@ -352,18 +332,14 @@ class Slot:
 
     def interrupt(self) -> None:
         """Cancel the running handler, if every task it works on must stop and it can be cancelled at all."""
-        if self.running and self.running[0].runner.interruptible and self._must_stop and self._task is not None:
-            self._task.cancel()
+        if self.running and self.running[0].runner.interruptible and self._must_stop and self._attempt is not None:
+            self._attempt.cancel()
 
     def absorb(self) -> bool:
-        """Take a cancellation back that an abort caused; false when somebody else cancelled the slot."""
-        task = self._task
-        if task is None or not task.cancelling():
-            return True
-        if not self._must_stop:
+        """Take back a cancellation of the attempt; return False when the slot itself is cancelled."""
+        if self._is_cancelled and not self._must_stop:
             return False
-        while task.cancelling():
-            task.uncancel()
+        take_back_cancellation(self._attempt)
         return True
 
     def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:
@@ -378,13 +354,24 @@ class Slot:
     def _must_stop(self) -> bool:
         return all(held.aborted or held.ended for held in self.running)
 
-    async def _work(self, held: HeldTask) -> None:
+    @property
+    def _is_cancelled(self) -> bool:
+        return self._task is not None and self._task.cancelling() > 0
+
+    async def _work(self) -> None:
+        # Taken here and not by the slot: no loop turn passes between the queue and the handler, so a task is either
+        # still in the queue or has begun.
+        held = self._queue.take()
+        if held is None:
+            return
+        self._attempt = asyncio.current_task()
+        if self._queue.waiting <= self._queue.call_at:
+            self._queue.call_producer()
         try:
             await held.runner.run(held, self)
         finally:
             self._fork_guard.require()
-        running, self.running = self.running, ()
-        current.set(())
+        running, self.running, self._attempt = self.running, (), None
         for ended in running:
             if ended.place is not None:
                 self._queue.let_next(ended)

@@ -4,17 +4,17 @@ declared, and an exception becomes a text and a verdict.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from inspect import isawaitable, iscoroutine
 from itertools import chain
-from pathlib import Path
 from time import monotonic
 from types import MappingProxyType
 from typing import Protocol
 
+from rolecall.model.error_text import Scrub, describe, message_of
 from rolecall.model.errors import ContractBroken, HandlerError, InvalidPayload, PermanentFailure, Retry
 from rolecall.model.outcomes import (
     Blocked,
@@ -32,7 +32,7 @@ from rolecall.model.outcomes import (
 from rolecall.model.redaction import without
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import NextTasks
-from rolecall.sql.documents import clean_error, encode_result
+from rolecall.sql.documents import encode_result
 from rolecall.telemetry.tracing import Tracing
 from rolecall.worker.events import WorkerEvents
 from rolecall.worker.in_flight import HeldTask
@@ -41,9 +41,6 @@ from rolecall.worker.program import Contract
 
 # A timeout is a failure of what has begun; the others lose their deadline with their claim.
 GIVEN_BACK = frozenset({LostReason.SHUTDOWN, LostReason.DATABASE, LostReason.TIMEOUT})
-MOST_FRAMES = 8
-LONGEST_MESSAGE = 4_000
-OUR_FOLDER = str(Path(__file__).parent)
 
 
 class Writer(Protocol):
@@ -111,7 +108,7 @@ class Outcomes:
             result, next_tasks = self._checked(held.task.handler, result, next_tasks)
         if isinstance(result, BaseException):
             self._tell_if_invalid(held, result)
-        held.report = _report(held, result, next_tasks, self._contracts.get(held.task.handler))
+        held.report = self._report(held, result, next_tasks)
         if self._tracing is not None and next_tasks is not None and isinstance(held.report, Completed):
             self._tracing.following(next_tasks)
         self._add(held, [held])
@@ -123,7 +120,8 @@ class Outcomes:
             return
         held.ended = True
         self._tell_if_invalid(held, error)
-        held.report = self._misfit(held, error) or _failure(held, error)
+        verdict = judge(error, self._scrub(together or [held]))
+        held.report = self._misfit(held, verdict) or _failure(held, verdict)
         self._add(held, together or [held])
 
     def aborted(self, held: HeldTask) -> None:
@@ -157,14 +155,47 @@ class Outcomes:
 
     def _tell_if_invalid(self, held: HeldTask, error: BaseException) -> None:
         if isinstance(error, ContractBroken) or (isinstance(error, RaisedElsewhere) and error.verdict.invalid):
-            self._events.invalid(held, self._hushed(str(error), [held]))
+            self._events.invalid(held, self._hushed(message_of(error), [held]))
 
-    def _misfit(self, held: HeldTask, error: BaseException) -> Misfit | None:
-        task, verdict = held.task, judge(error)
+    def _scrub(self, together: Sequence[HeldTask]) -> Scrub:
+        """Return what removes hidden values of these tasks from a text."""
+        return partial(self._hushed, together=together) if together[0].task.handler in self._secrets else str
+
+    def _misfit(self, held: HeldTask, verdict: Verdict) -> Misfit | None:
         if not verdict.misfit:
             return None
+        task = held.task
         intake = self._intakes[task.handler]
         return Misfit(id=task.id, fence=task.fence, intake=intake, error=verdict.text)
+
+    def _report(self, held: HeldTask, result: object, next_tasks: NextTasks | None) -> Report:
+        task = held.task
+        ran = monotonic() - held.began_at
+        match result:
+            case None:
+                return Completed(id=task.id, fence=task.fence, ran=ran, next_tasks=next_tasks)
+            case Snooze():
+                return Snoozed(id=task.id, fence=task.fence, after=result.seconds, at=result.until, ran=ran)
+            case WaitFor():
+                return Blocked(id=task.id, fence=task.fence, needs=result.needs, ran=ran)
+            case Cancel():
+                return Cancelled(id=task.id, fence=task.fence, error=result.reason, ran=ran)
+            case BaseException():
+                return _failure(held, judge(result, self._scrub([held])))
+            case _:
+                text, why = encode_result(result)
+                contract = self._contracts.get(task.handler)
+                if why is not None and (
+                    error := unstored_failure(result, why, handler=task.handler, contract=contract)
+                ):
+                    return _failure(held, judge(error, self._scrub([held])))
+                return Completed(
+                    id=task.id, fence=task.fence, result_json=text, unstored=why, ran=ran, next_tasks=next_tasks
+                )
+
+    def _unstored_failure(self, held: HeldTask, result: object, why: str) -> Exception | None:
+        handler = held.task.handler
+        return unstored_failure(result, why, handler=handler, contract=self._contracts.get(handler))
 
     def _checked(self, handler: str, result: object, next_tasks: NextTasks | None) -> tuple[object, NextTasks | None]:
         """Return the result with what follows it; or, in its place, the error that it is not what was declared."""
@@ -172,7 +203,7 @@ class Outcomes:
             return result, None
         try:
             return result, check_contract(self._contracts, handler, result, next_tasks)
-        except Exception as error:  # noqa: BLE001 - what a handler's own rule raises belongs to its task
+        except BaseException as error:  # noqa: BLE001 - what a handler's own rule raises belongs to its task
             return error, None
 
 
@@ -198,31 +229,8 @@ def check_contract(
     return next_tasks
 
 
-def _report(held: HeldTask, result: object, next_tasks: NextTasks | None, contract: Contract | None) -> Report:
+def _failure(held: HeldTask, verdict: Verdict) -> Failed:
     task = held.task
-    ran = monotonic() - held.began_at
-    match result:
-        case None:
-            return Completed(id=task.id, fence=task.fence, ran=ran, next_tasks=next_tasks)
-        case Snooze():
-            return Snoozed(id=task.id, fence=task.fence, after=result.seconds, at=result.until, ran=ran)
-        case WaitFor():
-            return Blocked(id=task.id, fence=task.fence, needs=result.needs, ran=ran)
-        case Cancel():
-            return Cancelled(id=task.id, fence=task.fence, error=result.reason, ran=ran)
-        case BaseException():
-            return _failure(held, result)
-        case _:
-            text, why = encode_result(result)
-            if why is not None and (error := unstored_failure(result, why, handler=task.handler, contract=contract)):
-                return _failure(held, error)
-            return Completed(
-                id=task.id, fence=task.fence, result_json=text, unstored=why, ran=ran, next_tasks=next_tasks
-            )
-
-
-def _failure(held: HeldTask, error: BaseException) -> Failed:
-    task, verdict = held.task, judge(error)
     return Failed(
         id=task.id,
         fence=task.fence,
@@ -287,53 +295,21 @@ class RaisedElsewhere(HandlerError):
         self.verdict = verdict
 
 
-def judge(error: BaseException) -> Verdict:
-    """Decide what an exception that a handler raised means for its task."""
+def judge(error: BaseException, scrub: Scrub = str) -> Verdict:
+    """Decide what an exception that a handler raised means for its task.
+
+    `scrub` removes hidden values from its text.
+    """
     match error:
         case RaisedElsewhere():
             return error.verdict
         case InvalidPayload():
-            return Verdict(text=str(error), final=True, misfit=error.stored, invalid=True)
+            return Verdict(text=scrub(message_of(error)), final=True, misfit=error.stored, invalid=True)
         case ContractBroken():
-            return Verdict(text=str(error), invalid=True)
+            return Verdict(text=scrub(message_of(error)), invalid=True)
         case Retry():
-            return Verdict(text=describe(error.__cause__ or error), after=error.after, at=error.at)
+            return Verdict(text=describe(error.__cause__ or error, scrub), after=error.after, at=error.at)
         case PermanentFailure():
-            return Verdict(text=describe(error if error.problem else error.__cause__ or error), final=True)
+            return Verdict(text=describe(error if error.problem else error.__cause__ or error, scrub), final=True)
         case _:
-            return Verdict(text=describe(error))
-
-
-def describe(error: BaseException) -> str:
-    """Return `Type: message` and the tail of the traceback, without the worker's own frames.
-
-    The text is what the database stores and a log can hold, whatever the error's message was.
-    """
-    frames = _frames(error)
-    tail = "".join(traceback.format_list(frames[-MOST_FRAMES:])).rstrip()
-    cause = error.__cause__
-    because = f"\ncaused by {_headline(cause)}" if cause is not None else ""
-    return clean_error(f"{_headline(error)}{because}\n{tail}" if tail else f"{_headline(error)}{because}")
-
-
-def _headline(error: BaseException) -> str:
-    kind = type(error)
-    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    message = _message(error)
-    return f"{name}: {message}" if message else name
-
-
-def _message(error: BaseException) -> str:
-    try:
-        text = str(error)
-    except Exception as unprintable:  # noqa: BLE001 - an error whose own __str__ fails must still be told
-        text = f"(its message cannot be shown: {type(unprintable).__name__})"
-    return text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]} ..."
-
-
-def _frames(error: BaseException) -> list[traceback.FrameSummary]:
-    return list(_foreign(traceback.extract_tb(error.__traceback__)))
-
-
-def _foreign(frames: Iterable[traceback.FrameSummary]) -> Iterable[traceback.FrameSummary]:
-    return (frame for frame in frames if not frame.filename.startswith(OUR_FOLDER))
+            return Verdict(text=describe(error, scrub))

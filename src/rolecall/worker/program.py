@@ -99,6 +99,10 @@ class Program(Protocol):
     """Everything that can be done here."""
 
     @property
+    def name(self) -> str:
+        """The name of the app."""
+
+    @property
     def handlers(self) -> Mapping[str, Handler]:
         """The handlers by name."""
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from rolecall.maintenance.duties import withdraw_undeclared
 from rolecall.maintenance.periodic import Periodic
 from rolecall.maintenance.runner import MaintenanceRunner
 from rolecall.maintenance.runs import Telling
@@ -93,6 +94,7 @@ class Wiring:
         await declare(self.claim_session, self._app)
         await self._look_for_procedures()
         await self.registration.register(self.claim_session)
+        await withdraw_undeclared(self.claim_session)
 
     def duties(self) -> dict[str, Coroutine[Any, Any, None]]:
         """Return what runs side by side in the worker's loop, by name."""
@@ -148,6 +150,7 @@ class Wiring:
         self.registration = Registration(
             worker,
             self.in_flight,
+            self._app,
             condition=self._condition,
             on_command=self._hear_command,
             known_by=lambda: self._sessions.known_by,

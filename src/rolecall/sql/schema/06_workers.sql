@@ -34,6 +34,8 @@ create table rolecall.workers (
     pid_started bigint,
     sessions text,
     unseen_since timestamptz,
+    app text,
+    release text,
     constraint slots_are_positive check (slots > 0),
     constraint a_stopped_worker_is_not_idle check (stopped_at is null or not idle),
     constraint command_is_one_that_workers_know check (command in ('drain', 'decommission')),

@@ -36,7 +36,7 @@ begin
     if error is not null then
         select finished.verdict into lost
         from rolecall.finish(p_worker_id, jsonb_build_array(jsonb_build_object(
-            'id', p_id, 'fence', p_fence, 'outcome', 'failed', 'error', left(error, 8000)
+            'id', p_id, 'fence', p_fence, 'outcome', 'failed', 'error', left(error, 16000)
         ))) as finished;
     elsif lost is null then
         perform rolecall.run_after_hooks(array[p_id]);
@@ -143,7 +143,7 @@ $$;
 
 -- Tells an error as a task stores it: its message, then detail, hint and context where there are any, the
 -- context without the engine's own frames.
--- returns: a text of at most 8,000 characters
+-- returns: a text of at most 16,000 characters
 create or replace function rolecall.failure_text(p_message text, p_detail text, p_hint text, p_context text)
 returns text
 language sql
@@ -155,5 +155,5 @@ as $$
         'detail: ' || nullif(p_detail, ''),
         'hint: ' || nullif(p_hint, ''),
         'context: ' || nullif(regexp_replace(p_context, '\n[^\n]*rolecall\.call_procedure\(.*$', ''), '')
-    ), 8000)
+    ), 16000)
 $$;
