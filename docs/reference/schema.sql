@@ -64,6 +64,7 @@ CREATE TYPE rolecall.place AS (
 	on_failure rolecall.child_rule
 );
 CREATE TYPE rolecall.scope AS ENUM (
+    'own',
     'read',
     'operate',
     'admin'
@@ -621,7 +622,7 @@ CREATE TABLE rolecall.server_epoch (
 );
 CREATE TABLE rolecall.sessions (
     digest bytea NOT NULL,
-    person_id bigint NOT NULL,
+    person_id bigint,
     origin text,
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,

@@ -63,6 +63,7 @@ RolecallError                      every error raised on purpose; .problem says 
 │   ├── TooManyRequests                   .retry_after (seconds)
 │   ├── ApiKeyNotFound
 │   ├── PersonNotFound
+│   ├── SessionNotFound
 │   └── DuplicatePerson
 ├── FilterError
 │   ├── InvalidCursor                     .cursor: no page of the list named it
@@ -152,6 +153,7 @@ __all__ = [
     "SchemaDrift",
     "SchemaMissing",
     "SchemaTooNew",
+    "SessionNotFound",
     "TaskError",
     "TaskFinished",
     "TaskNotFound",
@@ -639,6 +641,10 @@ class ApiKeyNotFound(AccessError):
 
 class PersonNotFound(AccessError):
     """Nobody of this name may log in."""
+
+
+class SessionNotFound(AccessError):
+    """No open session has this id, or it belongs to somebody else."""
 
 
 class DuplicatePerson(AccessError):
