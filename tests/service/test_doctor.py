@@ -168,12 +168,16 @@ async def test_tasks_that_are_not_to_run_do_not_count_as_stranded(database: str,
     assert await findings(database) == {}
 
 
-async def test_a_day_without_a_partition_is_found(database: str, pool: Connection) -> None:
-    [[name]] = pool.execute("select max(relname) from pg_class where relname like 'task_events_2%'").fetchall()
-    pool.execute(SQL("alter table rolecall.{} rename to hidden").format(Identifier(_tomorrow(pool))))
+async def test_a_day_without_a_partition_is_found_whatever_is_called_like_it(database: str, pool: Connection) -> None:
+    [[tomorrow]] = pool.execute("select ((rolecall.clock() at time zone 'utc')::date + 1)::text").fetchall()
+    name = Identifier("rolecall", f"task_events_{tomorrow.replace('-', '')}")
+    pool.execute(SQL("drop table {}").format(name))
+    pool.execute(SQL("create table {} (id int)").format(name))
 
-    assert _tomorrow(pool) in (await findings(database))["partitions"].problem
-    assert name > _tomorrow(pool)
+    assert f"task_events of {tomorrow}" in (await findings(database))["partitions"].problem
+
+    pool.execute("select rolecall.make_partitions()")
+    assert "partitions" not in await findings(database)
 
 
 @pytest.mark.parametrize(
@@ -311,12 +315,6 @@ async def test_the_worst_comes_first_and_is_the_verdict(database: str, pool: Con
     found = [finding.check for finding in diagnosis.findings if finding.check != "fsync"]
     assert found == ["stranded_work", "table_care"]
     assert diagnosis.verdict is Verdict.TROUBLE
-
-
-def _tomorrow(pool: Connection) -> str:
-    query = "select 'task_events_' || to_char((rolecall.clock() at time zone 'utc') + interval '1 day', 'YYYYMMDD')"
-    [[name]] = pool.execute(query).fetchall()
-    return str(name)
 
 
 async def test_an_admin_key_without_an_end_is_named(pool: Connection, database: str) -> None:

@@ -152,13 +152,15 @@ def stranded_work() -> Statement[list[StrandedWork]]:
 
 
 def missing_partitions() -> Statement[list[str]]:
-    """List the partitions of today and tomorrow that do not stand."""
+    """List the partitions of today and tomorrow that are missing, as `finished_tasks of 2026-01-31`."""
     return Statement(
         query=(
-            "select name from unnest(array['finished_tasks', 'task_events']) as parent"
-            " cross join generate_series(0, 1) as ahead cross join lateral (select parent || '_' ||"
-            " to_char((rolecall.clock() at time zone 'utc') + make_interval(days => ahead), 'YYYYMMDD')) as day (name)"
-            " where to_regclass('rolecall.' || name) is null order by name"
+            "select parent || ' of ' || day from unnest(array['finished_tasks', 'task_events']) as parent"
+            " cross join generate_series(0, 1) as ahead"
+            " cross join lateral (select (rolecall.clock() at time zone 'utc')::date + ahead as day) as wanted"
+            " where not exists (select from rolecall.partitions_of(('rolecall.' || parent)::regclass) as made"
+            " where made.begins <= day::timestamp at time zone 'utc' and made.ends > day::timestamp at time zone 'utc')"
+            " order by 1"
         ),
         read=lambda rows: [name for (name,) in rows],
     )
