@@ -180,6 +180,47 @@ async def test_a_day_without_a_partition_is_found_whatever_is_called_like_it(dat
     assert "partitions" not in await findings(database)
 
 
+def begin_duty(pool: Connection, name: str, *, ago: float, error: str | None = None) -> None:
+    pool.execute("select rolecall.take_duty(%s, 5, 'w')", [name])
+    if error:
+        pool.execute("select rolecall.record_duty(%s, 5, 'w', %s)", [name, error])
+    shift = "update rolecall.duties set unfinished_since = unfinished_since - make_interval(secs => %s) where name = %s"
+    pool.execute(shift, [ago, name])
+
+
+async def test_a_duty_that_fails_is_found_with_its_error(database: str, pool: Connection) -> None:
+    begin_duty(pool, "rescue", ago=20, error="out of shared memory")
+    assert "duties" not in await findings(database)
+    error = 'date/time field value out of range: "97559544" {}'
+    for name in ("counting", "history"):
+        begin_duty(pool, name, ago=90, error=error)
+
+    found = (await findings(database))["duties"]
+
+    assert found.severity is Severity.WARNING
+    assert re.fullmatch(
+        rf"each of the duties counting, history has failed for 9\d s: {re.escape(error)}", found.problem
+    )
+
+
+async def test_a_duty_that_begins_and_never_ends_is_found(database: str, pool: Connection) -> None:
+    begin_duty(pool, "housekeeping", ago=700)
+
+    assert "housekeeping was begun and has not ended for 7" in (await findings(database))["duties"].problem
+
+
+async def test_duties_that_no_process_does_are_one_finding(database: str, pool: Connection) -> None:
+    for name in ("counting", "rescue"):
+        pool.execute("select rolecall.take_duty(%s, 5, 'w'), rolecall.record_duty(%s, 5, 'w')", [name, name])
+    assert await findings(database) == {}
+    pool.execute("update rolecall.duties set next_at = next_at - interval '2 hours'")
+
+    found = (await findings(database))["duties"]
+
+    assert found.severity is Severity.TROUBLE
+    assert "counting, rescue has been due for 7" in found.problem
+
+
 @pytest.mark.parametrize(
     ("kind", "changed", "told"),
     [

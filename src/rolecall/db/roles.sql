@@ -15,14 +15,14 @@ declare
     v_enqueue constant text[] := array['collect_events', 'collected_events', 'enqueue', 'enqueue_many'];
     v_read constant text[] := array[
         'ancestors_of', 'attempts', 'capacity', 'changes', 'children_in_order', 'children_of', 'count_children', 'counts', 'counts_of_run', 'current_task',
-        'dependents_of', 'due_by_hour', 'failed_siblings', 'find_chains', 'find_tasks', 'history', 'key_capacities', 'keys_now',
+        'dependents_of', 'due_by_hour', 'duties_now', 'failed_siblings', 'find_chains', 'find_tasks', 'history', 'key_capacities', 'keys_now',
         'list_chains', 'needs_among', 'needs_of', 'needs_of_tasks', 'outline', 'parents_among', 'parts_of_chain', 'pods_at_work', 'pool_gauges', 'progress',
         'role_progress', 'roles_now', 'scale_target', 'timeline', 'transactions_elsewhere', 'tree', 'why', 'work_in_hand'
     ];
     -- Whatever keeps the pool in order does so in workers and beside the API.
     v_upkeep constant text[] := array[
         'declare', 'declare_key_capacities', 'due_cron', 'end_pauses', 'ensure_schedules', 'expire', 'fire_cron', 'fire_schedules',
-        'look_at_duties', 'make_partitions', 'offers', 'prune', 'prune_due', 'rescue', 'rescue_workers', 'roll_up_counts', 'roll_up_history', 'unpark',
+        'look_at_duties', 'make_partitions', 'offers', 'prune', 'prune_due', 'record_duty', 'rescue', 'rescue_workers', 'roll_up_counts', 'roll_up_history', 'unpark',
         'sessionless', 'take_duty', 'unpark_due', 'unseen_workers', 'watch', 'workers_beside'
     ];
     v_work constant text[] := array[

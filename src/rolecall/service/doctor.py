@@ -18,13 +18,14 @@ from rolecall.service import health_checks
 from rolecall.service.database import Database
 from rolecall.service.handoff import Handoff
 from rolecall.service.notifications import NotificationSettings, require_beat
-from rolecall.sql import access, doctor
+from rolecall.sql import access, doctor, duties
 from rolecall.wake.listener import notify, probe_channel
 from rolecall.wake.transport import Reach, Transport
 
 CHECKS = (
     "autovacuum",
     "clocks",
+    "duties",
     "endless_keys",
     "expired_leases",
     "frozen_age",
@@ -118,6 +119,7 @@ class Doctor:
         yield health_checks.stranded(await ask(doctor.stranded_work()))
         yield health_checks.partitions(await ask(doctor.missing_partitions()))
         yield health_checks.retention(await ask(doctor.unpruned()), limits)
+        yield health_checks.duties(await ask(duties.list_duties()), limits)
         yield health_checks.leases(await ask(doctor.overdue_leases()), limits)
         yield health_checks.uncounted(await ask(doctor.uncounted()), limits)
         yield health_checks.endless_keys(await ask(access.endless_admin_keys()))
