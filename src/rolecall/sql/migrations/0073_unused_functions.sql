@@ -1,3 +1,4 @@
 -- breaking: no
--- A key's place can be kept for tasks that were named; all functions are applied anew after this.
+-- phase: contract
+-- Claims call another function of this name.
 drop function if exists rolecall.settle_keys(bigint[], text[], rolecall.claimant, int, timestamptz);
