@@ -73,7 +73,8 @@ def pass_on(database: str, worker: Worker) -> int:
     with psycopg.connect(database) as first, psycopg.connect(database) as second:
         running, following = first, second
         worker.complete(running, worker.claim(worker.connection))
-        while True:
+        end = monotonic() + DEADLINE
+        while monotonic() < end:
             number += 1
             worker.connection.execute("select rolecall.enqueue_many(%s)", (Jsonb([{"role": "work"}]),))
             query = "select id, fence from rolecall.claim(%s, '{}', '{work}', 1)"
@@ -84,6 +85,7 @@ def pass_on(database: str, worker: Worker) -> int:
             worker.complete(following, {"id": claimed[0][0], "fence": claimed[0][1], "outcome": "completed"})
             running.commit()
             running, following = following, running
+    raise AssertionError("claims were never held")
 
 
 def pauses(connection: Connection) -> list[tuple[str, str | None, bool]]:
