@@ -256,7 +256,8 @@ async def test_the_outcome_of_each_run_is_recorded(bench: Bench, session: Databa
             raise ValueError("no room left")
 
     def now() -> DutyState | None:
-        return next(iter(run(bench.connection, list_duties())), None)
+        found = run(bench.connection, list_duties())
+        return found[0] if found else None
 
     runner = MaintenanceRunner(session, [Duty(name="sometimes", every=0.02, run_once=sometimes)])
     running = asyncio.create_task(runner.run())

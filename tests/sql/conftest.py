@@ -1,4 +1,4 @@
-"""The engine of a test: a database of its own, shared with other programs, whose clock stands still, with one role."""
+"""The engine of a test: a database with a stopped clock, one role, and relations of other programs."""
 
 from __future__ import annotations
 

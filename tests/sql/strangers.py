@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import cycle, product
 
 import psycopg
-from psycopg.sql import SQL, Composable, Identifier
+from psycopg.sql import SQL, Composed, Identifier
 
 __all__ = ["MOST_RELATIONS", "SCHEMAS", "add_strangers"]
 
@@ -84,7 +84,7 @@ def add_strangers(connection: psycopg.Connection[object]) -> None:
     connection.execute("analyze pg_catalog.pg_class, pg_catalog.pg_inherits")
 
 
-def _statements() -> Iterator[Composable]:
+def _statements() -> Iterator[SQL | Composed]:
     for schema in SCHEMAS:
         yield SQL("create schema if not exists {}").format(Identifier(schema))
         yield SQL("create table {} (id int)").format(Identifier(schema, "strange_base"))

@@ -65,7 +65,7 @@ class _Hold:
             self._run(RESUME, HELD_BY)
 
     def _run(self, query: str, *params: object) -> bool:
-        # Without roles there is nothing to hold; a hold that cannot be taken off ends by itself.
+        # A database without roles has no claims to hold; a hold that cannot be ended here ends when its time is up.
         with suppress(psycopg.Error), self._conn.transaction():
             self._conn.execute("set local lock_timeout = '100ms'")
             self._conn.execute(query.encode(), params)

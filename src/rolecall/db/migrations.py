@@ -131,10 +131,10 @@ class Migrations:
         -- transaction: no     each statement runs by itself, as `create index concurrently` must
         -- phase: functions    applied in the transaction of the functions, before them: drops a function that is made
                                again with another result or other parameters
-        -- phase: contract     applied after the functions: drops what they no longer use
+        -- phase: contract     applied after the functions: drops objects that they no longer use
 
     Files without a phase expand the schema: they run first and leave everything that older functions use. No later file
-    may make anew what a contracting file drops, as an empty database gets the contracting files last.
+    may create again an object that a contracting file drops, because an empty database gets the contracting files last.
     A file of the tree says `create or replace`, and is applied when its text has changed or what it makes is gone.
     Every method that reads files raises InvalidDeclaration if they cannot be applied.
     """

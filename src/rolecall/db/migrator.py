@@ -112,7 +112,7 @@ def migrate(
 
     Raises SchemaTooNew for a database of a newer release, SchemaDrift if an applied file was edited, SchemaBusy if a
     step has not got its locks within `patience` seconds, MigrationFailed if the database rejects a step, and
-    InvalidDeclaration for files that are no migrations.
+    InvalidDeclaration for files that cannot be applied.
     """
     done: list[str] = []
     with translated(), _unprepared(conn):
@@ -234,7 +234,7 @@ def _apply_next(conn: Connection, migrations: Migrations, patience: float) -> li
 
 
 def _first_batch(steps: Sequence[Migration]) -> list[Migration]:
-    """Return the steps of the next commit: the functions with all that makes way for them, or a step by itself."""
+    """Return the steps of the next commit: the functions with the files of their phase, or one step alone."""
     together = list(takewhile(lambda step: step.phase is Phase.FUNCTIONS, steps))
     return together or [steps[0]]
 

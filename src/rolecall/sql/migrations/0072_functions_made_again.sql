@@ -1,6 +1,6 @@
 -- breaking: no
 -- phase: functions
--- Their results or parameters have changed; beside a new declare_procedure, a call of an old one would be ambiguous.
+-- Their results or parameters have changed; with two declare_procedure, a call would be ambiguous.
 drop function if exists rolecall.drafts_of(jsonb, timestamptz);
 drop function if exists rolecall.give_tasks(bigint, bigint[], smallint[], int[], int, timestamptz);
 drop function if exists rolecall.claim_in_order(bigint, text[], text[], int, int, int);

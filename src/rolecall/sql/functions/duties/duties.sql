@@ -48,8 +48,8 @@ begin
 end
 $$;
 
--- Takes a duty that is due: for p_every seconds no other process gets it. A process that begins the duty in the
--- same transaction holds the row until the commit; if that fails, the duty is due as before.
+-- Takes a duty that is due: for p_every seconds no other process gets it. A process that begins the duty
+-- in the same transaction holds the row until the commit; if that fails, the duty is due as before.
 -- returns: whether the duty was due and no other process is taking it
 -- locks: the duties row, skipping it where it is locked
 -- public: yes
@@ -108,14 +108,16 @@ begin
     set succeeded_at = case when p_error is null then v_now else duty.succeeded_at end,
         unfinished_since = case when p_error is not null then coalesce(duty.unfinished_since, v_now) end,
         error = left(p_error, 500)
-    where duty.name = (select one.name from rolecall.duties as one where one.name = p_name for update skip locked);
+    where duty.name = (
+        select one.name from rolecall.duties as one where one.name = p_name for update skip locked
+    );
 end
 $$;
 
 -- Reports how the duties stand, by the server's own clock.
--- returns: one row a duty that was begun once: its pace; for how long it has been due without being begun, and for how
--- long no run of it has succeeded although one was begun (0: the last one did); when it last succeeded; why its latest
--- run failed, null where it did not
+-- returns: one row a duty that was begun once: its pace; for how long it has been due without being begun,
+-- and for how long no run of it has succeeded although one was begun (0: the last one did); when it last
+-- succeeded; why its latest run failed, null where it did not
 -- public: yes
 create or replace function rolecall.duties_now()
 returns table (
@@ -132,7 +134,9 @@ begin
     return query
     select name, extract(epoch from every)::float8,
         greatest(extract(epoch from v_now - next_at), 0)::float8,
-        case when unfinished_since is not null then greatest(extract(epoch from v_now - unfinished_since), 0) end::float8,
+        case
+            when unfinished_since is not null then greatest(extract(epoch from v_now - unfinished_since), 0)
+        end::float8,
         succeeded_at, error
     from rolecall.duties
     order by name;

@@ -54,8 +54,8 @@ begin
 end
 $$;
 
--- Makes one day's partition of a table, unless some partition covers that day or the default partition already
--- has rows of it. Where the usual name is taken, it gets another one.
+-- Makes one day's partition of a table, unless some partition covers that day or the default partition
+-- already has rows of it. Where the usual name is taken, it gets another one.
 -- returns: 1 when it was made, else 0
 -- locks: the partitioned table, then its partitions: the order in which readers and writers lock them
 create or replace function rolecall.make_partition(p_table text, p_column text, p_day date)
@@ -99,8 +99,8 @@ begin
 end
 $$;
 
--- Lists the partitions of a table that have two bounds, oldest first. Bounds are read from the catalog, so any
--- name and any schema will do; the default partition is not among them.
+-- Lists the partitions of a table that have two bounds, oldest first. Bounds are read from the catalog, so
+-- any name and any schema will do; the default partition is not among them.
 -- returns: one row a partition: itself; its label, which sorts as the partitions do; its bounds
 create or replace function rolecall.partitions_of(p_table regclass)
 returns table (partition regclass, label text, begins timestamptz, ends timestamptz)
@@ -122,7 +122,9 @@ as $$
         join pg_catalog.pg_class as child on child.oid = link.inhrelid
         where link.inhparent = p_table
     )
-    select part.oid::regclass, left(part.bounds[1], 10), part.bounds[1]::timestamptz, part.bounds[2]::timestamptz
+    select
+        part.oid::regclass, left(part.bounds[1], 10), part.bounds[1]::timestamptz,
+        part.bounds[2]::timestamptz
     from part
     where part.bounds is not null
     order by 3

@@ -327,7 +327,8 @@ begin
 end
 $$;
 
--- Drops a partition of finished tasks, with their counts, but for some, which move into the default partition.
+-- Drops a partition of finished tasks, with their counts, but for some, which move into the default
+-- partition.
 -- locks: the partitioned table; then the row of counted_until, shared
 create or replace function rolecall.drop_partition(p_partition regclass, p_kept bigint[])
 returns void
