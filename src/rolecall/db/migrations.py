@@ -128,7 +128,7 @@ class Migrations:
     The header of a numbered file may contain these lines:
 
         -- breaking: no        a release that does not know the file can still run
-        -- transaction: no     each statement runs by itself, as `create index concurrently` must
+        -- transaction: no     each statement runs outside of a transaction, as `create index concurrently` must
         -- phase: functions    applied in the transaction of the functions, before them: drops a function that is made
                                again with another result or other parameters
         -- phase: contract     applied after the functions: drops objects that they no longer use
