@@ -16,8 +16,7 @@ from rolecall.maintenance.runner import MaintenanceRunner, rest_after
 from rolecall.maintenance.runs import Runs
 from rolecall.model.doctor import DutyState
 from rolecall.model.workers import DutyLook, WorkerInfo
-from rolecall.sql import claims, keys, retention, roles, schedules, workers
-from rolecall.sql.duties import list_duties
+from rolecall.sql import claims, doctor, keys, retention, roles, schedules, workers
 from rolecall.worker.session import DatabaseSession, DatabaseSessions
 from tests.worker.bench import Bench, until
 
@@ -256,7 +255,7 @@ async def test_the_outcome_of_each_run_is_recorded(bench: Bench, session: Databa
             raise ValueError("no room left")
 
     def now() -> DutyState | None:
-        found = run(bench.connection, list_duties())
+        found = run(bench.connection, doctor.duties())
         return found[0] if found else None
 
     runner = MaintenanceRunner(session, [Duty(name="sometimes", every=0.02, run_once=sometimes)])

@@ -8,7 +8,7 @@ from rolecall.db.run import run
 from rolecall.model.doctor import DutyState
 from rolecall.model.errors import DatabaseError
 from rolecall.model.workers import DutyLook
-from rolecall.sql import duties
+from rolecall.sql import doctor, duties
 from rolecall.sql.statement import Statement, firsts, single
 from tests.sql.conftest import Session
 from tests.sql.engine import Engine
@@ -135,7 +135,7 @@ def test_a_look_tells_how_many_share_the_work_and_who_came_last(engine: Engine) 
 
 
 def state(engine: Engine) -> DutyState:
-    [found] = run(engine.connection, duties.list_duties())
+    [found] = run(engine.connection, doctor.duties())
     return found
 
 

@@ -15,7 +15,7 @@ declare
     v_enqueue constant text[] := array['collect_events', 'collected_events', 'enqueue', 'enqueue_many'];
     v_read constant text[] := array[
         'ancestors_of', 'attempts', 'capacity', 'changes', 'children_in_order', 'children_of', 'count_children', 'counts', 'counts_of_run', 'current_task',
-        'dependents_of', 'due_by_hour', 'duties_now', 'failed_siblings', 'find_chains', 'find_tasks', 'history', 'key_capacities', 'keys_now',
+        'dependents_of', 'due_by_hour', 'failed_siblings', 'find_chains', 'find_tasks', 'history', 'key_capacities', 'keys_now',
         'list_chains', 'needs_among', 'needs_of', 'needs_of_tasks', 'outline', 'parents_among', 'parts_of_chain', 'pods_at_work', 'pool_gauges', 'progress',
         'role_progress', 'roles_now', 'scale_target', 'timeline', 'transactions_elsewhere', 'tree', 'why', 'work_in_hand'
     ];
@@ -35,7 +35,7 @@ declare
         'complete_chain', 'complete_task', 'create_api_key', 'create_own_api_key', 'delete_chains', 'delete_schedule', 'delete_task',
         'delete_tasks', 'end_from_outside', 'enqueue_owned', 'fail_by_token', 'fail_task', 'hold_chain', 'issue_token',
         'keep_answer', 'keep_audit', 'open_session', 'owned_tasks', 'pause_role', 'put_schedule', 'record_audit', 'record_deed',
-        'remove_person', 'resume_role', 'retry', 'revoke_api_key', 'set_key_capacity', 'set_password', 'spawn',
+        'remove_person', 'resume_role', 'retry', 'reveal_handler', 'revoke_api_key', 'set_key_capacity', 'set_password', 'spawn',
         'take_request', 'touch_api_key', 'touch_session', 'trigger', 'trigger_schedule', 'try_to_log_in',
         'unlock_person', 'welcome_browser'
     ];

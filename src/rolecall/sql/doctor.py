@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from rolecall.model.doctor import (
     ClockOfWorker,
+    DutyState,
     OldSnapshot,
     PreparedTransaction,
     ServerFacts,
@@ -24,6 +25,7 @@ from rolecall.sql.statement import Row, Statement, single
 
 __all__ = [
     "clocks",
+    "duties",
     "how_far_behind",
     "how_far_written",
     "missing_partitions",
@@ -175,6 +177,14 @@ def unpruned() -> Statement[list[Unpruned]]:
             " from rolecall.retention where isfinite(next_at) order by kind"
         ),
         read=_each(Unpruned),
+    )
+
+
+def duties() -> Statement[list[DutyState]]:
+    """List the duties that were begun once, by name, and how their runs go."""
+    return Statement(
+        query="select name, every, overdue, unfinished, succeeded_at, error from rolecall.duties_now()",
+        read=_each(DutyState),
     )
 
 

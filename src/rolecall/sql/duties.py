@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from itertools import starmap
 from typing import TypeVar
 
-from rolecall.model.doctor import DutyState
 from rolecall.model.workers import DutyLook
 from rolecall.sql.statement import Statement, nothing
 
-__all__ = ["begin", "list_duties", "look", "record"]
+__all__ = ["begin", "look", "record"]
 
 T = TypeVar("T")
 
@@ -53,12 +52,4 @@ def record(name: str, every: float, by: str, error: str | None = None) -> Statem
         query="select rolecall.record_duty(%s::text, %s::float8, %s::text, %s::text)",
         params=(name, every, by, error),
         read=nothing,
-    )
-
-
-def list_duties() -> Statement[list[DutyState]]:
-    """List the duties that were begun once, by name, and how their runs go."""
-    return Statement(
-        query="select name, every, overdue, unfinished, succeeded_at, error from rolecall.duties_now()",
-        read=lambda rows: list(starmap(DutyState, rows)),
     )

@@ -124,7 +124,7 @@ returns table (
     name text, every float8, overdue float8, unfinished float8, succeeded_at timestamptz, error text
 )
 language plpgsql
-volatile
+stable
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
