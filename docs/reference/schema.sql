@@ -419,7 +419,11 @@ CREATE TABLE rolecall.duties (
     name text NOT NULL COLLATE pg_catalog."C",
     every interval NOT NULL,
     next_at timestamp with time zone NOT NULL,
-    done_by text NOT NULL
+    done_by text NOT NULL,
+    succeeded_at timestamp with time zone,
+    unfinished_since timestamp with time zone,
+    error text,
+    CONSTRAINT only_an_unfinished_duty_has_an_error CHECK (((error IS NULL) OR (unfinished_since IS NOT NULL)))
 )
 WITH (fillfactor='50');
 CREATE TABLE rolecall.finished_counts (

@@ -15,8 +15,9 @@ from rolecall.maintenance import duties
 from rolecall.maintenance.duties import Duty
 from rolecall.maintenance.runner import MaintenanceRunner, rest_after
 from rolecall.maintenance.runs import Runs
+from rolecall.model.doctor import DutyState
 from rolecall.model.workers import DutyLook, WorkerInfo
-from rolecall.sql import claims, keys, retention, roles, schedules, workers
+from rolecall.sql import claims, doctor, keys, retention, roles, schedules, workers
 from rolecall.sql.statement import Statement
 from rolecall.worker.session import DatabaseSession, DatabaseSessions
 from tests.worker.bench import Bench, until
@@ -271,6 +272,45 @@ async def test_a_failing_duty_harms_no_other(
 
     assert "Ran 2" in caplog.text
     assert "Broken failed: broken duty" in caplog.text
+
+
+async def test_the_outcome_of_each_run_is_recorded(bench: Bench, session: DatabaseSession) -> None:
+    broken, runs = True, 0
+
+    async def sometimes(session: Runs) -> None:
+        nonlocal runs
+        runs += 1
+        await session.run(roles.end_pauses())
+        if broken:
+            raise ValueError("no room left")
+
+    def now() -> DutyState | None:
+        found = run(bench.connection, doctor.duties())
+        return found[0] if found else None
+
+    runner = MaintenanceRunner(session, [Duty(name="sometimes", every=0.02, run_once=sometimes)])
+    running = asyncio.create_task(runner.run())
+    await until(lambda: (found := now()) is not None and found.error == "no room left" and runs > 1)
+    failing = now()
+    broken = False
+    await until(lambda: (found := now()) is not None and found.error is None and found.succeeded_at is not None)
+    runner.stop()
+    await asyncio.wait_for(running, 5)
+
+    assert failing is not None
+    assert failing.succeeded_at is None
+    assert failing.unfinished is not None
+
+
+async def test_a_duty_that_fails_in_its_first_statement_is_recorded(bench: Bench, session: DatabaseSession) -> None:
+    bench.connection.execute("drop function rolecall.roll_up_counts(interval)")
+    runner = MaintenanceRunner(session, [each for each in duties.DUTIES if each.name == "counting"])
+    running = asyncio.create_task(runner.run())
+
+    await until(lambda: "roll_up_counts" in (bench.ask("select max(error) from rolecall.duties") or ""))
+
+    runner.stop()
+    await asyncio.wait_for(running, 5)
 
 
 async def test_a_worker_does_the_standing_duties(bench: Bench) -> None:

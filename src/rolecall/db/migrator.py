@@ -1,23 +1,26 @@
 """Applies migrations: forward only, while the pool is at work, and safe under concurrent migrators.
 
-    numbered files, in order     a transaction each, recorded with a checksum in the same one; or, where the header says
-                                 `-- transaction: no`, statement by statement, recorded when all are done
-    functions and views          those whose text has changed, in one transaction
+    expand       numbered files, in order: a transaction each, recorded with a checksum in the same one; or, if the
+                 header says `-- transaction: no`, statement by statement, recorded after the last one
+    functions    functions and views whose text has changed, in one transaction with the numbered files of this phase
+    contract     numbered files that drop what no function uses any more
 
+So the functions of the release before work after each step, until those of this release replace all of them at once.
 A migrator locks the register while it applies a step and looks again under the lock, so eight migrators do the work of
 one. Every login may take an advisory lock, but only those that may write to the register can lock it.
-No step waits for a lock for more than a moment: it is undone and tried anew (`trying`). Functions lock no table; a view
-is made anew only where that makes another view of it.
+No step waits for a lock for more than a moment: it is undone and tried again, and if that takes long, claims are held
+for some seconds (`trying`, `holding`). Functions lock no table; a view is only replaced if it changes.
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from time import sleep
 from typing import Any
 
@@ -30,6 +33,7 @@ from rolecall.db.migrations import (
     ROLECALL,
     Migration,
     Migrations,
+    Phase,
     SqlFile,
     changed_files,
     judge,
@@ -94,13 +98,22 @@ class Planned:
     files: tuple[str, ...] = ()
 
 
-def migrate(conn: Connection, migrations: Migrations = ROLECALL, *, patience: float = PATIENCE) -> list[str]:
+def migrate(
+    conn: Connection,
+    migrations: Migrations = ROLECALL,
+    *,
+    patience: float = PATIENCE,
+    after_commit: Callable[[Sequence[str]], object] | None = None,
+) -> list[str]:
     """Bring the database to this release's schema; return the labels of the steps that this call applied.
 
-    Commits step by step: the connection must not be in a transaction; writes nothing when nothing is pending. Waits for
-    another migrator as long as that works. Raises SchemaTooNew for a database of a newer release, SchemaDrift where an
-    applied file was edited, SchemaBusy where a step has not got its locks within `patience` seconds, MigrationFailed
-    where the database refuses one, InvalidDeclaration for files that are no migrations.
+    Commits step by step: the connection must not be in a transaction; writes nothing when nothing is pending.
+    `after_commit` is called with the labels of the steps of each commit. Waits for another migrator as long as that
+    works. Where a step does not get its locks, all roles are paused for some seconds at a time (`holding`).
+
+    Raises SchemaTooNew for a database of a newer release, SchemaDrift if an applied file was edited, SchemaBusy if a
+    step has not got its locks within `patience` seconds, MigrationFailed if the database rejects a step, and
+    InvalidDeclaration for files that cannot be applied.
     """
     done: list[str] = []
     with translated(), _unprepared(conn):
@@ -112,6 +125,8 @@ def migrate(conn: Connection, migrations: Migrations = ROLECALL, *, patience: fl
                 sleep(BETWEEN_LOOKS * random.uniform(0.5, 1.0))
             else:
                 done += applied
+                if after_commit and applied:
+                    after_commit(applied)
     return done
 
 
@@ -169,18 +184,23 @@ def sql_text(migrations: Migrations = ROLECALL) -> str:
 
 
 def pending_sql(conn: Connection, migrations: Migrations = ROLECALL) -> str:
-    """Return what migrate would do to this database as a script for psql, a transaction a step that may have one.
+    """Return what migrate would do to this database as a script for psql, with a transaction for each commit.
 
-    A step that does not get its locks within a moment fails: then let it be printed and run again.
+    A step that does not get its locks within a moment fails: print the script again and run that.
     """
     parts = []
     begin = f"begin;\n{BEGIN}{SETTINGS}{REGISTER}{LOCK};\n{BRIEFLY}"
-    for step in _pending_steps(conn, migrations):
-        parts.append(f"\n-- {migrations.name}: {step.label}\n")
-        if step.alone:
-            parts += [f"{piece.sql};\n" for said in statements(step.sql) for piece in pieces(conn, said)]
-        sql = "" if step.alone else f"{_text_of(conn, migrations, step)}\n"
-        parts.append(f"{begin}{sql}{record(migrations, step)}commit;\n")
+    steps = _pending_steps(conn, migrations)
+    while steps:
+        batch = _first_batch(steps)
+        steps = steps[len(batch) :]
+        if batch[0].alone:
+            parts += [f"{piece.sql};\n" for said in statements(batch[0].sql) for piece in pieces(conn, said)]
+        parts.append(begin)
+        for step in batch:
+            sql = "" if step.alone else f"{_text_of(conn, migrations, step)}\n"
+            parts.append(f"\n-- {migrations.name}: {step.label}\n{sql}{record(migrations, step)}")
+        parts.append("commit;\n")
     return "".join(parts)
 
 
@@ -195,7 +215,7 @@ def _unprepared(conn: Connection) -> Iterator[None]:
 
 
 def _apply_next(conn: Connection, migrations: Migrations, patience: float) -> list[str] | None:
-    """Apply one step; None while another migrator is at work."""
+    """Apply what the next commit has; None while another migrator is at work."""
     with conn.transaction():
         _execute(conn, BEGIN)
         # Not waited for: a migrator that builds an index concurrently waits for all who wait with a snapshot.
@@ -205,14 +225,21 @@ def _apply_next(conn: Connection, migrations: Migrations, patience: float) -> li
         steps = _pending_steps(conn, migrations)
         if not steps:
             return []
-        step = steps[0]
-        with _named(migrations, step):
-            _apply(conn, migrations, step, patience)
-        _execute(conn, record(migrations, step))
+        batch = _first_batch(steps)
+        for step in batch:
+            with _named(migrations, step):
+                _apply(conn, migrations, step, patience)
+            _execute(conn, record(migrations, step))
         if migrations is ROLECALL and are_granted(conn):
             # In the same transaction, as what was applied anew has lost its owner's rights.
             grant(conn)
-    return [step.label]
+    return [step.label for step in batch]
+
+
+def _first_batch(steps: Sequence[Migration]) -> list[Migration]:
+    """Return the steps of the next commit: the functions with the files of their phase, or one step alone."""
+    together = list(takewhile(lambda step: step.phase is Phase.FUNCTIONS, steps))
+    return together or [steps[0]]
 
 
 def _make_register(conn: Connection) -> None:

@@ -22,9 +22,9 @@ declare
     -- Whatever keeps the pool in order does so in workers and beside the API.
     v_upkeep constant text[] := array[
         'declare', 'declare_key_capacities', 'declare_release', 'due_cron', 'end_pauses', 'ensure_schedules', 'expire', 'find_expired',
-        'fire_cron', 'fire_schedules', 'look_at_duties', 'make_partitions', 'offers', 'prune', 'prune_due', 'rescue', 'rescue_found',
-        'rescue_harmless', 'rescue_workers', 'roll_up_counts', 'roll_up_history', 'unpark', 'sessionless', 'take_duty', 'unpark_due',
-        'unseen_workers', 'watch', 'withdraw_undeclared', 'workers_beside'
+        'fire_cron', 'fire_schedules', 'look_at_duties', 'make_partitions', 'offers', 'prune', 'prune_due', 'record_duty', 'rescue',
+        'rescue_found', 'rescue_harmless', 'rescue_workers', 'roll_up_counts', 'roll_up_history', 'unpark', 'sessionless', 'take_duty',
+        'unpark_due', 'unseen_workers', 'watch', 'withdraw_undeclared', 'workers_beside'
     ];
     v_work constant text[] := array[
         'beat', 'claim', 'claim_in_order', 'claim_these', 'deregister_worker', 'finish', 'finish_free', 'finish_here', 'is_work_left', 'issue_token', 'mark_idle', 'next_due', 'next_due_for',

@@ -27,7 +27,7 @@ from rolecall.service.overview import Overview
 from rolecall.service.shared import Shared
 from rolecall.service.standby import Standby
 from rolecall.service.waits import Waits
-from rolecall.sql import overview
+from rolecall.sql import doctor, overview
 from rolecall.web import documentation
 from rolecall.web.api import ROUTERS
 from rolecall.web.api.schedules import NewSchedule
@@ -175,6 +175,7 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
         waits=Waits(looking),
         overview=Overview(looking, patience=PATIENCE, checks=app.checks, handoff=Handoff(settings.handoff, looking)),
         gauges=Shared(lambda: looking.run(overview.gauges()), seconds=GAUGES_EVERY, patience=WAIT),
+        duties=Shared(lambda: looking.run(doctor.duties()), seconds=GAUGES_EVERY, patience=WAIT),
         pages=pages,
         refusals=Refusals(lambda actor, event, outcome: Pooled(pool, actor).note(event, outcome)),
         redis=redis,

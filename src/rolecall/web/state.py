@@ -15,6 +15,7 @@ from rolecall.brokers import RedisLink
 from rolecall.config import Settings
 from rolecall.model.access import Caller, Session
 from rolecall.model.audit import Actor
+from rolecall.model.doctor import DutyState
 from rolecall.model.errors import NotAllowed
 from rolecall.model.overview import RoleGauges
 from rolecall.service.database import Database, Pooled
@@ -106,6 +107,7 @@ class WebState:
     waits: Waits
     overview: Overview
     gauges: Shared[list[RoleGauges]]
+    duties: Shared[list[DutyState]]
     pages: Renderer
     refusals: Refusals
     redis: RedisLink | None = None

@@ -25,11 +25,7 @@ begin
     v_settled := rolecall.settled_until(p_margin);
     v_until := least(v_settled, coalesce(
         date_trunc('day', nullif(v_from, '-infinity'), 'UTC') + interval '1 day',
-        (
-            select min(to_date(right(name, 8), 'YYYYMMDD'))
-            from rolecall.old_partitions('rolecall.finished_tasks', 'infinity') as name
-        )
-            ::timestamp at time zone 'utc',
+        (select min(begins) from rolecall.partitions_of('rolecall.finished_tasks')),
         v_settled
     ));
     -- However many processes ask, it is not done more often than it tells anything.
@@ -140,9 +136,8 @@ as $$
     select rolecall.begin_of_bin(3600, greatest(
         p_now - (select max(kept) from rolecall.history_tiers()),
         least(p_now, (
-            select min(to_date(right(name, 8), 'YYYYMMDD'))
-            from rolecall.old_partitions('rolecall.finished_tasks', (p_now at time zone 'utc')::date) as name
-        )::timestamp at time zone 'utc')
+            select min(begins) from rolecall.partitions_of('rolecall.finished_tasks') where ends <= p_now
+        ))
     ))
 $$;
 
