@@ -64,6 +64,7 @@ CREATE TYPE rolecall.place AS (
 	on_failure rolecall.child_rule
 );
 CREATE TYPE rolecall.scope AS ENUM (
+    'own',
     'read',
     'operate',
     'admin'
@@ -310,6 +311,7 @@ CREATE TABLE rolecall.workers (
     pid_started bigint,
     sessions text,
     unseen_since timestamp with time zone,
+    login text DEFAULT SESSION_USER,
     app text,
     release text,
     CONSTRAINT a_command_has_a_time CHECK (((command IS NULL) = (commanded_at IS NULL))),
@@ -342,6 +344,7 @@ CREATE TABLE rolecall.handlers (
     dedupe_key text,
     expires interval,
     result_schema jsonb,
+    strict_keys boolean,
     hiding jsonb DEFAULT '[]'::jsonb NOT NULL,
     withdrawn text,
     CONSTRAINT expires_is_positive CHECK ((expires > '00:00:00'::interval)),
@@ -416,7 +419,11 @@ CREATE TABLE rolecall.duties (
     name text NOT NULL COLLATE pg_catalog."C",
     every interval NOT NULL,
     next_at timestamp with time zone NOT NULL,
-    done_by text NOT NULL
+    done_by text NOT NULL,
+    succeeded_at timestamp with time zone,
+    unfinished_since timestamp with time zone,
+    error text,
+    CONSTRAINT only_an_unfinished_duty_has_an_error CHECK (((error IS NULL) OR (unfinished_since IS NOT NULL)))
 )
 WITH (fillfactor='50');
 CREATE TABLE rolecall.finished_counts (
@@ -487,6 +494,10 @@ CREATE TABLE rolecall.known_browsers (
     last_seen_at timestamp with time zone NOT NULL,
     CONSTRAINT digest_is_sha256 CHECK ((length(digest) = 32))
 );
+CREATE TABLE rolecall.latches (
+    kind text NOT NULL COLLATE pg_catalog."C",
+    number integer NOT NULL
+);
 CREATE TABLE rolecall.roles (
     name text NOT NULL COLLATE pg_catalog."C",
     description text DEFAULT ''::text NOT NULL,
@@ -501,6 +512,8 @@ CREATE TABLE rolecall.roles (
     one_root boolean DEFAULT false NOT NULL,
     paused_until timestamp with time zone,
     paused_by text,
+    idempotent boolean DEFAULT false NOT NULL,
+    strict_keys boolean DEFAULT false NOT NULL,
     withdrawn text,
     CONSTRAINT a_pause_ends_after_it_began CHECK ((paused_until > paused_at)),
     CONSTRAINT lease_is_between_a_tenth_of_a_second_and_a_day CHECK (((lease >= '00:00:00.1'::interval) AND (lease <= '1 day'::interval))),
@@ -613,7 +626,7 @@ CREATE TABLE rolecall.server_epoch (
 );
 CREATE TABLE rolecall.sessions (
     digest bytea NOT NULL,
-    person_id bigint NOT NULL,
+    person_id bigint,
     origin text,
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
@@ -704,6 +717,8 @@ ALTER TABLE ONLY rolecall.keys
     ADD CONSTRAINT keys_pkey PRIMARY KEY (key);
 ALTER TABLE ONLY rolecall.known_browsers
     ADD CONSTRAINT known_browsers_pkey PRIMARY KEY (digest, person_id);
+ALTER TABLE ONLY rolecall.latches
+    ADD CONSTRAINT latches_pkey PRIMARY KEY (kind, number);
 ALTER TABLE ONLY rolecall.lines
     ADD CONSTRAINT lines_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY rolecall.login_attempts

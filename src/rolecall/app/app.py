@@ -199,6 +199,8 @@ class App:
         keep_completed: Duration | None = None,
         keep_failed: Duration | None = None,
         one_root: bool | None = None,
+        strict_keys: bool | None = None,
+        idempotent: bool | None = None,
     ) -> RoleDefinition:
         """Declare a role's settings; what is not said keeps the value that the database has."""
         definition = RoleDefinition(
@@ -212,6 +214,8 @@ class App:
             keep_completed=keep_completed,
             keep_failed=keep_failed,
             one_root=one_root,
+            strict_keys=strict_keys,
+            idempotent=idempotent,
         )
         self._declared.add_role(definition)
         return definition

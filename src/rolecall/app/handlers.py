@@ -63,6 +63,7 @@ class HandlerOptions(TypedDict, total=False):
     extra: Extra
     key: str | None
     dedupe_key: str | None
+    strict_keys: bool | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +79,8 @@ class HandlerSettings:
     handlers, as declared. `key` and `dedupe_key` are what the handler's tasks have where they are given none, whoever
     enqueues them: texts in which fields of the payload stand in braces, as in `store:{store_id}`. Where such a field is
     None, the task has no key. A task that does not say when it `expires` does so as long after it is due as its handler
-    says.
+    says. With `strict_keys` no task of the handler is claimed behind another of its key, nor another behind it: see
+    RoleDefinition.
     """
 
     role: str | None = None
@@ -100,6 +102,7 @@ class HandlerSettings:
     extra: Extra = "forbid"
     key: str | None = None
     dedupe_key: str | None = None
+    strict_keys: bool | None = None
 
 
 class UsingOptions(TaskOptions, total=False):
@@ -256,6 +259,7 @@ class HandlerDefinition(Generic[P, R_co]):
             "retry": settings.retry.to_json() if settings.retry else None,
             "key": settings.key,
             "dedupe_key": settings.dedupe_key,
+            "strict_keys": settings.strict_keys,
             "result_schema": self.returns.schema if self.returns else None,
         }
         return {name: value for name, value in said.items() if value is not None}

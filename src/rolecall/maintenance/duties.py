@@ -45,8 +45,20 @@ class Duty:
 
 
 async def rescue(session: Runs) -> str | None:
-    """Release what expired owners hold, batch by batch until one is short: a mass crash is over in one run."""
-    became = await rescue_in_batches(session, claims.rescue, MOST_RESCUED)
+    """Return the tasks whose leases ended and were not renewed during a wait, batch by batch.
+
+    After a standstill of the server all leases have ended; the wait lets living workers renew theirs.
+    """
+    # Also what does not depend on a lease.
+    became = Counter(state.value for state in (await session.run(claims.rescue_found([], []))).values())
+    ids, fences, wait = await session.run(claims.find_expired())
+    if ids:
+        await asyncio.sleep(wait)
+    for first in range(0, len(ids), MOST_RESCUED):
+        batch = slice(first, first + MOST_RESCUED)
+        became.update(
+            state.value for state in (await session.run(claims.rescue_found(ids[batch], fences[batch]))).values()
+        )
     if not became:
         return None
     return f"Rescued {became.total()} tasks of lost workers: {told_of(became)}"

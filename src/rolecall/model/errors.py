@@ -49,6 +49,7 @@ RolecallError                      every error raised on purpose; .problem says 
 │   └── RequestKeyReused           RC061  its key was another's
 ├── DatabaseError                         .sqlstate
 │   ├── DatabaseUnavailable               worth retrying: no connection, a restart, a lock timeout, a deadlock
+│   │   ├── RowsBusy               RC051  nothing was changed: another transaction holds the rows
 │   │   └── SchemaBusy                    .step .seconds .holders: a migration has not got its locks
 │   ├── SchemaMissing                     .package .pending: run the migrations first
 │   ├── SchemaTooNew                      .package .known .found: run a newer release
@@ -62,6 +63,7 @@ RolecallError                      every error raised on purpose; .problem says 
 │   ├── TooManyRequests                   .retry_after (seconds)
 │   ├── ApiKeyNotFound
 │   ├── PersonNotFound
+│   ├── SessionNotFound
 │   └── DuplicatePerson
 ├── FilterError
 │   ├── InvalidCursor                     .cursor: no page of the list named it
@@ -141,6 +143,7 @@ __all__ = [
     "RoleError",
     "RoleNotFound",
     "RolecallError",
+    "RowsBusy",
     "ScalingError",
     "ScheduleChanged",
     "ScheduleConflict",
@@ -150,6 +153,7 @@ __all__ = [
     "SchemaDrift",
     "SchemaMissing",
     "SchemaTooNew",
+    "SessionNotFound",
     "TaskError",
     "TaskFinished",
     "TaskNotFound",
@@ -559,6 +563,13 @@ class MigrationFailed(DatabaseError):
         self.migration = migration
 
 
+class RowsBusy(DatabaseUnavailable):
+    """Another transaction has held rows that the call needs for too long. Nothing was changed: call again later."""
+
+    def __init__(self, problem: str, *, sqlstate: str | None = None) -> None:
+        super().__init__(problem, sqlstate=sqlstate)
+
+
 class SchemaBusy(DatabaseUnavailable):
     """A migration has not got its locks in time, and changed nothing; the steps before it stay."""
 
@@ -630,6 +641,10 @@ class ApiKeyNotFound(AccessError):
 
 class PersonNotFound(AccessError):
     """Nobody of this name may log in."""
+
+
+class SessionNotFound(AccessError):
+    """No open session has this id, or it belongs to somebody else."""
 
 
 class DuplicatePerson(AccessError):

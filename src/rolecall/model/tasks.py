@@ -75,9 +75,7 @@ class TaskChanges(TaskOptions, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTask(Generic[R_co]):
-    """A task that is to be enqueued: what to run, with what, and when.
-
-    `NewTask[R]` is one whose handler returns an R; nobody but type checkers looks at it.
+    """A task to enqueue. `NewTask[R]` has a handler that returns an R, for type checkers.
 
     At least one of `handler` and `role` is needed; the database fills in the other. `after` is a delay,
     `scheduled_for` a moment instead (with a time zone); what lies in the past means now. `max_attempts` of 0 is no
@@ -331,8 +329,7 @@ class IdempotencyKey(str):
     await charge(order, idempotency_key=ctx.idempotency_key)
     await notify(order, idempotency_key=ctx.idempotency_key("mail"))
 
-    It is the same at every attempt, after a snooze and after a retry by hand, and another one in the step after the
-    children.
+    It is the same at every attempt, also after a snooze or a retry by hand, and differs in the step after the children.
     """
 
     __slots__ = ()

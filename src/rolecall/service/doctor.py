@@ -25,6 +25,7 @@ from rolecall.wake.transport import Reach, Transport
 CHECKS = (
     "autovacuum",
     "clocks",
+    "duties",
     "endless_keys",
     "expired_leases",
     "frozen_age",
@@ -122,6 +123,7 @@ class Doctor:
         yield health_checks.withdrawn(await ask(schedules.list_()))
         yield health_checks.partitions(await ask(doctor.missing_partitions()))
         yield health_checks.retention(await ask(doctor.unpruned()), limits)
+        yield health_checks.duties(await ask(doctor.duties()), limits)
         yield health_checks.leases(await ask(doctor.overdue_leases()), limits)
         yield health_checks.uncounted(await ask(doctor.uncounted()), limits)
         yield health_checks.endless_keys(await ask(access.endless_admin_keys()))

@@ -97,7 +97,7 @@ class Completer:
     def give_back(self, held_tasks: Iterable[HeldTask]) -> None:
         """Take tasks that are to be claimable again: those that have not begun, and those that a stop interrupts."""
         for held in held_tasks:
-            held.ended = True
+            held.ended = held.given_back = True
             if held.began_at:
                 self._interrupted.append(held)
             else:
@@ -278,6 +278,9 @@ class Completer:
         except RolecallError as error:
             log.warning("%d tasks could not be marked as started: %s", len(group), error)
             return
+        for held in group:
+            if held.task.id not in answers:
+                held.has_started()
         if busy := [held for held in group if answers.get(held.task.id) == BUSY]:
             asyncio.get_running_loop().call_later(AGAIN_AFTER, self._begin_again, busy)
 

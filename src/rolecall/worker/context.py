@@ -265,15 +265,17 @@ class Context(TaskContext):
 
         `tx` is what `transaction()` gives, or a connection or session of your own (asyncpg, SQLAlchemy's asyncio,
         psycopg); where its transaction is rolled back, what the handler returns or raises counts instead. Write nothing
-        but outside the database after it, and end the transaction soon: it holds the task's row. Raises HandlerAborted
-        if the claim is lost and AlreadyCompleted if an earlier transaction has completed it: undo yours then;
-        `transaction()` does so even where the error is caught. Raises ContractBroken for a result that is not of the
-        promised type, and TypeError for one that was never awaited. Again within the same transaction it changes
-        nothing.
+        but outside the database after it, and end the transaction soon: it holds the task's row. Again within the same
+        transaction it changes nothing.
+
+        Raises HandlerAborted if the claim is lost, or if the outcome of the task before it in the place of its key is
+        not stored within 2 seconds: the task is given back and runs again later. Raises AlreadyCompleted if an earlier
+        transaction has completed it. Undo your transaction then; `transaction()` does so even where the error is
+        caught. Raises ContractBroken for a result that is not of the promised type, and TypeError for one that was
+        never awaited.
         """
         connection = join_async(tx)
-        # What ran before it in the place of its key ends before it.
-        await self._services.in_flight.gone(self._held.after)
+        await self._services.in_flight.wait_for_turn(self._held)
         stored, next_tasks = self._checked(result)
         next_tasks = await self._services.large.detach(next_tasks)
         report, collector = self._completed(stored, next_tasks, tx)
@@ -288,7 +290,7 @@ class Context(TaskContext):
         """
         connection = join(tx)
         if self._held.after is not None:
-            self.wait(self._services.in_flight.gone(self._held.after))
+            self.wait(self._services.in_flight.wait_for_turn(self._held))
         stored, next_tasks = self._checked(result)
         next_tasks = self._services.large.detach_now(next_tasks)
         report, collector = self._completed(stored, next_tasks, tx)

@@ -9,14 +9,14 @@ import decimal
 import math
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
-from contextlib import suppress
 from contextvars import Context, ContextVar, copy_context
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 
 from rolecall.db.after_commit import Call
-from rolecall.model.outcomes import Completed, Report, Returned
+from rolecall.model.errors import HandlerAborted
+from rolecall.model.outcomes import Completed, Report
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import ClaimedTask
 from rolecall.sql.events import EventCollector
@@ -25,6 +25,9 @@ from rolecall.wake.waker import Waker
 
 LOOKS_PER_LEASE = 4
 LONGEST_WAIT = 2.0
+TOO_EARLY = "the outcome of the task before it in the place of its key cannot be stored yet: this task is given back"
+# Seconds after which rolecall.harmless_claims may return a claim of which the database does not know that it began.
+UNSTARTED_LEASE = 10.0
 
 T = TypeVar("T")
 Place = tuple[str | None, int]  # a key, and the number of one of its slots
@@ -64,15 +67,18 @@ class RunnerSlot(Protocol):
 class HeldTask:
     """One claimed task: who runs it, since when, and what became of it. Times are monotonic seconds.
 
-    `claimed_at` is the moment at which the database was asked for it: the lease that it gave is no shorter
-    than from there on. `lease_ends_at` says until when the task was surely this worker's, by the last answer
-    about it.
+    `claimed_at` is the moment before the claim was sent, so that the lease in the database ends no earlier than
+    that plus the lease. `asked_at` is the same of the last call that renewed the lease, and `lease_ends_at`
+    follows from it. `free_at` is the earliest moment at which another worker may get the task, whatever the
+    evidence against this worker: the end of its lease, and earlier while the database does not know that the
+    task has begun (`rolecall.harmless_claims`).
     """
 
     __slots__ = (
         "aborted",
         "after",
         "afterwards",
+        "asked_at",
         "began_at",
         "claimed_at",
         "collector",
@@ -83,6 +89,8 @@ class HeldTask:
         "expires_at",
         "finishing",
         "follows",
+        "free_at",
+        "given_back",
         "lease_ends_at",
         "look_at",
         "place",
@@ -101,13 +109,13 @@ class HeldTask:
         self.task = task
         self.place: Place | None = None if task.key_slot is None else (task.key, abs(task.key_slot))
         self.follows = (task.key_slot or 0) < 0  # its place was not free when it was claimed
-        self.after: HeldTask | None = None  # what was claimed before it for its place, and may not be stored yet
+        self.after: HeldTask | None = None  # the task before it in its place, until that one's outcome is stored
         self.runner = runner
         self.worker_id = worker_id
         self.claimed_at = claimed_at
         self.deadline = None if task.timeout_seconds is None else claimed_at + task.timeout_seconds
-        self.look_again(claimed_at)
         self.started = started and not self.follows  # the database knows that it began
+        self.look_again(claimed_at)
         # From here on it does not begin any more; one that counts as started has begun.
         self.expires_at = math.inf
         if task.expires_seconds is not None and not self.started:
@@ -117,6 +125,7 @@ class HeldTask:
         self.slot: RunnerSlot | None = None
         self.aborted: LostReason | None = None
         self.ended = False  # the handler returned, raised, or is not waited for any more
+        self.given_back = False  # without an outcome, for any worker to claim again
         self.finishing = False  # its row is locked by the handler's own transaction
         self.refusal: BaseException | None = None  # why no transaction of the handler's may commit any more
         self.committed = False  # a transaction of the handler's has completed it: nothing is left to report
@@ -139,18 +148,37 @@ class HeldTask:
 
     @property
     def ends_its_line(self) -> bool:
-        """Whether nothing that was claimed after it for its place may begin: it keeps the place, or was given back."""
-        return self.keeps_its_place or type(self.report) is Returned
+        """Whether no task that was claimed after it for its place may begin: it keeps the place, or is given back."""
+        return self.keeps_its_place or self.given_back
 
     def lease_ran_out(self, now: float) -> bool:
         """Whether its lease is over though its time is not: somebody else may have it."""
         return self.lease_ends_at <= now and (self.deadline is None or self.deadline > now)
 
+    def may_begin(self, now: float) -> bool:
+        """Whether nobody else can have been given it yet, and it has not expired."""
+        return now < min(self.lease_ends_at, self.free_at, self.expires_at)
+
+    def has_started(self) -> None:
+        """Note that the database knows that it began."""
+        self.started = True
+        self.look_again(self.asked_at)
+
+    def stop_at(self, grace: float) -> float:
+        """Return when to abort its handler so that it has ended before another worker may begin.
+
+        The handler is left `grace` seconds, but no more than a quarter of the time that the last answer gave.
+        """
+        return self.free_at - min(grace, (self.free_at - self.asked_at) / LOOKS_PER_LEASE)
+
     def look_again(self, asked_at: float) -> None:
         """Plan the next question to the database about it, after one that was asked then and answered."""
         lease = self.task.lease_seconds
         deadline = math.inf if self.deadline is None else self.deadline
-        self.look_at = min(asked_at + lease / LOOKS_PER_LEASE, deadline)
+        sure = lease if self.started else min(lease, UNSTARTED_LEASE)
+        self.asked_at = asked_at
+        self.free_at = asked_at + sure
+        self.look_at = min(asked_at + sure / LOOKS_PER_LEASE, deadline)
         self.lease_ends_at = min(asked_at + lease, deadline)
 
 
@@ -184,7 +212,8 @@ class InFlight:
                     replaced.append(older)
                 self._held[held.task.id] = held
                 if held.place is not None:
-                    held.after = self._last.get(held.place)
+                    # A task that got a free place follows none: the outcome of the one before it is stored.
+                    held.after = self._last.get(held.place) if held.follows else None
                     self._last[held.place] = held
         return replaced
 
@@ -207,17 +236,23 @@ class InFlight:
         if not self._held:
             self.emptied.nudge()
 
-    async def gone(self, held: HeldTask | None) -> None:
-        """Wait until a task was dropped: until its outcome is stored, or never will be.
+    async def wait_for_turn(self, held: HeldTask) -> None:
+        """Wait until the outcome of the task before `held` in its place is stored, or never will be.
 
-        Not for ever: what keeps it from being stored may be the transaction of whoever waits here.
+        Raises HandlerAborted after LONGEST_WAIT seconds: `held` is given back and runs again later. The outcome may
+        be kept back by the very transaction in which the caller waits, so a longer wait might never end.
         """
-        with suppress(TimeoutError):
+        before = held.after
+        try:
             async with asyncio.timeout(LONGEST_WAIT):
-                while held is not None and self._held.get(held.task.id) is held:
+                while before is not None and self._held.get(before.task.id) is before:
                     future = asyncio.get_running_loop().create_future()
                     self._awaited.append(future)
                     await future
+        except TimeoutError:
+            held.aborted = held.aborted or LostReason.OUT_OF_TURN
+            held.refusal = HandlerAborted(TOO_EARLY, reason=held.aborted)
+            raise held.refusal from None
 
     def all(self) -> list[HeldTask]:
         """Return a copy that any thread may walk."""

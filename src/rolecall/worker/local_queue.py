@@ -67,7 +67,7 @@ class LocalQueue:
         with self._lock:
             while self.ready and next_one is None:
                 held = self.ready.popleft()
-                if held.lease_ends_at > now and held.expires_at > now:
+                if held.may_begin(now):
                     next_one = held
                 else:
                     late.append(held)
@@ -82,13 +82,13 @@ class LocalQueue:
         self._wake(len(self.ready))
 
     def let_next(self, held: HeldTask) -> None:
-        """Let what stands behind an ended task begin, before what was claimed later.
+        """Let the task behind an ended one begin, before those that were claimed later.
 
-        It is given back where the task waits for its children now: it keeps its place.
+        All behind it are given back if it keeps its place, to wait for its children, or is given back itself.
         """
         others: list[HeldTask] = []
         with self._lock:
-            if held.keeps_its_place:
+            if held.ends_its_line:
                 others = self.places.close(held)
             elif (next_one := self.places.leave(held)) is not None:
                 self.ready.appendleft(next_one)
@@ -120,7 +120,7 @@ class LocalQueue:
         if self.waiting <= self.call_at:
             self.call_producer()
         now = monotonic()
-        if late := [other for other in alike if min(other.lease_ends_at, other.expires_at) <= now]:
+        if late := [other for other in alike if not other.may_begin(now)]:
             self._give_back_late(late)
         return [other for other in alike if other not in late]
 
@@ -165,11 +165,10 @@ class LocalQueue:
                 self._waiting.remove(waiting)
 
     def _give_back_late(self, late: list[HeldTask]) -> None:
-        # They have expired, or this process stood still, or the claim's answer was late: then another worker may have
-        # them, or have ended them.
+        # The tasks expired, or this process was frozen, or the claim's answer was late: another worker may have them.
         with self._lock:
             late += [other for held in late for other in self.places.close(held)]
-        log.warning("%d tasks are not begun, as their leases have run out or they have expired meanwhile", len(late))
+        log.warning("%d tasks are given back unbegun: they were claimed too long ago, or have expired", len(late))
         self._give_back(late)
 
     def _wake(self, slots: int) -> None:

@@ -40,7 +40,9 @@ from rolecall.worker.large import LargeFields
 from rolecall.worker.program import Contract
 
 # A timeout is a failure of what has begun; the others lose their deadline with their claim.
-GIVEN_BACK = frozenset({LostReason.SHUTDOWN, LostReason.DATABASE, LostReason.TIMEOUT})
+GIVEN_BACK = frozenset({
+    LostReason.SHUTDOWN, LostReason.DATABASE, LostReason.TIMEOUT, LostReason.OUT_OF_TURN,
+})  # fmt: skip
 
 
 class Writer(Protocol):

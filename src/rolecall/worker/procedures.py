@@ -87,8 +87,8 @@ class ProcedureRunner:
                         if self._procedure.has_before:
                             await run_async(connection, roles.run_before_hook(*claim))
                         begun = True
-                        # Its end commits with it: that of what ran before it in the place of its key comes first.
-                        await self._services.in_flight.gone(held.after)
+                        # Its outcome commits with it, and must not be stored before its predecessor's.
+                        await self._services.in_flight.wait_for_turn(held)
                         if self._services.events.asks_for_ends:
                             held.collector = self._services.events.collector([held])
                         return await run_async(connection, roles.run_procedure(*claim), held.collector)

@@ -206,7 +206,12 @@ class Wiring:
     def _build_production(self) -> None:
         options = self._options
         self.keeper = LeaseKeeper(
-            self.in_flight, self.renew_session, self._abort_lost, self.events, fences=options.stop_when_cut_off
+            self.in_flight,
+            self.renew_session,
+            self._abort_lost,
+            self.events,
+            stop_when_cut_off=options.stop_when_cut_off,
+            grace=options.abort_grace,
         )
         self.delivery = Delivery(
             self.local_queue,

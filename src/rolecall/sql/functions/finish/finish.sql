@@ -5,8 +5,8 @@
 -- raises: RC031, RC040 for a next task that is none; RC042 for a report of unknown outcome; RC043 for needs
 -- in a circle; RC044 for siblings of a task whose parent is not open; RC045 for a dedupe_key that is to be
 -- new; RC050 wrong isolation level
--- locks: other calls that report needs; tasks rows in id order; dedupe keys of next tasks in their order;
--- dependents and parents, level by level; keys rows in key order
+-- locks: the latch of needs, where a report is blocked; tasks rows in id order; dedupe keys of next tasks in
+-- their order; dependents and parents, level by level; keys rows in key order
 -- notifies: rolecall_wake, where an idle worker waits for the role; rolecall_cancel for what ends with a task
 -- public: yes
 create or replace function rolecall.finish(p_worker_id bigint, p_reports jsonb)
@@ -18,6 +18,7 @@ set lock_timeout = '100ms'
 as $$
 begin
     perform rolecall.require_read_committed();
+    perform rolecall.require_own_worker(p_worker_id);
     perform rolecall.require_durability();
     loop
         begin
@@ -34,8 +35,8 @@ $$;
 -- returns: one row a report that was not simply accepted: already, or why the task was lost
 -- raises: RC031, RC040 for a next task that is none; RC042 for a report of unknown outcome; RC043 for needs
 -- in a circle; RC044, RC045, RC050 as finish; 55P03, RC090 undo this and try again
--- locks: other calls that report needs; tasks rows in id order; dedupe keys of next tasks in their order;
--- dependents and parents, level by level; keys rows in key order
+-- locks: the latch of needs, where a report is blocked; tasks rows in id order; dedupe keys of next tasks in
+-- their order; dependents and parents, level by level; keys rows in key order
 -- notifies: rolecall_wake, where an idle worker waits for the role; rolecall_cancel for what ends with a task
 create or replace function rolecall.try_to_finish(p_worker_id bigint, p_reports jsonb)
 returns table (task_id bigint, verdict text)
@@ -53,7 +54,7 @@ declare
 begin
     if jsonb_path_exists(p_reports, '$[*] ? (@.outcome == "blocked")') then
         -- Two that came to need each other at once would not see the circle.
-        perform pg_advisory_xact_lock(7246926, -2);
+        perform from rolecall.latches where kind = 'needs' for update;
     end if;
     if jsonb_path_exists(
         p_reports, '$[*] ? (@.outcome != "completed" || exists (@.next.children) || @.next.gathers == true)'

@@ -10,6 +10,7 @@ language sql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
+    select rolecall.require_own_worker(p_worker_id);
     insert into rolecall.declarations (app, release, kind, name)
     select p_app, p_release, kinds.kind, item.name
     from jsonb_each(p_names) as kinds (kind, names)
@@ -98,7 +99,7 @@ as $$
     update rolecall.roles
     set description = default, lease = default, timeout = default, max_attempts = default, retry = default,
         max_payload_bytes = default, keep_completed = default, keep_failed = default, one_root = default,
-        withdrawn = p_reason
+        idempotent = default, strict_keys = default, withdrawn = p_reason
     where p_kind = 'role' and name = p_name;
     update rolecall.keys set declared = null where p_kind = 'key' and key = p_name;
     delete from rolecall.key_patterns

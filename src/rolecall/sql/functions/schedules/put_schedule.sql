@@ -12,6 +12,7 @@ returns bigint
 language sql
 volatile
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
 as $$
     select rolecall.store_schedule(p_schedule, null)
 $$;
