@@ -65,14 +65,17 @@ def reports_document(reports: Iterable[Report]) -> str:
     return f"[{','.join(map(_report_text, reports))}]"
 
 
-def _task_item(task: NewTask, index: int) -> dict[str, object]:
-    payload = task.payload
+def _require_object(payload: Any, index: int) -> None:
     if type(payload) is not dict and not isinstance(payload, Mapping):
         raise InvalidTask(f"the payload is not an object but {type(payload).__name__}", index=index)
     for key in payload:
         if not isinstance(key, str):
             raise InvalidTask(f"payload has the key {key!r}, which is not text", index=index)
-    item: dict[str, object] = {"payload": payload}
+
+
+def _task_item(task: NewTask, index: int) -> dict[str, object]:
+    _require_object(task.payload, index)
+    item: dict[str, object] = {"payload": task.payload}
     for name in OPTIONAL:
         value = getattr(task, name)
         if value is not None:
