@@ -84,6 +84,7 @@ ILLEGAL = [
     ("sessions", "digest_is_sha256", "digest = 'short'"),
     ("known_browsers", "digest_is_sha256", "digest = 'short'"),
     ("declarations", "kind_is_known", "kind = 'wish'"),
+    ("duties", "only_an_unfinished_duty_has_an_error", "error = 'x', unfinished_since = null"),
 ]
 
 
@@ -104,7 +105,8 @@ def full(engine: Engine) -> Engine:
         select rolecall.record_audit('ada', 'cli', null, 'test', '{}', null),
             rolecall.create_api_key('deploy', 'read', 'rk_1', sha256('1'), null),
             rolecall.open_session((table ada), 'hash', sha256('2'), sha256('ada'), '1 h', null),
-            rolecall.welcome_browser((table ada), sha256('ada'), sha256('here'), null, sha256('3'))"""
+            rolecall.welcome_browser((table ada), sha256('ada'), sha256('here'), null, sha256('3')),
+            rolecall.take_duty('rescue', 5, 'w')"""
     )
     # The audit log refuses each change of a row before it is looked at.
     engine.rows("alter table rolecall.audit_log disable trigger user")
