@@ -34,7 +34,7 @@ def filled(places: Places, *held_tasks: HeldTask) -> list[bool]:
 def claimed(**words: Any) -> HeldTask:
     now = datetime.now(UTC)
     task = ClaimedTask(1, 1, 1, 0, "r", "h", 0, "{}", "store", 1, 0, now, now, 60.0, 60.0, **words)
-    return HeldTask(task, cast("Any", None), 1, 0.0, started=True)
+    return HeldTask(task, cast("Any", None), 1, 0.0)
 
 
 def test_only_the_first_of_a_place_may_begin() -> None:

@@ -20,6 +20,7 @@ from rolecall.db.foreign import AsyncForeign, Foreign
 from rolecall.db.pooler import AsyncConnection, Connection
 from rolecall.model.error_table import error_for_sqlstate
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable, InvalidTask, RolecallError
+from rolecall.model.sqlstates import is_condition
 from rolecall.sql.events import EventCollector
 from rolecall.sql.statement import Row, Statement
 
@@ -44,7 +45,7 @@ DEADLOCK = "40P01"
 NOT_AS_PREPARED = frozenset({"26000", "42P05", "08P01"})
 REPEATS = 3
 FROM_PSYCOPG: tuple[type[Exception], ...] = (psycopg.Error, UnicodeEncodeError)
-# What the drivers' errors are called that say that the server cannot be asked, each in its own module.
+# The drivers' errors for a server that cannot be asked, by class name: these have no SQLSTATE, or one that is not listed.
 UNAVAILABLE = frozenset({"OperationalError", "InterfaceError", "PostgresConnectionError", "OSError"})
 # Seconds after which a pooled connection is asked whether it lives before somebody relies on it.
 RESTED = 1.0
@@ -310,7 +311,7 @@ def _translate(error: Exception) -> RolecallError:
     known = error_for_sqlstate(sqlstate, problem, _said(told, "message_detail", "detail"))
     if known is not None:
         return known
-    if not UNAVAILABLE.isdisjoint(kind.__name__ for kind in type(told).__mro__):
+    if is_condition(sqlstate) or not UNAVAILABLE.isdisjoint(kind.__name__ for kind in type(told).__mro__):
         return DatabaseUnavailable(problem, sqlstate=sqlstate)
     # What has no SQLSTATE never left this process: a NUL in a text parameter, for one.
     if isinstance(told, psycopg.DataError | ValueError) and sqlstate is None:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
 from operator import attrgetter
+from time import monotonic
 from typing import Protocol, TypeVar
 
 from rolecall.db.after_commit import Call
@@ -21,6 +22,7 @@ from rolecall.wake.waker import Waker
 
 LOOKS_PER_LEASE = 4
 LONGEST_WAIT = 2.0
+UNSPENT_CLAIMS = 3
 
 T = TypeVar("T")
 Place = tuple[str | None, int]  # a key, and the number of one of its slots
@@ -41,8 +43,14 @@ class RunnerSlot(Protocol):
 
     running: Sequence[HeldTask]
 
-    def begin(self, held_tasks: Sequence[HeldTask]) -> None:
-        """Note what the handler call that comes next works on."""
+    def occupy(self, held_tasks: Sequence[HeldTask]) -> None:
+        """Note which tasks the handler call is prepared for."""
+
+    async def record_starts(self, held_tasks: Iterable[HeldTask]) -> None:
+        """Wait until the database has recorded that these tasks begin; those whose claim is lost are aborted."""
+
+    def begin(self, held_tasks: Sequence[HeldTask]) -> Sequence[HeldTask]:
+        """Note that the handler is called now, and return the tasks to call it with; the others are aborted."""
 
     def interrupt(self) -> None:
         """Cancel the running handler, if every task it works on must stop and it can be cancelled at all."""
@@ -93,7 +101,7 @@ class HeldTask:
         "worker_id",
     )
 
-    def __init__(self, task: ClaimedTask, runner: Runner, worker_id: int, claimed_at: float, *, started: bool) -> None:
+    def __init__(self, task: ClaimedTask, runner: Runner, worker_id: int, claimed_at: float) -> None:
         self.task = task
         self.place: Place | None = None if task.key_slot is None else (task.key, abs(task.key_slot))
         self.follows = (task.key_slot or 0) < 0  # its place was not free when it was claimed
@@ -103,11 +111,9 @@ class HeldTask:
         self.claimed_at = claimed_at
         self.deadline = None if task.timeout_seconds is None else claimed_at + task.timeout_seconds
         self.look_again(claimed_at)
-        self.started = started and not self.follows  # the database knows that it began
-        # From here on it does not begin any more; one that counts as started has begun.
-        self.expires_at = math.inf
-        if task.expires_seconds is not None and not self.started:
-            self.expires_at = claimed_at + task.expires_seconds
+        # Whether the database has recorded that it began: an only attempt counts from its claim.
+        self.started = task.max_attempts == 1 and not self.follows
+        self.expires_at = math.inf if task.expires_seconds is None else claimed_at + task.expires_seconds
         self.delivered_at = claimed_at  # since when it waits for a slot
         self.began_at = 0.0  # until its handler is called
         self.slot: RunnerSlot | None = None
@@ -121,6 +127,25 @@ class HeldTask:
         self.afterwards: list[Call] | None = None  # what is to be called when its outcome is stored as completed
         self.traces: Traces = ()  # where somebody traces
         self.collector: EventCollector | None = None  # what follows from its end in a transaction of the handler's
+
+    @property
+    def must_record_start(self) -> bool:
+        """Whether its start is to be recorded before its handler is called.
+
+        This holds for a task that was claimed three times more often than it spent attempts. It may kill its worker
+        before the start is recorded, which would go on without end.
+        """
+        task = self.task
+        return not self.started and (task.max_attempts == 1 or task.fence - task.attempt >= UNSPENT_CLAIMS)
+
+    @property
+    def ran(self) -> float:
+        """For how many seconds its handler has run; 0 if it has not begun."""
+        return monotonic() - self.began_at if self.began_at else 0.0
+
+    def is_late(self, now: float) -> bool:
+        """Return whether it must not begin any more: it has expired, or its lease has run out."""
+        return self.lease_ends_at <= now or self.expires_at <= now
 
     @property
     def is_safe(self) -> bool:

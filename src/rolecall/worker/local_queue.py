@@ -1,5 +1,5 @@
-"""Where claimed tasks wait for a slot, slots wait for tasks, and the loop gets its turn in between; how many tasks
-may wait here beyond the free slots; and the slots, which take tasks from here and run their handlers one at a time.
+"""Where claimed tasks wait for a slot, slots wait for tasks, and the loop gets its turn in between; and how many tasks
+may wait here beyond the free slots.
 """
 
 from __future__ import annotations
@@ -8,19 +8,13 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import islice
 from time import monotonic
-from typing import TypeVar
 
-from rolecall.telemetry.context import current
 from rolecall.wake.waker import Waker
-from rolecall.worker.completer import Completer
-from rolecall.worker.events import WorkerEvents
 from rolecall.worker.in_flight import HeldTask
 from rolecall.worker.places import Places
-from rolecall.worker.session import ForkGuard
-from rolecall.worker.slot_thread import SlotThread
 
 SLICE = 0.001
 NO_CALL = -1
@@ -28,8 +22,6 @@ HORIZON = 0.15
 SPAN = 0.25
 GROWTH = 2
 NO_LIMIT = 1_000_000
-
-T = TypeVar("T")
 
 log = logging.getLogger("rolecall.worker")
 
@@ -71,10 +63,10 @@ class LocalQueue:
         with self._lock:
             while self.ready and next_one is None:
                 held = self.ready.popleft()
-                if held.lease_ends_at > now and held.expires_at > now:
-                    next_one = held
-                else:
+                if held.is_late(now):
                     late.append(held)
+                else:
+                    next_one = held
         if late:
             self._give_back_late(late)
         return next_one
@@ -86,13 +78,13 @@ class LocalQueue:
         self._wake(len(self.ready))
 
     def let_next(self, held: HeldTask) -> None:
-        """Let what stands behind an ended task begin, before what was claimed later.
+        """Let the task behind an ended one begin, before what was claimed later.
 
-        It is given back where the task waits for its children now: it keeps its place.
+        The tasks behind it are given back if it waits for its children, and keeps its place, or was given back itself.
         """
         others: list[HeldTask] = []
         with self._lock:
-            if held.keeps_its_place:
+            if held.ends_its_line:
                 others = self.places.close(held)
             elif (next_one := self.places.leave(held)) is not None:
                 self.ready.appendleft(next_one)
@@ -124,7 +116,7 @@ class LocalQueue:
         if self.waiting <= self.call_at:
             self.call_producer()
         now = monotonic()
-        if late := [other for other in alike if min(other.lease_ends_at, other.expires_at) <= now]:
+        if late := [other for other in alike if other.is_late(now)]:
             self._give_back_late(late)
         return [other for other in alike if other not in late]
 
@@ -288,112 +280,3 @@ class ClaimLimit:
         if self._backing_off:
             return 0 if busy else 1
         return NO_LIMIT
-
-
-class Slot:
-    """Awaits handlers directly: no coroutine, timer or context of its own for a task, which is what makes it
-    fast.
-
-    The price is that an abort must cancel the slot itself; `interrupt` does so only while a handler is
-    running, and the runner that awaited it turns the cancellation back into an outcome, so the slot lives
-    on.
-    """
-
-    def __init__(  # sizes: what a slot works with
-        self,
-        number: int,
-        local_queue: LocalQueue,
-        demand: Demand,
-        *,
-        completer: Completer,
-        events: WorkerEvents,
-        fork_guard: ForkGuard,
-    ) -> None:
-        self._queue = local_queue
-        self._thread = SlotThread(f"rolecall-slot-{number}", fork_guard)
-        self._fork_guard = fork_guard
-        self.running: Sequence[HeldTask] = ()
-        self._demand = demand
-        self._completer = completer
-        self._events = events
-        self._task: asyncio.Task[None] | None = None
-
-    async def run(self) -> None:
-        """Work until the queue closes; a handler that runs then is waited for."""
-        self._task = asyncio.current_task()
-        queue = self._queue
-        self._demand.work()
-        try:
-            while not queue.closed:
-                held = queue.take()
-                if held is None:
-                    await self._rest()
-                    continue
-                if queue.waiting <= queue.call_at:
-                    queue.call_producer()
-                await self._work(held)
-                if monotonic() > queue.slice_ends:
-                    await queue.let_the_loop_turn()
-        finally:
-            self._thread.stop()
-
-    def begin(self, held_tasks: Sequence[HeldTask]) -> None:
-        """Note what the handler call that comes next works on."""
-        began_at = monotonic()
-        for held in held_tasks:
-            held.slot = self
-            held.began_at = began_at
-            if not held.started:
-                self._completer.began(held)
-        if self._events.tells_begins:
-            self._events.began(held_tasks)
-        self.running = held_tasks
-        current.set(held_tasks)
-
-    def interrupt(self) -> None:
-        """Cancel the running handler, if every task it works on must stop and it can be cancelled at all."""
-        if self.running and self.running[0].runner.interruptible and self._must_stop and self._task is not None:
-            self._task.cancel()
-
-    def absorb(self) -> bool:
-        """Take a cancellation back that an abort caused; false when somebody else cancelled the slot."""
-        task = self._task
-        if task is None or not task.cancelling():
-            return True
-        if not self._must_stop:
-            return False
-        while task.cancelling():
-            task.uncancel()
-        return True
-
-    def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:
-        """Take up to `most` more tasks of the same handler from the queue."""
-        return self._queue.take_like(held, most)
-
-    def call_in_thread(self, function: Callable[..., T], *arguments: object) -> Awaitable[T]:
-        """Return or raise what the function does in the slot's thread, which a cancellation does not reach."""
-        return self._thread.call(function, *arguments)
-
-    @property
-    def _must_stop(self) -> bool:
-        return all(held.aborted or held.ended for held in self.running)
-
-    async def _work(self, held: HeldTask) -> None:
-        try:
-            await held.runner.run(held, self)
-        finally:
-            self._fork_guard.require()
-        running, self.running = self.running, ()
-        current.set(())
-        for ended in running:
-            if ended.place is not None:
-                self._queue.let_next(ended)
-        if running:
-            self._demand.note(len(running))
-
-    async def _rest(self) -> None:
-        self._demand.rest()
-        try:
-            await self._queue.wait_for_work()
-        finally:
-            self._demand.work()

@@ -11,7 +11,6 @@ from datetime import datetime
 from inspect import isawaitable, iscoroutine
 from itertools import chain
 from pathlib import Path
-from time import monotonic
 from types import MappingProxyType
 from typing import Protocol
 
@@ -200,7 +199,7 @@ def check_contract(
 
 def _report(held: HeldTask, result: object, next_tasks: NextTasks | None, contract: Contract | None) -> Report:
     task = held.task
-    ran = monotonic() - held.began_at
+    ran = held.ran
     match result:
         case None:
             return Completed(id=task.id, fence=task.fence, ran=ran, next_tasks=next_tasks)
@@ -230,13 +229,13 @@ def _failure(held: HeldTask, error: BaseException) -> Failed:
         final=verdict.final,
         after=verdict.after,
         at=verdict.at,
-        ran=monotonic() - held.began_at,
+        ran=held.ran,
     )
 
 
 def _after_abort(held: HeldTask) -> Report | None:
     task = held.task
-    ran = monotonic() - held.began_at if held.began_at else 0.0
+    ran = held.ran
     match held.aborted:
         case LostReason.TIMEOUT if held.began_at:
             error = f"the handler did not finish within {task.timeout_seconds:g} s"

@@ -2,9 +2,13 @@
 in one (`ctx.in_process`), one at a time, until its worker has gone.
 
     worker                                           this process
-    Processes ──▶ HandlerProcess ─────Request─────▶ serve ──call──▶ handler
-                       ▲                              │                │
+    Processes ──▶ HandlerProcess ─────RunTask─────▶ serve ──▶ import the handler
+                       ▲   start is recorded ◀─Ready─┘
+                       │  └───────────Go───────────▶ serve ──call──▶ handler
                        └──────log records, Answer─────┘◀───────────────┘
+
+The attempt begins with Go, and not before its start is recorded: a worker that dies while this process still imports
+has spent nothing.
 
 What a task leaves can be read by any process: a result as JSON text, an error as text. What a function
 returns goes to the handler that waits for it, as the object it is. Nothing is written to the database from
@@ -39,8 +43,11 @@ from rolecall.worker.subprocess.messages import (
     Address,
     Answer,
     CallFunction,
+    Carried,
+    Go,
     NoTaskResult,
     Raised,
+    Ready,
     Request,
     ReturnValue,
     RunTask,
@@ -61,16 +68,32 @@ def serve(connection: Connection, *, parent: int, log_level: int) -> None:
     fork_guard = ForkGuard()
     wire = Wire(connection)
     _log_over(wire, log_level)
+    requested: RunTask | None = None
     while (request := wire.next()) is not None:
-        reply = copy_context().run(answer, request)
+        if isinstance(request, RunTask):
+            requested = request
+        reply = copy_context().run(answer, request, requested)
         fork_guard.require()
         wire.send(reply)
 
 
-def answer(request: Request) -> Answer:
-    """Do what is asked, under the context variables that came along; what cannot be set is the task's error."""
+def answer(request: Request, requested: RunTask | None) -> Answer:
+    """Answer a request; `requested` is the latest task, the one that Go runs."""
+    match request:
+        case RunTask():
+            return prepare_task(request)
+        case Go() if requested is not None:
+            return _under(request.carried) or run_task(requested)
+        case CallFunction():
+            return _under(request.carried) or call_function(request)
+        case _:
+            raise AssertionError("Go without a task")
+
+
+def _under(carried: Carried) -> Raised | None:
+    """Set the context variables that came along; return the error of one that cannot be set."""
     try:
-        for address, pickled in request.carried:
+        for address, pickled in carried:
             variable: ContextVar[object] = find(address)  # type: ignore[assignment]  # the worker has seen it
             value = pickle.loads(pickled)  # noqa: S301 - it comes from the worker
             variable.set(value)
@@ -78,7 +101,7 @@ def answer(request: Request) -> Answer:
                 value.arrive()
     except Exception as error:  # noqa: BLE001 - it is told where it can be read
         return Raised(verdict=judge(error))
-    return run_task(request) if isinstance(request, RunTask) else call_function(request)
+    return None
 
 
 def call_function(call: CallFunction) -> Answer:
@@ -87,6 +110,16 @@ def call_function(call: CallFunction) -> Answer:
         return ReturnValue(pickled=pickle.dumps(function_at(call.address)(*call.arguments, **call.named)))
     except BaseException as error:  # noqa: BLE001 - whatever a function raises belongs to the task
         return Raised(verdict=judge(error))
+
+
+def prepare_task(request: RunTask) -> Answer:
+    """Import a task's handler; whatever the import raises is the answer."""
+    current.set((request,))
+    try:
+        _definition(request.address, request.task.handler, strict=request.strict)
+    except BaseException as error:  # noqa: BLE001 - whatever the handler's module raises belongs to the task
+        return Raised(verdict=judge(error))
+    return Ready()
 
 
 def run_task(request: RunTask) -> Answer:
