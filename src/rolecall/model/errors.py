@@ -47,7 +47,7 @@ RolecallError                      every error raised on purpose; .problem says 
 │   ├── RequestUnderWay            RC060  it has no answer yet
 │   └── RequestKeyReused           RC061  its key was another's
 ├── DatabaseError                         .sqlstate
-│   ├── DatabaseUnavailable               worth retrying: no connection, a restart, a full disk, a lock timeout, a deadlock
+│   ├── DatabaseUnavailable               worth retrying: no connection, a restart, a full disk, a lock timeout
 │   │   ├── DatabaseReadOnly       25006  a standby, or default_transaction_read_only is on
 │   │   └── SchemaBusy                    .step .seconds .holders: a migration has not got its locks
 │   ├── SchemaMissing                     .package .pending: run the migrations first

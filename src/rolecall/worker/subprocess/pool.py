@@ -246,7 +246,7 @@ class InProcess:
         self._processes = processes
 
     async def prepare(self, process: HandlerProcess, context: Any) -> None:
-        """Let a process import the function; return when it is ready to call it. Raises RaisedElsewhere, ProcessDied."""
+        """Let a process import the function, until it is ready to call it. Raises RaisedElsewhere, ProcessDied."""
         request = RunTask(address=self._address, task=context.task, worker_id=context.worker_id, strict=self._strict)
         answer = await process.ask(request)
         if isinstance(answer, Raised):
