@@ -22,7 +22,7 @@ from rolecall.wake.waker import Waker
 
 LOOKS_PER_LEASE = 4
 LONGEST_WAIT = 2.0
-UNSPENT_CLAIMS = 3
+SUSPECT_FROM = 3  # by how much the fence exceeds the attempt: a claim adds one to both, a loss one to the fence
 
 T = TypeVar("T")
 Place = tuple[str | None, int]  # a key, and the number of one of its slots
@@ -132,11 +132,11 @@ class HeldTask:
     def must_record_start(self) -> bool:
         """Whether its start is to be recorded before its handler is called.
 
-        This holds for a task that was claimed three times more often than it spent attempts. It may kill its worker
-        before the start is recorded, which would go on without end.
+        This holds for a task that was lost or given back at least twice without spending an attempt: it may kill its
+        worker before the start is recorded, and would do so without end.
         """
         task = self.task
-        return not self.started and (task.max_attempts == 1 or task.fence - task.attempt >= UNSPENT_CLAIMS)
+        return not self.started and (task.max_attempts == 1 or task.fence - task.attempt >= SUSPECT_FROM)
 
     @property
     def ran(self) -> float:

@@ -6,7 +6,7 @@ from itertools import chain
 
 import pytest
 
-from rolecall.worker.in_flight import UNSPENT_CLAIMS
+from rolecall.worker.in_flight import SUSPECT_FROM
 from tests.sql.conftest import Session
 from tests.sql.engine import LEASE, Claim, Engine, report
 
@@ -167,18 +167,18 @@ def test_a_claim_by_a_worker_that_reports_no_starts_is_the_start(engine: Engine)
 
 
 def test_a_task_that_kills_its_worker_before_the_start_fails_after_its_last_attempt(engine: Engine) -> None:
-    """From the fourth claim on, its fence says that the start is to be recorded before the handler is called."""
+    """From the third claim on, its fence says that the start is to be recorded before the handler is called."""
     task_id = engine.enqueue(max_attempts=2, retry={"kind": "linear", "step": 0})
     claims = 0
     while engine.state(task_id) == "pending":
         [claim] = engine.claim(start=0) or engine.claim(start=1)
         claims += 1
-        if claim.fence - claim.attempt >= UNSPENT_CLAIMS:
+        if claim.fence - claim.attempt >= SUSPECT_FROM:
             engine.start(claim)
         engine.clock.advance(seconds=LEASE + 1)
         engine.rescue()
 
-    assert (claims, engine.state(task_id)) == (3 + 2, "failed")
+    assert (claims, engine.state(task_id)) == (2 + 2, "failed")
 
 
 def test_a_deadline_that_passes_before_the_start_spends_no_attempt(engine: Engine) -> None:

@@ -12,7 +12,8 @@ def pod(engine: Engine, name: str, running: int = 0, claimed: int = 0) -> int:
     )
     engine.enqueue_many([{"role": "work"}] * (running + claimed))
     claims = engine.claim(running + claimed, worker=worker_id, start=running)
-    engine.start(*claims[:running])
+    if running:
+        engine.start(*claims[:running])
     return worker_id
 
 
