@@ -38,7 +38,7 @@ from rolecall.worker.in_flight import HeldTask
 from rolecall.worker.large import LargeFields
 from rolecall.worker.program import Contract
 
-# A timeout is a failure of what has begun; the others lose their deadline with their claim.
+# A timeout is a failure of a task that a slot has taken; the others lose their deadline with their claim.
 GIVEN_BACK = frozenset({LostReason.SHUTDOWN, LostReason.DATABASE, LostReason.TIMEOUT})
 MOST_FRAMES = 8
 LONGEST_MESSAGE = 4_000
@@ -237,8 +237,11 @@ def _after_abort(held: HeldTask) -> Report | None:
     task = held.task
     ran = held.ran
     match held.aborted:
-        case LostReason.TIMEOUT if held.began_at:
-            error = f"the handler did not finish within {task.timeout_seconds:g} s"
+        case LostReason.TIMEOUT if held.slot is not None:
+            # A slot that prepares the call for so long fails the attempt, too: a process that never gets ready in time
+            # would otherwise be started without end.
+            what = "finish" if held.began_at else "begin"
+            error = f"the handler did not {what} within {task.timeout_seconds:g} s"
             return Failed(id=task.id, fence=task.fence, error=error, reason="timeout", ran=ran)
         case LostReason.CANCELLED:
             return Cancelled(id=task.id, fence=task.fence, error="cancelled while it was running", ran=ran)

@@ -94,7 +94,7 @@ class Slot:
             if held.aborted is not None:
                 continue
             if held.is_late(began_at):
-                held.aborted = LostReason.TIMEOUT
+                held.aborted = LostReason.DATABASE
                 continue
             held.began_at = began_at
             if not held.started:
