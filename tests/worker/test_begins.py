@@ -14,7 +14,9 @@ from rolecall.sql import claims
 from tests.worker import slow_import
 from tests.worker.bench import PATIENCE, Bench, until
 
-RESCUE_ITS_WORKER = "select count(rolecall.rescue_workers(array[worker_id])) from rolecall.tasks where id = %s"
+RESCUE_ITS_WORKER = """\
+select count(*) from rolecall.tasks cross join lateral rolecall.rescue_workers(array[worker_id]) where id = %s
+"""
 STARTS = """\
 select true from pg_stat_activity where query ~ 'rolecall\\.start' and application_name like 'rolecall:worker:%%'
     and datname = current_database()
