@@ -187,7 +187,7 @@ class Completer:
         return [held for held in batch if held not in behind] if behind else batch
 
     def _take_begun(self, before: float) -> list[HeldTask]:
-        running = [held for held in self._begun if not (held.ended or held.finishing)]
+        running = [held for held in self._begun if not (held.started or held.ended or held.finishing)]
         self._begun = [held for held in running if held.began_at > before]
         return [held for held in running if held.began_at <= before]
 
@@ -322,9 +322,11 @@ class Completer:
         if busy := [held for held in group if answers.get(held.task.id) == BUSY]:
             asyncio.get_running_loop().call_later(AGAIN_AFTER, self._begin_again, busy)
         for held in group:
+            reason = answers.get(held.task.id)
+            held.started = held.started or reason is None
             answer = self._recording.get(held)
-            if held not in busy and answer is not None and not answer.done():
-                answer.set_result(answers.get(held.task.id))
+            if reason != BUSY and answer is not None and not answer.done():
+                answer.set_result(reason)
 
     def _begin_again(self, held_tasks: Sequence[HeldTask]) -> None:
         self._begun.extend(held_tasks)

@@ -130,9 +130,7 @@ class Slot:
 
     async def _record_start(self, held: HeldTask) -> None:
         reason = await self._completer.record_start(held)
-        if reason is None:
-            held.started = True
-        elif held.aborted is None:
+        if reason is not None and held.aborted is None:
             held.aborted = LostReason(reason)
 
     @property

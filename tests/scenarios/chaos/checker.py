@@ -12,6 +12,8 @@ from tests.scenarios.chaos.evidence import Notes
 from tests.scenarios.chaos.server import Server
 
 MOST_SHOWN = 5
+# A worker may be killed or frozen between the record of a start and the first line of the handler, so often with one task.
+MOST_BETWEEN = 2
 
 # Each law is a query for those who broke it.
 LAWS = {
@@ -87,12 +89,12 @@ LAWS = {
         where task.state = 'failed' and task.error !~ %(by_others)s and (
             task.attempt < task.max_attempts
             -- An only attempt counts from its claim.
-            or (task.handler <> all(%(once)s) and exists (
-                select from generate_series(1, task.attempt) as attempt
+            or (task.handler <> all(%(once)s) and (
+                select count(*) from generate_series(1, task.attempt) as attempt
                 where not exists (select from chaos.runs as run where run.task_id = task.id and run.attempt = attempt)
-            ))
+            ) > %(between)s)
         )""",
-    "an attempt was spent that never began": """
+    "attempts were spent that never began": """
         select event.task_id, task.handler, count(*), array_agg(event.attempt order by event.attempt)
         from rolecall.task_events as event
         join rolecall.all_tasks as task on task.id = event.task_id
@@ -101,8 +103,7 @@ LAWS = {
                 select from chaos.runs as run where run.task_id = event.task_id and run.attempt = event.attempt
             )
         group by event.task_id, task.handler
-        -- A process is killed between the record of its start and its first line once in a blue moon.
-        having count(*) > (task.handler = 'crunch')::int""",
+        having count(*) > %(between)s""",
     "an attempt began after its task had expired": """
         select task.id, task.handler, run.fence, task.expires_at, to_timestamp(run.began_clock)
         from rolecall.all_tasks as task
@@ -226,7 +227,7 @@ LAWS_OF_EVERY_MOMENT = (
     "a task that may run once began twice",
     "a request was carried out in part, or twice",
     "a task was tried more often than it may be",
-    "an attempt was spent that never began",
+    "attempts were spent that never began",
     "an attempt began after its task had expired",
     "a parent ended before its last child",
     "a parent gathered before its last child ended",
@@ -297,6 +298,7 @@ def violations(server: Server, notes: Notes, *, at_end: bool = True) -> list[str
         "replaced": json.dumps(notes.replaced),
         "capacities": json.dumps(steady.CAPACITIES),
         "once": list(steady.NEVER_AGAIN),
+        "between": MOST_BETWEEN,
         "by_others": BY_OTHERS,
         "planned": PLANNED,
         "lost": LOST,

@@ -20,7 +20,7 @@ LEAVES = 2
 # The second of them leaves one more behind.
 CHILDREN = 3
 # Within which a brief task must begin.
-BRIEF_SECONDS = 0.5
+BRIEF_SECONDS = 1.0
 VERSIONS = (1, 2)
 VERSION = "CHAOS_VERSION"
 
