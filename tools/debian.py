@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
@@ -31,8 +31,11 @@ TESTS = "tests/sql"
 
 
 @contextmanager
-def cluster(found: Servers, parent: str | None = None) -> Iterator[str]:
-    """Make and start a cluster on a socket in a folder of its own, and yield its superuser's connection string."""
+def cluster(found: Servers, parent: str | None = None, settings: Iterable[str] = ()) -> Iterator[str]:
+    """Make and start a cluster on a socket in a folder of its own, and yield its superuser's connection string.
+
+    `settings` are passed to the server, each as `name=value`.
+    """
     with private_folder(parent) as (folder, account):
         data = folder / "data"
         initdb = [
@@ -43,15 +46,16 @@ def cluster(found: Servers, parent: str | None = None) -> Iterator[str]:
             str(data),
         ]
         subprocess.run([*account.prefix, *initdb], cwd="/", env=environment(found), capture_output=True, check=True)
-        with server(found, folder, account) as dsn:
+        with server(found, folder, account, settings) as dsn:
             yield dsn
 
 
 @contextmanager
-def server(found: Servers, folder: Path, account: Account) -> Iterator[str]:
-    """Run the cluster that is in `data` of a folder, on a socket there; yield its superuser's connection string."""
-    postgres: list[str | Path] = [found.postgres / "postgres", "-D", folder / "data"]
-    postgres += ["-c", "listen_addresses=", "-k", folder]
+def server(found: Servers, folder: Path, account: Account, settings: Iterable[str] = ()) -> Iterator[str]:
+    """Run the cluster in `data` of a folder, on a socket there; yield its superuser's connection string."""
+    postgres: list[str | Path] = [found.postgres / "postgres", "-D", folder / "data", "-k", folder]
+    for setting in ("listen_addresses=", *settings):
+        postgres += ["-c", setting]
     dsn = f"host={folder} user={SUPERUSER} dbname=postgres"
     with serving(postgres, found, account, dsn=dsn, stop=signal.SIGINT):
         yield dsn

@@ -16,7 +16,10 @@ from psycopg import IsolationLevel
 __all__ = ["AsyncConnection", "Connection", "Pooler"]
 
 PREPARE_AFTER = 5
-QUESTION = "select pg_backend_pid(), current_setting('default_transaction_isolation')"
+# Compiling a statement takes up to a second; our statements take milliseconds. Behind a pooler the setting would also
+# apply to other programs.
+QUESTION = """select pg_backend_pid(), current_setting('default_transaction_isolation'),
+    case when pg_backend_pid() = %s then set_config('jit', 'off', false) end"""
 USUAL = "read committed"
 SET_USUAL = "set default_transaction_isolation = 'read committed'"
 
@@ -63,9 +66,9 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
     lent_at: float = 0.0
 
     def introduce(self, pooler: Pooler) -> None:
-        """Learn what may be prepared here, and whether statements must ask for their transaction's level."""
+        """Find out whether a pooler serves this connection, and turn JIT compilation off if none does."""
         with self.cursor() as cursor:
-            usual = _learn(self, pooler, cursor.execute(QUESTION).fetchone())
+            usual = _learn(self, pooler, cursor.execute(QUESTION, (self.info.backend_pid,)).fetchone())
             if not usual and not pooler.stands:
                 cursor.execute(SET_USUAL)
             elif not usual:
@@ -84,9 +87,10 @@ class AsyncConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
     lent_at: float = 0.0
 
     async def introduce(self, pooler: Pooler) -> None:
-        """Learn what may be prepared here, and whether statements must ask for their transaction's level."""
+        """Find out whether a pooler serves this connection, and turn JIT compilation off if none does."""
         async with self.cursor() as cursor:
-            usual = _learn(self, pooler, await (await cursor.execute(QUESTION)).fetchone())
+            await cursor.execute(QUESTION, (self.info.backend_pid,))
+            usual = _learn(self, pooler, await cursor.fetchone())
             if not usual and not pooler.stands:
                 await cursor.execute(SET_USUAL)
             elif not usual:
@@ -100,7 +104,7 @@ class AsyncConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
 def _learn(connection: Connection | AsyncConnection, pooler: Pooler, answer: tuple[Any, ...] | None) -> bool:
     if answer is None:
         raise psycopg.OperationalError("the server did not say who it is")
-    served_by, level = answer
+    served_by, level, _ = answer
     pooler.meet(connection.info.backend_pid, served_by)
     connection.pooler = pooler
     connection.prepare_threshold = None if pooler.stands else PREPARE_AFTER

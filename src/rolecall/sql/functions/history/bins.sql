@@ -8,6 +8,7 @@ create or replace function rolecall.history_bins(
 returns setof rolecall.history
 language sql
 stable
+rows 100
 set search_path = pg_catalog, pg_temp
 -- One plan for all moments and roles would read the whole history.
 set plan_cache_mode = force_custom_plan
@@ -80,6 +81,7 @@ create or replace function rolecall.history_tiers()
 returns table (width int, wider int, kept interval)
 language sql
 immutable
+rows 4
 set search_path = pg_catalog, pg_temp
 as $$
     values

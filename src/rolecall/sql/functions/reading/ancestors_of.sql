@@ -7,6 +7,7 @@ returns table (id bigint, handler text, state rolecall.task_state)
 language sql
 stable
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
     with recursive above as (
         select task.id, task.parent_id, 0 as distance, task.handler, task.state

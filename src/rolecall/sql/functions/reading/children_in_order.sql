@@ -8,6 +8,7 @@ create or replace function rolecall.children_in_order(
 returns setof bigint
 language sql
 stable
+rows 50
 set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off

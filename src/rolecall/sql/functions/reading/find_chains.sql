@@ -12,6 +12,7 @@ create or replace function rolecall.find_chains(
 returns table (ids bigint[], reached bigint)
 language plpgsql
 stable
+rows 1
 set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off

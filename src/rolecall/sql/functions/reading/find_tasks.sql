@@ -12,6 +12,7 @@ create or replace function rolecall.find_tasks(
 returns table (ids bigint[], reached bigint)
 language plpgsql
 volatile
+rows 1
 set search_path = pg_catalog, pg_temp
 -- What is not asked for shall not stand in the plan, nor days that hold nothing of it.
 set plan_cache_mode = force_custom_plan

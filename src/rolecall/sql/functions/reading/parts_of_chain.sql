@@ -7,6 +7,7 @@ create or replace function rolecall.parts_of_chain(
 returns table (id bigint)
 language sql
 stable
+rows 50
 set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off

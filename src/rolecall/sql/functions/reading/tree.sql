@@ -10,6 +10,7 @@ returns table (
 language sql
 stable
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
     with recursive below as (
         select task.id, null::bigint as parent_id, 0 as level, task.handler, task.state, task.info,
