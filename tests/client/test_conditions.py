@@ -1,4 +1,4 @@
-"""What a client raises while the server cannot store anything: the same error whichever library it goes through."""
+"""A client raises the same error for a condition of the server, whichever library it goes through."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def door(request: pytest.FixtureRequest) -> type[Door]:
     return request.param  # type: ignore[no-any-return]  # one of the params above
 
 
-async def test_a_read_only_transaction_of_the_callers_is_told_as_such(
+async def test_a_read_only_transaction_of_the_caller_raises_database_read_only(
     door: type[Door], database: str, app: App, connection: psycopg.Connection[Any]
 ) -> None:
     async with visiting(door, database, app, database) as visitor:
@@ -48,7 +48,7 @@ async def test_a_server_without_resources_is_unavailable(
     assert raised.value.sqlstate == "53100"
 
 
-async def test_a_client_of_a_read_only_database_says_so_and_works_again_after_it(
+async def test_a_client_raises_database_read_only_and_works_again_afterwards(
     kind: Kind, database: str, app: App, connection: psycopg.Connection[Any]
 ) -> None:
     face = Face(kind, database, app)

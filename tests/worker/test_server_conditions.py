@@ -1,4 +1,4 @@
-"""What the server cannot do for a while is never held against an outcome, and no outcome is given up for it."""
+"""A condition of the server is no fault of an outcome, and no outcome is given up because of one."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ async def waits_until_writes(worker: Worker, mend: Callable[[], object]) -> None
         await asyncio.wait_for(running, PATIENCE)
 
 
-async def test_a_worker_that_starts_on_a_read_only_database_waits_and_says_so(
+async def test_a_worker_that_starts_on_a_read_only_database_waits_and_logs_it(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     @bench.app.task

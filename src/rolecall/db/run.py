@@ -45,7 +45,7 @@ DEADLOCK = "40P01"
 NOT_AS_PREPARED = frozenset({"26000", "42P05", "08P01"})
 REPEATS = 3
 FROM_PSYCOPG: tuple[type[Exception], ...] = (psycopg.Error, UnicodeEncodeError)
-# The drivers' errors for a server that cannot be asked, by class name: these have no SQLSTATE, or an unlisted one.
+# Names of the drivers' error classes for a failed connection. Such errors have no SQLSTATE, or one that is not listed.
 UNAVAILABLE = frozenset({"OperationalError", "InterfaceError", "PostgresConnectionError", "OSError"})
 # Seconds after which a pooled connection is asked whether it lives before somebody relies on it.
 RESTED = 1.0

@@ -32,7 +32,7 @@ What happens to one task, in order:
     is the failure of its task and of nothing else; so is a result that breaks its contract.
  6. The *completer* sends reports in batches: at once when it has nothing to do, otherwise with the next
     flush. It repeats a flush until it is answered. When the database rejects an outcome for its content (a follow-up
-    that is no task), the completer finds it and fails its task with the reason. An outcome that the server cannot
+    for an unknown role), the completer finds it and fails its task with the reason. An outcome that the server cannot
     store now is kept and sent again: `rolecall.model.sqlstates` tells the two apart.
 
 Beside all this the *heartbeat thread*, with its own loop, renews leases and sends heartbeats, so that a

@@ -37,7 +37,7 @@ log = logging.getLogger("rolecall.worker")
 class Completer:
     """One flush at a time: what is reported while it is under way goes with the next one.
 
-    That alone makes single outcomes quick and bursts cheap. When the database rejects reports for what they contain (a
+    That alone makes single outcomes quick and bursts cheap. When the database rejects reports for their content (a
     follow-up for an unknown role, say), they are sent one by one, and the rejected one becomes a failure with the
     reason. Reports that cannot be stored for any other reason are kept and sent again, with a backoff, until the
     database gives a verdict on them: an open transaction holds their rows, or the server cannot store them now

@@ -1,7 +1,7 @@
 """Whether a worker is well, as probes ask: is it *alive*, or does only a restart help, and is it *ready* to take tasks?
 
     alive    its loop turns, its heartbeat thread runs, and what claims has not come to a halt
-    ready    alive, started, the database answers and accepts writes, and nobody has told it to drain or to stop
+    ready    alive, started, the database answers and accepts writes, and no drain or stop was requested
 
 A database that is away or read-only makes a worker unready, and never dead: a restart would not help. A worker
 that is busy is well, however long its tasks take: a full worker does not claim, and nobody expects it to.
@@ -49,8 +49,8 @@ class Signs:
     """What can be seen of a worker from another thread.
 
     `lag`: for how long the loop has not turned. `beating`: whether the heartbeat thread runs. `behind`: for how long
-    the producer should have gone on, without a reason to wait. `trouble`: what it waits for, if the database does not
-    answer or accepts no writes.
+    the producer should have gone on, without a reason to wait. `trouble`: the problem with the database, such as that it
+    does not answer or accepts no writes.
     """
 
     lag: float = 0.0

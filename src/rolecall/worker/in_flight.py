@@ -130,7 +130,7 @@ class HeldTask:
 
     @property
     def must_record_start(self) -> bool:
-        """Whether its start is to be recorded before its handler is called.
+        """Whether its start must be recorded before its handler is called.
 
         This holds for a task that was lost or given back at least twice without spending an attempt: it may kill its
         worker before the start is recorded, and would do so without end.

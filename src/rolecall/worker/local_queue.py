@@ -78,7 +78,7 @@ class LocalQueue:
         self._wake(len(self.ready))
 
     def let_next(self, held: HeldTask) -> None:
-        """Let the task behind an ended one begin, before what was claimed later.
+        """Let the task behind an ended one begin, before tasks that were claimed later.
 
         The tasks behind it are given back if it waits for its children, and keeps its place, or was given back itself.
         """

@@ -238,8 +238,8 @@ def _after_abort(held: HeldTask) -> Report | None:
     ran = held.ran
     match held.aborted:
         case LostReason.TIMEOUT if held.slot is not None:
-            # A slot that prepares the call for so long fails the attempt, too: a process that never gets ready in time
-            # would otherwise be started without end.
+            # Preparing the call may time out as well. A process that is never ready in time would otherwise be started
+            # without end.
             what = "finish" if held.began_at else "begin"
             error = f"the handler did not {what} within {task.timeout_seconds:g} s"
             return Failed(id=task.id, fence=task.fence, error=error, reason="timeout", ran=ran)

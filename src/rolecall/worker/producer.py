@@ -303,7 +303,7 @@ class Claims:
         await self._registration.wake_others(self._session)
 
     async def hold(self, claimed: Sequence[ClaimedTask], worker_id: int, asked_at: float) -> list[HeldTask]:
-        """Make held tasks of what was claimed under that id, asked for at that moment."""
+        """Make held tasks of tasks that were claimed under that id, by a statement sent at that moment."""
         if claimed and failpoints.ARMED:
             failpoints.hit(failpoints.AFTER_CLAIM)
         runner = self._registry.runner

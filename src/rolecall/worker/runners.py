@@ -172,7 +172,7 @@ class ProcessRunner:
     interruptible = True
     most = 1
 
-    def __init__(  # sizes: what each runner has, and the processes
+    def __init__(  # sizes: the arguments of every runner, and the processes
         self,
         handler: Handler,
         processes: Processes,

@@ -80,7 +80,7 @@ class DatabaseSession:
 
     @property
     def trouble(self) -> str | None:
-        """What the session waits for, from the first failure on; None while the database answers. For any thread."""
+        """The problem that the session waits out, from the first failure on; None while the database answers. Thread-safe."""
         return self._trouble
 
     @property

@@ -3,8 +3,8 @@
     occupy    the slot has the tasks; their handler is being prepared (a process starts, large fields are fetched)
     begin     the attempt begins: the handler is called next, in this process or in one of its own
 
-An attempt counts from `begin`, which is reported to the database. Where nothing else would tell whether it began (a
-process handler, a task that was lost repeatedly), the report is stored before the handler is called.
+An attempt counts from `begin`, which is reported to the database. For a process handler, and for a task that was lost
+repeatedly, the report is stored before the handler is called.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ def test_a_claim_by_a_worker_that_reports_no_starts_is_the_start(engine: Engine)
 
 
 def test_a_task_that_kills_its_worker_before_the_start_fails_after_its_last_attempt(engine: Engine) -> None:
-    """From the third claim on, its fence says that the start is to be recorded before the handler is called."""
+    """From the third claim on, its fence requires that the start is recorded before the handler is called."""
     task_id = engine.enqueue(max_attempts=2, retry={"kind": "linear", "step": 0})
     claims = 0
     while engine.state(task_id) == "pending":

@@ -125,8 +125,8 @@ class Processes:
     async def lent(self) -> AsyncIterator[HandlerProcess]:
         """Lend an idle process, or a new one, for the block.
 
-        At the end of the block it is idle again if it has answered all that it was asked; else it is ended, and waited
-        for.
+        At the end of the block the process is idle again if it has answered every request. Otherwise it is ended, and
+        this waits for its end.
         """
         child = await self._take()
         self._busy.add(child)
