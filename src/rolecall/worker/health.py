@@ -49,8 +49,8 @@ class Signs:
     """What can be seen of a worker from another thread.
 
     `lag`: for how long the loop has not turned. `beating`: whether the heartbeat thread runs. `behind`: for how long
-    the producer should have gone on, without a reason to wait. `trouble`: the problem with the database, such as that it
-    does not answer or accepts no writes.
+    the producer should have gone on, without a reason to wait. `trouble`: the problem with the database, such as
+    that it does not answer or accepts no writes.
     """
 
     lag: float = 0.0

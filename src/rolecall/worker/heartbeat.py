@@ -101,8 +101,8 @@ class LagWatch:
     lease.
 
     While the loop owes an answer, it records the starts that the loop cannot report: a handler that blocks the loop has
-    begun. After a second it gives back the tasks that have not begun, because the leases of a blocked worker are renewed
-    here, for an unknown time. The task that blocks the loop stays the worker's until its deadline.
+    begun. After a second it gives back the tasks that have not begun, because the leases of a blocked worker are
+    renewed here, for an unknown time. The task that blocks the loop stays the worker's until its deadline.
     """
 
     def __init__(

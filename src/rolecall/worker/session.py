@@ -80,7 +80,7 @@ class DatabaseSession:
 
     @property
     def trouble(self) -> str | None:
-        """The problem that the session waits out, from the first failure on; None while the database answers. Thread-safe."""
+        """The problem that the session waits out, from the first failure on; None while the database answers."""
         return self._trouble
 
     @property
