@@ -323,6 +323,30 @@ CREATE TABLE rolecall.retention (
     in_use_since timestamp with time zone,
     CONSTRAINT keep_is_at_least_a_day CHECK ((keep >= '1 day'::interval))
 );
+CREATE TABLE rolecall.handlers (
+    name text NOT NULL COLLATE pg_catalog."C",
+    role text NOT NULL COLLATE pg_catalog."C",
+    description text DEFAULT ''::text NOT NULL,
+    signature jsonb,
+    lease interval,
+    timeout interval,
+    max_attempts integer,
+    retry jsonb,
+    procedure text,
+    before_procedure text,
+    after_procedure text,
+    key text,
+    dedupe_key text,
+    expires interval,
+    result_schema jsonb,
+    hiding jsonb DEFAULT '[]'::jsonb NOT NULL,
+    CONSTRAINT expires_is_positive CHECK ((expires > '00:00:00'::interval)),
+    CONSTRAINT lease_is_between_a_tenth_of_a_second_and_a_day CHECK (((lease >= '00:00:00.1'::interval) AND (lease <= '1 day'::interval))),
+    CONSTRAINT max_attempts_is_positive_or_zero_for_unlimited CHECK ((max_attempts >= 0)),
+    CONSTRAINT name_is_a_word CHECK ((name ~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$'::text)),
+    CONSTRAINT retry_is_a_policy CHECK (((retry ->> 'kind'::text) = ANY (ARRAY['none'::text, 'linear'::text, 'exponential'::text]))),
+    CONSTRAINT timeout_is_positive CHECK ((timeout > '00:00:00'::interval))
+);
 CREATE TABLE rolecall.idle_marks (
     role text NOT NULL COLLATE pg_catalog."C",
     worker_id bigint NOT NULL,
@@ -427,29 +451,6 @@ CREATE TABLE rolecall.finished_tasks_default (
     CONSTRAINT only_terminal_states_stand_here CHECK ((state = ANY (ARRAY['completed'::rolecall.task_state, 'failed'::rolecall.task_state, 'cancelled'::rolecall.task_state])))
 );
 ALTER TABLE ONLY rolecall.finished_tasks_default REPLICA IDENTITY FULL;
-CREATE TABLE rolecall.handlers (
-    name text NOT NULL COLLATE pg_catalog."C",
-    role text NOT NULL COLLATE pg_catalog."C",
-    description text DEFAULT ''::text NOT NULL,
-    signature jsonb,
-    lease interval,
-    timeout interval,
-    max_attempts integer,
-    retry jsonb,
-    procedure text,
-    before_procedure text,
-    after_procedure text,
-    key text,
-    dedupe_key text,
-    expires interval,
-    result_schema jsonb,
-    CONSTRAINT expires_is_positive CHECK ((expires > '00:00:00'::interval)),
-    CONSTRAINT lease_is_between_a_tenth_of_a_second_and_a_day CHECK (((lease >= '00:00:00.1'::interval) AND (lease <= '1 day'::interval))),
-    CONSTRAINT max_attempts_is_positive_or_zero_for_unlimited CHECK ((max_attempts >= 0)),
-    CONSTRAINT name_is_a_word CHECK ((name ~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$'::text)),
-    CONSTRAINT retry_is_a_policy CHECK (((retry ->> 'kind'::text) = ANY (ARRAY['none'::text, 'linear'::text, 'exponential'::text]))),
-    CONSTRAINT timeout_is_positive CHECK ((timeout > '00:00:00'::interval))
-);
 CREATE TABLE rolecall.history_until (
     only_row boolean DEFAULT true NOT NULL,
     began timestamp with time zone NOT NULL,

@@ -109,6 +109,7 @@ MISSING: dict[str, dict[str, str]] = {
         "doctor.examine": "the first page tells what is wrong with the pool; the machine's health is for its terminal",
         "startup_guard.require_somebody": "asked when a server starts that would otherwise let nobody in",
         "handlers.require_fit": APP,
+        "handlers.reveal": "values are revealed at the command line or over the API",
         "insight.history": OVERVIEW,
         "keys.create": SECRET,
         "keys.find": PART,

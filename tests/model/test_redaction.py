@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rolecall.model.redaction import REDACTED, Redaction, hides, without
+from rolecall.model.redaction import REDACTED, Redaction, hides, union, without
 
 HIDDEN = {"type": "string", "writeOnly": True}
 ITEM = {"type": "object", "properties": {"n": {"type": "integer"}, "pin": HIDDEN}}
@@ -105,3 +105,13 @@ def test_what_is_short_may_stand_in_a_text_by_chance() -> None:
 
 def test_a_secret_that_is_the_sign_does_no_harm() -> None:
     assert without(["redacted"], "it is redacted") == "it is [redacted]"
+
+
+def test_union_hides_what_either_schema_hides_though_their_definitions_share_a_name() -> None:
+    def schema(hidden: str) -> dict[str, Any]:
+        item = {"type": "object", "properties": {hidden: {"type": "string", "writeOnly": True}}}
+        return {"type": "object", "properties": {"it": {"$ref": "#/$defs/Item"}}, "$defs": {"Item": item}}
+
+    redaction = Redaction(union([schema("a"), None, schema("b")]))
+
+    assert redaction.shown({"it": {"a": "1", "b": "2", "c": "3"}}) == {"it": {"a": REDACTED, "b": REDACTED, "c": "3"}}

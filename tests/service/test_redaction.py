@@ -12,6 +12,7 @@ import pytest
 from rolecall import InvalidPayload, InvalidSchedule, NewTask
 from rolecall.db.run import run
 from rolecall.model.audit import AuditFilter
+from rolecall.model.errors import HandlerNotFound
 from rolecall.model.insight import TaskFilter
 from rolecall.model.schedules import Schedule, StoredSchedule
 from rolecall.service.services import Services
@@ -237,3 +238,56 @@ async def test_a_handler_shows_the_schemas_of_payload_and_result(services: Servi
     assert "writeOnly" in str(handler.signature)
     assert handler.result_schema is not None
     assert "writeOnly" in str(handler.result_schema)
+
+
+async def test_hidden_values_stay_hidden_when_another_release_does_not_hide_them(
+    services: Services, connection: Sql
+) -> None:
+    task_id = await ended(services, connection)
+
+    run(connection, roles.declare(*plain_declaration()))
+
+    task = await services.tasks.get(task_id)
+    assert (task.payload, task.result) == (SHOWN, {"number": 1, "pin": SIGN})
+    assert (await services.handlers.get("sync")).retained_redactions != []
+
+
+async def test_admin_reveals_values_that_only_earlier_declarations_hid(services: Services, connection: Sql) -> None:
+    task_id = await ended(services, connection)
+    run(connection, roles.declare(*plain_declaration()))
+
+    assert await services.handlers.reveal("sync") is True
+
+    assert (await services.tasks.get(task_id)).payload == payload()
+    assert (await services.handlers.get("sync")).retained_redactions == []
+    [entry] = run(connection, list_(AuditFilter(action="handlers.reveal")))
+    assert entry.detail == {"handler": "sync"}
+
+
+async def test_nothing_is_retained_once_the_handler_hides_its_values_again(services: Services, connection: Sql) -> None:
+    for declaration in (plain_declaration(), program().declaration(), plain_declaration(), program().declaration()):
+        run(connection, roles.declare(*declaration))
+
+    assert connection.execute("select hiding from rolecall.handlers where name = 'sync'").fetchone() == ([],)
+    assert await services.handlers.reveal("sync") is False
+
+
+async def test_an_unknown_handler_cannot_be_revealed(services: Services) -> None:
+    with pytest.raises(HandlerNotFound):
+        await services.handlers.reveal("nobody")
+
+
+async def test_doctor_reports_a_declaration_that_hides_less(services: Services, connection: Sql) -> None:
+    run(connection, roles.declare(*plain_declaration()))
+
+    findings = (await services.doctor.examine(listening=False)).findings
+
+    assert "sync" in next(finding.problem for finding in findings if finding.check == "hidden_values")
+
+
+def plain_declaration() -> tuple[Any, Any]:
+    """The declaration of a release that hides nothing yet."""
+    declared_roles, handlers = program().declaration()
+    return declared_roles, [
+        json.loads(json.dumps(handler).replace('"writeOnly": true', '"writeOnly": false')) for handler in handlers
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,3 +118,12 @@ def test_a_pointer_leads_nowhere_else_and_to_nothing_that_was_changed(tmp_path: 
 def test_a_bucket_must_be_named() -> None:
     with pytest.raises(ConfigError, match="names no bucket"):
         open_store("s3:///results")
+
+
+def test_stored_objects_are_readable_by_their_owner_only(tmp_path: Path) -> None:
+    folder = tmp_path / "large"
+
+    FolderStore(folder).put("report", b"secret")
+
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder / "report").stat().st_mode) == 0o600

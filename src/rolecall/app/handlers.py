@@ -15,7 +15,7 @@ from rolecall.app.links import Links, Reference, read_links
 from rolecall.app.signature import Signature, annotation_name, read_signature
 from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.errors import ContractBroken, InvalidDeclaration
-from rolecall.model.redaction import Redaction, hides
+from rolecall.model.redaction import Redaction
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.tasks import Enqueued, NewTask, TaskOptions
 from rolecall.model.transactions import AsyncJoinable, Joinable
@@ -211,7 +211,7 @@ class HandlerDefinition(Generic[P, R_co]):
     @property
     def hides(self) -> bool:
         """Whether its payloads have anything that nobody is to read."""
-        return hides(self.signature.schema)
+        return self.signature.hides_values
 
     def secrets_in(self, payload_json: str | bytes) -> Sequence[str]:
         """Return the texts and numbers of a task's payload that nobody is to read."""

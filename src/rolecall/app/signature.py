@@ -20,7 +20,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,7 +30,7 @@ from rolecall.app.schemas import schema_of, told
 from rolecall.model.codecs import codec_for, read, revealed
 from rolecall.model.errors import ContractBroken, InvalidDeclaration, InvalidPayload
 from rolecall.model.outcomes import NoResult
-from rolecall.model.redaction import Redaction
+from rolecall.model.redaction import Redaction, hides
 from rolecall.sql.statement import prepared
 
 __all__ = ["Signature", "annotation_name", "check_result", "read_signature"]
@@ -69,6 +69,10 @@ class Signature:
     decoder: msgspec.json.Decoder[Any]
     result: Any | None
     strict: bool
+    hides_values: bool = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hides_values", hides(self.schema))
 
     @property
     def result_schema(self) -> dict[str, Any] | None:

@@ -206,10 +206,11 @@ COMMANDS: tuple[Verb | Noun, ...] = (
     ),
     Noun(
         "handlers",
-        "List and show handlers.",
+        "List and show handlers, and reveal hidden values.",
         (
             Verb("list", "handlers.list_", "List the handlers by role; what stands empty is said by the role."),
             Verb("show", "handlers.show", "Show a handler with the JSON schema of its payload."),
+            Verb("reveal", "handlers.reveal", "Show values again that only earlier declarations of a handler hid."),
         ),
     ),
     Noun(

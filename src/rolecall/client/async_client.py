@@ -19,6 +19,7 @@ from rolecall.client.requests import (
     Teller,
     entries,
     following_async,
+    has_hidden_values,
     in_trace,
     kept_async,
     several,
@@ -104,7 +105,11 @@ class AsyncClient(AsyncTypedCalls):
         if not wanted:
             return []
         with in_trace(self._tracing, wanted) as asking:
-            statements = enqueue.enqueue_chunks(wanted, trace_context=asking.trace_context if asking else None)
+            statements = enqueue.enqueue_chunks(
+                wanted,
+                trace_context=asking.trace_context if asking else None,
+                is_confidential=has_hidden_values(wanted, self._app),
+            )
             await self._declare(connection)
             with self._teller.of(*statements, joined=connection) as collector:
                 async with self._connection(connection) as here:

@@ -17,8 +17,10 @@ import psycopg
 
 from rolecall.app import App, HandlerDefinition
 from rolecall.db.after_commit import AfterCommit
-from rolecall.db.run import is_free
+from rolecall.db.foreign import Foreign
+from rolecall.db.run import CLIENT_BINDING, is_free, run
 from rolecall.model.errors import (
+    ConfigError,
     ContractBroken,
     DatabaseUnavailable,
     HandlerMissing,
@@ -28,6 +30,7 @@ from rolecall.model.errors import (
 )
 from rolecall.model.large import with_next
 from rolecall.model.tasks import NewTask, NextTasks, TaskOptions
+from rolecall.sql import roles
 from rolecall.sql.events import ENDS, EventCollector
 from rolecall.sql.statement import Statement
 from rolecall.telemetry import Emitter, Event, EventType
@@ -41,6 +44,7 @@ __all__ = [
     "entries",
     "following",
     "following_async",
+    "has_hidden_values",
     "in_trace",
     "kept",
     "kept_async",
@@ -48,6 +52,7 @@ __all__ = [
     "no_handler",
     "pauses",
     "require_known",
+    "require_nothing_hidden",
     "require_options",
     "several",
     "suggesting",
@@ -137,6 +142,23 @@ async def following_async(
     if app is None or app.large is None:
         return following(continue_with, follow_ups, app)
     return await asyncio.to_thread(following, continue_with, list(follow_ups), app)
+
+
+def has_hidden_values(batch: Iterable[NewTask], app: App | None) -> bool:
+    """Whether a task of the batch has a handler of the app that hides values of its payload."""
+    handlers = app.handlers if app else {}
+    return any(name in handlers and handlers[name].hides for task in batch if (name := task.handler or task.role))
+
+
+def require_nothing_hidden(connection: Foreign, batch: Iterable[NewTask], app: App | None) -> None:
+    """Raise ConfigError if the app does not know a handler of the batch, and the stored handler hides values.
+
+    Only for a connection that binds on the client; handlers of the app are checked where the statement runs.
+    """
+    names = {task.handler or task.role or "" for task in batch} - set(app.handlers if app else ())
+    hiding = run(connection, roles.hiding_schemas(names)) if names else ()
+    if hiding:
+        raise ConfigError(CLIENT_BINDING, variable="connection")
 
 
 def kept(batch: Sequence[NewTask], app: App | None) -> Sequence[NewTask]:

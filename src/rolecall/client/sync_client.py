@@ -18,8 +18,10 @@ from rolecall.client.requests import (
     Teller,
     entries,
     following,
+    has_hidden_values,
     in_trace,
     kept,
+    require_nothing_hidden,
     several,
     suggesting,
     until,
@@ -27,6 +29,7 @@ from rolecall.client.requests import (
 from rolecall.client.transactions import plain, require_block, tell_workers
 from rolecall.client.typed_calls import TypedCalls
 from rolecall.db.after_commit import AfterCommit, Call, make_calls
+from rolecall.db.foreign import Foreign
 from rolecall.db.joined import AnyConnection, join
 from rolecall.db.run import run, run_all, translated
 from rolecall.model.chains import Chain, ChainFilter
@@ -100,13 +103,19 @@ class Client(TypedCalls):
         if not wanted:
             return []
         with in_trace(self._tracing, wanted) as asking:
-            statements = enqueue.enqueue_chunks(wanted, trace_context=asking.trace_context if asking else None)
+            statements = enqueue.enqueue_chunks(
+                wanted,
+                trace_context=asking.trace_context if asking else None,
+                is_confidential=has_hidden_values(wanted, self._app),
+            )
             self._declare(connection)
             with (
                 self._teller.of(*statements, joined=connection) as collector,
                 self._connection(connection) as here,
                 suggesting(wanted, self._app),
             ):
+                if isinstance(here, Foreign) and here.binds_on_client:
+                    require_nothing_hidden(here, wanted, self._app)
                 chunks = run_all(here, statements, collector)
             answers = [stored for chunk in chunks for stored in chunk]
             if asking is not None:

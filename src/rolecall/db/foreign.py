@@ -13,6 +13,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import psycopg
+from psycopg.rows import tuple_row
+
 from rolecall.model.errors import ConfigError
 from rolecall.sql.statement import Row
 
@@ -35,6 +38,11 @@ class AnyForeign(ABC):
     @property
     def is_idle_driver(self) -> bool:
         """Whether it is a driver's own, in which no transaction has begun."""
+        return False
+
+    @property
+    def binds_on_client(self) -> bool:
+        """Whether its driver writes values into the text of a statement, where the server's log may show them."""
         return False
 
 
@@ -102,6 +110,10 @@ class _Psycopg2Connection(Foreign):
         idle = sys.modules["psycopg2.extensions"].TRANSACTION_STATUS_IDLE
         return bool(self.connection.get_transaction_status() == idle)
 
+    @property
+    def binds_on_client(self) -> bool:
+        return True
+
     def is_free(self) -> bool:
         return bool(self.connection.autocommit and self.is_idle_driver)
 
@@ -119,6 +131,10 @@ class _OfSqlalchemy(AnyForeign):
 
 
 class _SqlalchemyConnection(_OfSqlalchemy, Foreign):
+    @property
+    def binds_on_client(self) -> bool:
+        return bool(self._started().dialect.driver == "psycopg2")
+
     def is_free(self) -> bool:
         return _commits_by_itself(self._started())
 
@@ -148,8 +164,16 @@ class _DjangoConnection(Foreign):
     def is_free(self) -> bool:
         return bool(self.connection.get_autocommit())
 
+    @property
+    def binds_on_client(self) -> bool:
+        self.connection.ensure_connection()
+        return not isinstance(self.connection.connection, psycopg.Connection)
+
     def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
         with self.connection.cursor() as cursor:
+            if not self.binds_on_client:
+                # Django's own cursor would write the values into the text of the statement.
+                cursor.cursor = psycopg.Cursor(self.connection.connection, row_factory=tuple_row)
             cursor.execute(query, params)
             return list(cursor.fetchall()) if cursor.description else []
 

@@ -19,7 +19,7 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from rolecall.db.foreign import AsyncForeign, Foreign
 from rolecall.db.pooler import AsyncConnection, Connection
 from rolecall.model.error_table import error_for_sqlstate
-from rolecall.model.errors import DatabaseError, DatabaseUnavailable, InvalidTask, RolecallError
+from rolecall.model.errors import ConfigError, DatabaseError, DatabaseUnavailable, InvalidTask, RolecallError
 from rolecall.model.sqlstates import is_condition
 from rolecall.sql.events import EventCollector
 from rolecall.sql.statement import Row, Statement
@@ -49,6 +49,10 @@ FROM_PSYCOPG: tuple[type[Exception], ...] = (psycopg.Error, UnicodeEncodeError)
 UNAVAILABLE = frozenset({"OperationalError", "InterfaceError", "PostgresConnectionError", "OSError"})
 # Seconds after which a pooled connection is asked whether it lives before somebody relies on it.
 RESTED = 1.0
+CLIENT_BINDING = (
+    "is made by psycopg2, which writes values into the text of statements, where the log of Postgres may show them, and"
+    " the task has hidden values (Redacted): use psycopg 3, or enqueue the task without connection="
+)
 # In one message, which is one transaction: begun apart, it would stay open for as long as this process is held up.
 LEVEL: LiteralString = "set transaction isolation level read committed; "
 
@@ -75,6 +79,8 @@ def run_all(
     What happens on another library's connection is not collected.
     """
     if isinstance(conn, Foreign):
+        if conn.binds_on_client and any(statement.is_confidential for statement in statements):
+            raise ConfigError(CLIENT_BINDING, variable="connection")
         with translated(*conn.errors), _own_block(conn) if len(statements) > 1 else nullcontext():
             return [statement.read(conn.fetch(statement.query, statement.params)) for statement in statements]
 
@@ -82,7 +88,7 @@ def run_all(
         with conn.transaction() if together else nullcontext():
             return [_run(conn, statement, collector, says_its_level=alone) for statement in statements]
 
-    together = is_free(conn) and len(statements) > 1
+    together = is_free(conn) and _need_a_transaction(conn, statements, collector)
     alone = not together and _must_say_its_level(conn)
     return _through_setbacks(conn, ask, collector)
 
@@ -105,7 +111,7 @@ async def run_all_async(
         async with conn.transaction() if together else nullcontext():
             return [await _run_async(conn, statement, collector, says_its_level=alone) for statement in statements]
 
-    together = is_free(conn) and len(statements) > 1
+    together = is_free(conn) and _need_a_transaction(conn, statements, collector)
     alone = not together and _must_say_its_level(conn)
     return await _through_setbacks_async(conn, ask, collector)
 
@@ -176,14 +182,15 @@ def _run(
     says_its_level: bool = False,
 ) -> T:
     # Not conn.cursor(): the caller's own connection may have another cursor class or row factory.
-    kind = psycopg.ClientCursor if says_its_level or collector else psycopg.Cursor
+    messages = _messages(statement, collector, says_its_level=says_its_level)
+    kind = psycopg.ClientCursor if _is_joined(statement, messages) else psycopg.Cursor
+    answers = []
     with translated(), kind(conn, row_factory=tuple_row) as cursor:
-        cursor.execute(
-            _message(statement, collector, says_its_level=says_its_level), statement.params, prepare=_may_prepare(conn)
-        )
-        answers = [cursor.fetchall() if _has_rows(cursor) else []]
-        while cursor.nextset():
+        for query, params in messages:
+            cursor.execute(query, params, prepare=_may_prepare(conn))
             answers.append(cursor.fetchall() if _has_rows(cursor) else [])
+            while cursor.nextset():
+                answers.append(cursor.fetchall() if _has_rows(cursor) else [])
     return _read(statement, collector, answers)
 
 
@@ -194,17 +201,16 @@ async def _run_async(
     *,
     says_its_level: bool = False,
 ) -> T:
-    kind = psycopg.AsyncClientCursor if says_its_level or collector else psycopg.AsyncCursor
+    messages = _messages(statement, collector, says_its_level=says_its_level)
+    kind = psycopg.AsyncClientCursor if _is_joined(statement, messages) else psycopg.AsyncCursor
+    answers = []
     with translated():
         async with kind(conn, row_factory=tuple_row) as cursor:
-            await cursor.execute(
-                _message(statement, collector, says_its_level=says_its_level),
-                statement.params,
-                prepare=_may_prepare(conn),
-            )
-            answers = [await cursor.fetchall() if _has_rows(cursor) else []]
-            while cursor.nextset():
+            for query, params in messages:
+                await cursor.execute(query, params, prepare=_may_prepare(conn))
                 answers.append(await cursor.fetchall() if _has_rows(cursor) else [])
+                while cursor.nextset():
+                    answers.append(await cursor.fetchall() if _has_rows(cursor) else [])
     return _read(statement, collector, answers)
 
 
@@ -213,9 +219,30 @@ def _has_rows(cursor: psycopg.Cursor[Row] | psycopg.AsyncCursor[Row]) -> bool:
     return cursor.pgresult is not None and cursor.pgresult.nfields > 0
 
 
-def _message(statement: Statement[Any], collector: EventCollector | None, *, says_its_level: bool) -> str:
-    query = statement.query if collector is None else collector.around(statement.query)
-    return LEVEL + query if says_its_level else query
+Messages = list[tuple[str, Sequence[object]]]
+
+
+def _messages(statement: Statement[Any], collector: EventCollector | None, *, says_its_level: bool) -> Messages:
+    """Return the queries to send for a statement, with their parameters."""
+    level = LEVEL if says_its_level else ""
+    if collector is None:
+        return [(level + statement.query, statement.params)]
+    before, after = collector.around()
+    if statement.is_confidential:
+        return [(before, ()), (statement.query, statement.params), (after, ())]
+    return [(f"{level}{before}; {statement.query}; {after}", statement.params)]
+
+
+def _is_joined(statement: Statement[Any], messages: Messages) -> bool:
+    """Whether several queries are one message, which the driver can send only with the values written into it."""
+    return len(messages) == 1 and messages[0][0] != statement.query
+
+
+def _need_a_transaction(
+    conn: AnyConnection, statements: Sequence[Statement[Any]], collector: EventCollector | None
+) -> bool:
+    apart = collector is not None or _must_say_its_level(conn)
+    return len(statements) > 1 or (apart and any(statement.is_confidential for statement in statements))
 
 
 def _read(statement: Statement[T], collector: EventCollector | None, answers: list[list[Row]]) -> T:

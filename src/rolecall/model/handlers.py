@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,9 @@ class DeclaredHandler:
     `signature` is the JSON schema of its payload, None for one that declares none. `max_attempts` of 0 is no limit.
     `procedure` names what the database runs, for a SQL handler. `key` and `dedupe_key` are templates of what its tasks
     have where they are given none; within `expires` after they are due its tasks are to begin, where they say nothing
-    else. `result_schema` is the JSON schema of its results, None where any will do.
+    else. `result_schema` is the JSON schema of its results, None where any will do. `retained_redactions` are places of
+    values (`payload.properties.card`) that an earlier declaration hid and the present one does not. They stay hidden
+    until `rolecall handlers reveal`.
     """
 
     name: str
@@ -43,6 +45,7 @@ class DeclaredHandler:
     dedupe_key: str | None = None
     expires: float | None = None
     result_schema: Mapping[str, Any] | None = None
+    retained_redactions: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

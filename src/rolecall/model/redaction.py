@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
-__all__ = ["REDACTED", "WRITE_ONLY", "Redaction", "hides", "untold", "without"]
+__all__ = ["REDACTED", "WRITE_ONLY", "Redaction", "hides", "union", "untold", "without"]
 
 Schema = Mapping[str, Any]
 Nodes = list[Schema]
@@ -159,6 +159,19 @@ def hides(schema: Schema | None) -> bool:
     return any(_is_hidden([node]) for node in _everything(schema or {}))
 
 
+def union(schemas: Iterable[Schema | None]) -> Schema | None:
+    """Combine schemas into one that hides whatever one of them hides."""
+    known = [schema for schema in schemas if schema]
+    if len(known) < 2:  # noqa: PLR2004 - nothing to combine
+        return known[0] if known else None
+    parts, definitions = [], {}
+    for number, schema in enumerate(known):
+        part = _with_prefix(schema, f"{number}.")
+        definitions.update(part.pop("$defs", {}))
+        parts.append(part)
+    return {"anyOf": parts, "$defs": definitions}
+
+
 def without(secrets: Iterable[str], text: str) -> str:
     """Return a text with the sign in place of each secret; one that is long may have been cut in the text."""
     for secret in sorted(secrets, key=len, reverse=True):
@@ -173,6 +186,23 @@ def without(secrets: Iterable[str], text: str) -> str:
 def untold(place: str) -> str:
     """What is said in place of what is wrong with a hidden value."""
     return f"what is wrong is not told, as nobody is to read what stands there - at {place}"
+
+
+def _with_prefix(schema: Schema, prefix: str) -> dict[str, Any]:
+    """Copy a schema and prefix the names of its definitions, so that those of two schemas do not collide."""
+
+    def copy(part: Any) -> Any:
+        if isinstance(part, Mapping):
+            return {
+                word: f"#/$defs/{prefix}{value.rpartition('/')[2]}"
+                if word == "$ref" and isinstance(value, str)
+                else copy(value)
+                for word, value in part.items()
+            }
+        return [copy(inner) for inner in part] if isinstance(part, list) else part
+
+    definitions = {prefix + name: copy(part) for name, part in schema.get("$defs", {}).items()}
+    return {**copy(schema), "$defs": definitions}
 
 
 def _everything(part: Any) -> Iterator[Schema]:

@@ -27,7 +27,7 @@ class FolderStore:
         """Keep an object. Raises ResultMissing."""
         draft = self._folder / f".{path}.{secrets.token_hex(8)}"
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             _write(draft, content)
             draft.replace(self._folder / path)
             sync_folder(self._folder)
@@ -49,7 +49,7 @@ def _unreachable(path: str, error: OSError) -> ResultMissing:
 
 
 def _write(file: Path, content: bytes) -> None:
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o640)
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as opened:
         opened.write(content)
         opened.flush()

@@ -18,7 +18,7 @@ from rolecall.service import health_checks
 from rolecall.service.database import Database
 from rolecall.service.handoff import Handoff
 from rolecall.service.notifications import NotificationSettings, require_beat
-from rolecall.sql import access, doctor
+from rolecall.sql import access, doctor, roles
 from rolecall.wake.listener import notify, probe_channel
 from rolecall.wake.transport import Reach, Transport
 
@@ -30,6 +30,7 @@ CHECKS = (
     "frozen_age",
     "fsync",
     "full_page_writes",
+    "hidden_values",
     "history",
     "isolation",
     "notification_queue",
@@ -116,6 +117,7 @@ class Doctor:
         yield health_checks.tables(await ask(doctor.tables()))
         yield health_checks.clocks(await ask(doctor.clocks()), here, limits)
         yield health_checks.stranded(await ask(doctor.stranded_work()))
+        yield health_checks.hidden_values(await ask(roles.list_handlers()))
         yield health_checks.partitions(await ask(doctor.missing_partitions()))
         yield health_checks.retention(await ask(doctor.unpruned()), limits)
         yield health_checks.leases(await ask(doctor.overdue_leases()), limits)

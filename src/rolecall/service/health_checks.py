@@ -20,6 +20,7 @@ from rolecall.model.doctor import (
     Unpruned,
 )
 from rolecall.model.findings import Finding, Severity
+from rolecall.model.handlers import DeclaredHandler
 from rolecall.model.handoff import HandoffNow
 
 Findings = Iterator[Finding]
@@ -178,6 +179,17 @@ def stranded(found: list[StrandedWork]) -> Findings:
             yield _trouble("stranded_work", problem, "deploy a program that has it, or cancel them")
         else:
             yield _trouble("stranded_work", f"{what}: no active worker serves the role", "start one, or resume one")
+
+
+def hidden_values(handlers: list[DeclaredHandler]) -> Findings:
+    """Report handlers whose present declaration would show values that an earlier one hid."""
+    for handler in handlers:
+        if places := ", ".join(handler.retained_redactions):
+            yield _warning(
+                "hidden_values",
+                f"handler {handler.name!r} no longer hides {places}; an earlier declaration did, so they stay hidden",
+                f"deploy code that hides them, or show them again: rolecall handlers reveal {handler.name}",
+            )
 
 
 def partitions(missing: list[str]) -> Findings:

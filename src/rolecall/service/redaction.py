@@ -5,6 +5,7 @@ Handlers, clients, and whoever reads the database see everything; what the servi
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +15,7 @@ from rolecall.model.details import Document
 from rolecall.model.errors import InvalidPayload
 from rolecall.model.large import shown_pointers, stands_for_another
 from rolecall.model.outcomes import UnstoredResult
-from rolecall.model.redaction import REDACTED, Redaction
+from rolecall.model.redaction import REDACTED, Redaction, union
 from rolecall.model.tasks import Needed, NewTask, Task
 from rolecall.service.database import Database
 from rolecall.sql import roles
@@ -61,14 +62,19 @@ class Redactions:
 async def redactions(database: Database, handlers: Iterable[str | None]) -> Redactions:
     """Ask what these handlers hide."""
     names = {name for name in handlers if name}
-    return redactions_of(await database.run(roles.hiding_schemas(names)) if names else {})
+    return redactions_of(await database.run(roles.hiding_schemas(names)) if names else [])
 
 
-def redactions_of(schemas: dict[str, tuple[Any, Any]]) -> Redactions:
-    """Read what handlers hide out of their schemas, as `roles.hiding_schemas` answers them."""
+def redactions_of(schemas: Sequence[tuple[str, Any, Any]]) -> Redactions:
+    """Build the redactions of handlers from the rows of `roles.hiding_schemas`."""
+    payloads: defaultdict[str, list[Any]] = defaultdict(list)
+    results: defaultdict[str, list[Any]] = defaultdict(list)
+    for name, payload, result in schemas:
+        payloads[name].append(payload)
+        results[name].append(result)
     return Redactions(
-        payloads={name: Redaction(payload) for name, (payload, _) in schemas.items()},
-        results={name: Redaction(result) for name, (_, result) in schemas.items()},
+        payloads={name: Redaction(union(each)) for name, each in payloads.items()},
+        results={name: Redaction(union(each)) for name, each in results.items()},
     )
 
 

@@ -67,6 +67,14 @@ class Handlers:
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise HandlerNotFound(f"no handler is called {name!r}{hint}")
 
+    async def reveal(self, name: str) -> bool:
+        """Show values again that only earlier declarations of the handler hid; False if there were none.
+
+        Raises HandlerNotFound.
+        """
+        await self.get(name)
+        return bool(await self._database.act(AuditEvent("handlers.reveal", {"handler": name}), roles.reveal(name)))
+
     async def require_fit(self, task: NewTask) -> None:
         """Hold a task's payload against what its handler's program has declared, if any has. Raises InvalidPayload."""
         known = await self._database.run(roles.list_handlers(task.handler)) if task.handler else []

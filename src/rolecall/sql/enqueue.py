@@ -19,31 +19,43 @@ __all__ = [
 CHUNK = 20_000
 
 
-def enqueue_many(tasks: Sequence[NewTask], trace_context: str | None = None) -> Statement[list[Enqueued]]:
+def enqueue_many(
+    tasks: Sequence[NewTask], trace_context: str | None = None, *, is_confidential: bool = False
+) -> Statement[list[Enqueued]]:
     """Store a batch, all or nothing, in this trace; the answers come in the order of the tasks."""
     return Statement(
         query="select ids, deduplicated from rolecall.enqueue_many(%s::jsonb)",
         params=(tasks_document(tasks, trace_context),),
         read=_read_enqueued,
         tells=STORED,
+        is_confidential=is_confidential,
     )
 
 
 def enqueue_chunks(
-    tasks: Sequence[NewTask], *, size: int = CHUNK, trace_context: str | None = None
+    tasks: Sequence[NewTask],
+    *,
+    size: int = CHUNK,
+    trace_context: str | None = None,
+    is_confidential: bool = False,
 ) -> list[Statement[list[Enqueued]]]:
     """Store a batch of any length in several statements; run them in one transaction.
 
     Everything is checked before the first statement exists, so that nothing is sent of a batch that is wrong.
     """
-    return [_chunk(tasks, start, size, trace_context) for start in range(0, len(tasks), size)]
+    return [
+        _chunk(tasks, slice(start, start + size), trace_context, is_confidential=is_confidential)
+        for start in range(0, len(tasks), size)
+    ]
 
 
-def _chunk(tasks: Sequence[NewTask], start: int, size: int, trace_context: str | None) -> Statement[list[Enqueued]]:
+def _chunk(
+    tasks: Sequence[NewTask], part: slice, trace_context: str | None, *, is_confidential: bool
+) -> Statement[list[Enqueued]]:
     try:
-        return enqueue_many(tasks[start : start + size], trace_context)
+        return enqueue_many(tasks[part], trace_context, is_confidential=is_confidential)
     except InvalidTask as error:
-        raise error.moved_by(start) from error
+        raise error.moved_by(part.start) from error
 
 
 def _read_enqueued(rows: list[Row]) -> list[Enqueued]:

@@ -27,8 +27,8 @@ RESCUED = ENDS | {EventType.JOB_REAPED}
 RETRIED = frozenset({EventType.JOB_RETRIED, EventType.JOB_BLOCKED})
 TRIGGERED = frozenset({EventType.JOB_TRIGGERED})
 DELETED = ENDS | {EventType.CHAIN_DELETED}
-COLLECT = "select rolecall.collect_events(); "
-COLLECTED = "; select rolecall.collected_events('{{{}}}'::bigint[])::text"
+COLLECT = "select rolecall.collect_events()"
+COLLECTED = "select rolecall.collected_events('{{{}}}'::bigint[])::text"
 
 
 class CollectedTask(SomeTask, frozen=True, kw_only=True):
@@ -68,10 +68,10 @@ class EventCollector:
         """Forget all that was collected but the first so many: it was undone, and is begun once more."""
         del self.told[kept:]
 
-    def around(self, query: str) -> str:
-        """Return what asks for the answer and for what happened: one message, and so one transaction."""
-        # Ids are numbers: they need no parameters, which the query has of its own.
-        return COLLECT + query + COLLECTED.format(",".join(map(str, self.ended)))
+    def around(self) -> tuple[str, str]:
+        """Return the queries to run before and after a statement in its transaction; `take` the second one's answer."""
+        # Ids are numbers: they need no parameters.
+        return COLLECT, COLLECTED.format(",".join(map(str, self.ended)))
 
     def take(self, collected: str | None) -> None:
         """Take what was collected."""

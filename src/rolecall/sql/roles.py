@@ -23,13 +23,15 @@ __all__ = [
     "list_handlers",
     "pause",
     "resume",
+    "reveal",
     "run_before_hook",
     "run_procedure",
 ]
 
 COLUMNS = (
     "name, role, description, signature::text, extract(epoch from lease)::float8, extract(epoch from timeout)::float8, "
-    "max_attempts, retry::text, procedure, key, dedupe_key, extract(epoch from expires)::float8, result_schema::text"
+    "max_attempts, retry::text, procedure, key, dedupe_key, extract(epoch from expires)::float8, result_schema::text, "
+    "rolecall.retained_redactions(handlers)"
 )
 
 
@@ -87,8 +89,8 @@ def list_handlers(name: str | None = None) -> Statement[list[DeclaredHandler]]:
 
 
 def _read_handler(row: Row) -> DeclaredHandler:
-    name, role, description, signature, lease, timeout, max_attempts, retry, procedure, *keys, expires, result = row
-    key, dedupe_key = keys
+    name, role, description, signature, lease, timeout, max_attempts, retry, procedure, *keys = row
+    key, dedupe_key, expires, result, retained = keys
     return DeclaredHandler(
         name,
         role,
@@ -103,17 +105,29 @@ def _read_handler(row: Row) -> DeclaredHandler:
         dedupe_key,
         expires,
         from_json(result),
+        retained,
     )
 
 
-def hiding_schemas(handlers: Collection[str]) -> Statement[dict[str, tuple[Any, Any]]]:
-    """Read the schemas of payload and result of those of the handlers that hide anything in one of them."""
+def hiding_schemas(handlers: Collection[str]) -> Statement[Sequence[tuple[str, Any, Any]]]:
+    """Read the schemas of payload and result of each handler that hides a value.
+
+    A handler has several if its present declaration hides less than an earlier one.
+    """
     return Statement(
-        query="select name, signature::text, result_schema::text from rolecall.handlers "
-        "where name = any(%s::text[]) and concat(signature, result_schema) like %s::text",
+        query="select name, (schemas -> 'payload')::text, (schemas -> 'result')::text from rolecall.handlers "
+        "cross join jsonb_array_elements("
+        " hiding || jsonb_build_object('payload', signature, 'result', result_schema)"
+        ") as schemas "
+        "where name = any(%s::text[]) and concat(signature, result_schema, hiding) like %s::text",
         params=(list(handlers), f'%"{WRITE_ONLY}": true%'),
-        read=lambda rows: {name: (from_json(payload), from_json(result)) for name, payload, result in rows},
+        read=lambda rows: [(name, from_json(payload), from_json(result)) for name, payload, result in rows],
     )
+
+
+def reveal(handler: str) -> Statement[object]:
+    """Show values again that only earlier declarations hid; the answer is False if there were none."""
+    return Statement(query="select rolecall.reveal_handler(%s::text)", params=(handler,), read=single)
 
 
 def known_procedures() -> Statement[list[StoredProcedure]]:

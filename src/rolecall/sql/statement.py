@@ -25,13 +25,15 @@ Readers = Mapping[str, Callable[[Any], Any]]
 class Statement(Generic[T]):
     """One SQL statement with its parameters, and the function that turns its rows into an answer.
 
-    `tells` names the events that what it does may be, as far as its answer does not tell them.
+    `tells` names the events that what it does may be, as far as its answer does not tell them. The parameters of a
+    statement that `is_confidential` are never written into its text, which the server may log.
     """
 
     query: str
     params: tuple[object, ...] = ()
     read: Callable[[list[Row]], T]
     tells: frozenset[EventType] = frozenset()
+    is_confidential: bool = False
 
 
 def nothing(_rows: list[Row]) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument
 
-from rolecall.cli.output import print_facts, print_table
+from rolecall.cli.output import print_facts, print_line, print_table
 from rolecall.cli.shell import Shell
 from rolecall.model.handlers import DeclaredHandler
 
@@ -26,6 +26,13 @@ def show(shell: Shell, name: Name) -> None:
     """Show a handler with the JSON schema of its payload."""
     handler = shell.call(lambda services: services.handlers.get(name))
     shell.show(handler, lambda: print_facts((field.name, getattr(handler, field.name)) for field in fields(handler)))
+
+
+def reveal(shell: Shell, name: Name) -> None:
+    """Show values again that only earlier declarations of a handler hid."""
+    revealed = shell.call(lambda services: services.handlers.reveal(name))
+    sentence = f"handler {name} hides what its code declares" if revealed else f"handler {name} hid nothing else"
+    shell.show({"handler": name, "revealed": revealed}, lambda: print_line(sentence))
 
 
 def _row(handler: DeclaredHandler) -> tuple[object, ...]:

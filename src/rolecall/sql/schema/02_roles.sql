@@ -46,6 +46,7 @@ create table rolecall.handlers (
     dedupe_key text,
     expires interval,
     result_schema jsonb,
+    hiding jsonb not null default '[]',
     constraint name_is_a_word check (name ~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$'),
     constraint lease_is_between_a_tenth_of_a_second_and_a_day check (lease between '100 ms' and '1 day'),
     constraint timeout_is_positive check (timeout > '0 s'),

@@ -11,7 +11,7 @@ from rolecall.model.capacity import CapacityQuestion, RoleCapacity, RolePlan
 from rolecall.model.handlers import DeclaredHandler
 from rolecall.model.insight import DeclaredRole, Pause
 from rolecall.model.pages import Page
-from rolecall.web.dependencies import Operates, Reads
+from rolecall.web.dependencies import Administers, Operates, Reads
 from rolecall.web.parameters import Body
 from rolecall.web.problems import refuses
 
@@ -61,6 +61,19 @@ async def list_handlers(services: Reads) -> list[DeclaredHandler]:
 async def get_handler(name: str, services: Reads) -> DeclaredHandler:
     """One handler."""
     return await services.handlers.get(name)
+
+
+class Revealed(BaseModel):
+    """A handler, and whether it hid more than its present declaration does."""
+
+    handler: str
+    revealed: bool
+
+
+@handler_router.post("/{name}/reveal", responses=refuses(404))
+async def reveal_handler(name: str, services: Administers) -> Revealed:
+    """Show values again that only earlier declarations of the handler hid."""
+    return Revealed(handler=name, revealed=await services.handlers.reveal(name))
 
 
 Workers = Annotated[int | None, Query(ge=0, le=1_000_000, description="Reckon with so many workers.")]

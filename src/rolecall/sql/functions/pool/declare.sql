@@ -200,8 +200,8 @@ as $$
         );
 $$;
 
--- Stores what is said of one handler, where that is new; unlike a role's settings, what is not said is left
--- to the role.
+-- Stores the declaration of a handler if it differs from the stored one. A setting that the declaration omits
+-- is left to the role. Values that an earlier declaration hid stay hidden until `reveal_handler`.
 -- locks: the handlers row
 -- notifies: rolecall_handlers, where a SQL handler changed
 create or replace function rolecall.declare_handler(p_said jsonb)
@@ -251,10 +251,96 @@ as $$
             retry = excluded.retry, procedure = excluded.procedure,
             before_procedure = excluded.before_procedure, after_procedure = excluded.after_procedure,
             key = excluded.key, dedupe_key = excluded.dedupe_key, expires = excluded.expires,
-            result_schema = excluded.result_schema
+            result_schema = excluded.result_schema,
+            hiding = rolecall.schemas_that_still_hide(
+                handler.hiding || jsonb_build_object('payload', handler.signature, 'result', handler.result_schema),
+                jsonb_build_object('payload', excluded.signature, 'result', excluded.result_schema)
+            )
         returning procedure
     )
     select rolecall.notify('rolecall_handlers', '') from stored where procedure is not null
+$$;
+
+-- Picks the earlier schemas of a handler that hide a value which its declared schemas do not hide.
+-- returns: an array of pairs of schemas, as in `handlers.hiding`
+create or replace function rolecall.schemas_that_still_hide(p_earlier jsonb, p_declared jsonb)
+returns jsonb
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    select coalesce(jsonb_agg(distinct earlier), '[]')
+    from jsonb_array_elements(p_earlier) as earlier
+    where not rolecall.hidden_places(earlier) <@ rolecall.hidden_places(p_declared)
+$$;
+
+-- Lists the places in a document of JSON schemas at which a value is hidden (`writeOnly`). An alternative of a
+-- schema has the place of the schema.
+-- returns: places such as `$.payload.properties.card`, in order
+create or replace function rolecall.hidden_places(p_document jsonb)
+returns text[]
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    with recursive part (place, value) as (
+        select '$', p_document
+        union all
+        select part.place || '.' || inner_part.name, inner_part.value
+        from part
+        cross join lateral (
+            select field.key, field.value
+            from jsonb_each(case when jsonb_typeof(part.value) = 'object' then part.value end) as field
+            union all
+            select (item.number - 1)::text, item.value
+            from jsonb_array_elements(case when jsonb_typeof(part.value) = 'array' then part.value end)
+                with ordinality as item (value, number)
+        ) as inner_part (name, value)
+    )
+    select array(
+        select distinct regexp_replace(place, '\.(anyOf|oneOf|allOf)\.\d+', '', 'g') as place
+        from part
+        where value @> '{"writeOnly": true}'
+        order by place
+    )
+$$;
+
+-- Lists the places of values that an earlier declaration of a handler hid and its present one does not.
+-- returns: places such as `payload.properties.card`, in order
+create or replace function rolecall.retained_redactions(p_handler rolecall.handlers)
+returns text[]
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    select array(
+        select regexp_replace(place, '^\$\.\d+\.', '') from unnest(rolecall.hidden_places(p_handler.hiding)) as place
+        except
+        select substr(place, 3)
+        from unnest(rolecall.hidden_places(
+            jsonb_build_object('payload', p_handler.signature, 'result', p_handler.result_schema)
+        )) as place
+        order by 1
+    )
+$$;
+
+-- Shows values again that only earlier declarations of a handler hid.
+-- returns: whether there were any; null for an unknown handler
+-- locks: the handlers row
+create or replace function rolecall.reveal_handler(p_name text)
+returns boolean
+language sql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+    with earlier as (
+        select name, hiding from rolecall.handlers where name = p_name for update
+    )
+    update rolecall.handlers as handler
+    set hiding = '[]'
+    from earlier
+    where handler.name = earlier.name
+    returning earlier.hiding <> '[]'
 $$;
 
 -- Finds a procedure of the database that can be a handler, or a hook, by its name with schema.

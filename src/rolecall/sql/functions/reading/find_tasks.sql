@@ -32,7 +32,7 @@ declare
         select line.id
         from rolecall.lines as line
         join rolecall.handlers as handler on handler.name = line.handler
-        where v_text is not null and handler.signature::text like '%"writeOnly": true%'
+        where v_text is not null and concat(handler.signature, handler.hiding) like '%"writeOnly": true%'
     );
     -- The state by which an index finds tasks: few are in one of these.
     v_few rolecall.task_state := case
