@@ -7,8 +7,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPConnection
 from tempfile import TemporaryDirectory
 from typing import Literal
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -50,10 +52,22 @@ def demo() -> Iterator[tuple[str, str]]:
         command = [*DEMO, "--data-dir", folder]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
-            yield next((found[1], found[2]) for line in process.stdout or () if (found := ADDRESS.search(line)))
+            address, way_in = next(
+                (found[1], found[2]) for line in process.stdout or () if (found := ADDRESS.search(line))
+            )
+            yield browser_address(address, way_in), way_in
         finally:
             process.terminate()
             process.communicate()
+
+
+def browser_address(address: str, way_in: str) -> str:
+    """Ask the server for the host name under which a browser logs in."""
+    connection = HTTPConnection(urlsplit(address).netloc)
+    connection.request("GET", way_in)
+    sent_on = urlsplit(connection.getresponse().headers["location"])
+    connection.close()
+    return f"{sent_on.scheme}://{sent_on.netloc}"
 
 
 def take_all(chromium: Browser, address: str, way_in: str) -> None:

@@ -64,6 +64,7 @@ CREATE TYPE rolecall.place AS (
 	on_failure rolecall.child_rule
 );
 CREATE TYPE rolecall.scope AS ENUM (
+    'own',
     'read',
     'operate',
     'admin'
@@ -155,6 +156,7 @@ CREATE TABLE rolecall.schedules (
     revision integer DEFAULT 1 NOT NULL,
     declared jsonb,
     edited_at timestamp with time zone,
+    withdrawn text,
     CONSTRAINT either_an_interval_or_a_cron_expression CHECK ((num_nonnulls(every, cron) = 1)),
     CONSTRAINT every_is_between_a_second_and_ten_years CHECK (((every >= '00:00:01'::interval) AND (every <= '10 years'::interval))),
     CONSTRAINT jitter_is_at_most_a_day CHECK (((jitter >= '00:00:00'::interval) AND (jitter <= '24:00:00'::interval))),
@@ -309,6 +311,9 @@ CREATE TABLE rolecall.workers (
     pid_started bigint,
     sessions text,
     unseen_since timestamp with time zone,
+    login text DEFAULT SESSION_USER,
+    app text,
+    release text,
     CONSTRAINT a_command_has_a_time CHECK (((command IS NULL) = (commanded_at IS NULL))),
     CONSTRAINT a_stopped_worker_is_not_idle CHECK (((stopped_at IS NULL) OR (NOT idle))),
     CONSTRAINT command_is_one_that_workers_know CHECK ((command = ANY (ARRAY['drain'::text, 'decommission'::text]))),
@@ -339,7 +344,9 @@ CREATE TABLE rolecall.handlers (
     dedupe_key text,
     expires interval,
     result_schema jsonb,
+    strict_keys boolean,
     hiding jsonb DEFAULT '[]'::jsonb NOT NULL,
+    withdrawn text,
     CONSTRAINT expires_is_positive CHECK ((expires > '00:00:00'::interval)),
     CONSTRAINT lease_is_between_a_tenth_of_a_second_and_a_day CHECK (((lease >= '00:00:00.1'::interval) AND (lease <= '1 day'::interval))),
     CONSTRAINT max_attempts_is_positive_or_zero_for_unlimited CHECK ((max_attempts >= 0)),
@@ -401,11 +408,22 @@ CREATE TABLE rolecall.counted_until (
     moment timestamp with time zone NOT NULL,
     CONSTRAINT there_is_only_one_row CHECK (only_row)
 );
+CREATE TABLE rolecall.declarations (
+    app text NOT NULL COLLATE pg_catalog."C",
+    release text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT kind_is_known CHECK ((kind = ANY (ARRAY['schedule'::text, 'key'::text, 'role'::text, 'handler'::text])))
+);
 CREATE TABLE rolecall.duties (
     name text NOT NULL COLLATE pg_catalog."C",
     every interval NOT NULL,
     next_at timestamp with time zone NOT NULL,
-    done_by text NOT NULL
+    done_by text NOT NULL,
+    succeeded_at timestamp with time zone,
+    unfinished_since timestamp with time zone,
+    error text,
+    CONSTRAINT only_an_unfinished_duty_has_an_error CHECK (((error IS NULL) OR (unfinished_since IS NOT NULL)))
 )
 WITH (fillfactor='50');
 CREATE TABLE rolecall.finished_counts (
@@ -476,6 +494,10 @@ CREATE TABLE rolecall.known_browsers (
     last_seen_at timestamp with time zone NOT NULL,
     CONSTRAINT digest_is_sha256 CHECK ((length(digest) = 32))
 );
+CREATE TABLE rolecall.latches (
+    kind text NOT NULL COLLATE pg_catalog."C",
+    number integer NOT NULL
+);
 CREATE TABLE rolecall.roles (
     name text NOT NULL COLLATE pg_catalog."C",
     description text DEFAULT ''::text NOT NULL,
@@ -490,6 +512,9 @@ CREATE TABLE rolecall.roles (
     one_root boolean DEFAULT false NOT NULL,
     paused_until timestamp with time zone,
     paused_by text,
+    idempotent boolean DEFAULT false NOT NULL,
+    strict_keys boolean DEFAULT false NOT NULL,
+    withdrawn text,
     CONSTRAINT a_pause_ends_after_it_began CHECK ((paused_until > paused_at)),
     CONSTRAINT lease_is_between_a_tenth_of_a_second_and_a_day CHECK (((lease >= '00:00:00.1'::interval) AND (lease <= '1 day'::interval))),
     CONSTRAINT max_attempts_is_positive_or_null_for_unlimited CHECK ((max_attempts > 0)),
@@ -601,7 +626,7 @@ CREATE TABLE rolecall.server_epoch (
 );
 CREATE TABLE rolecall.sessions (
     digest bytea NOT NULL,
-    person_id bigint NOT NULL,
+    person_id bigint,
     origin text,
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
@@ -674,6 +699,8 @@ ALTER TABLE ONLY rolecall.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY rolecall.counted_until
     ADD CONSTRAINT counted_until_pkey PRIMARY KEY (only_row);
+ALTER TABLE ONLY rolecall.declarations
+    ADD CONSTRAINT declarations_pkey PRIMARY KEY (app, release, kind, name);
 ALTER TABLE ONLY rolecall.duties
     ADD CONSTRAINT duties_pkey PRIMARY KEY (name);
 ALTER TABLE ONLY rolecall.handlers
@@ -690,6 +717,8 @@ ALTER TABLE ONLY rolecall.keys
     ADD CONSTRAINT keys_pkey PRIMARY KEY (key);
 ALTER TABLE ONLY rolecall.known_browsers
     ADD CONSTRAINT known_browsers_pkey PRIMARY KEY (digest, person_id);
+ALTER TABLE ONLY rolecall.latches
+    ADD CONSTRAINT latches_pkey PRIMARY KEY (kind, number);
 ALTER TABLE ONLY rolecall.lines
     ADD CONSTRAINT lines_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY rolecall.login_attempts

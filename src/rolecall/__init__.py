@@ -46,9 +46,11 @@ if TYPE_CHECKING:
         ParentNotOpen,
         PermanentFailure,
         ResultNotStored,
+        ResultUnreadable,
         Retry,
         RolecallError,
         RoleError,
+        RowsBusy,
         ScheduleChanged,
         ScheduleConflict,
         ScheduleError,
@@ -69,7 +71,7 @@ if TYPE_CHECKING:
     from rolecall.model.handlers import TaskContext
     from rolecall.model.insight import RoleCount
     from rolecall.model.keys import KeyCapacity
-    from rolecall.model.outcomes import Cancel, NoResult, Snooze, UnstoredResult, WaitFor
+    from rolecall.model.outcomes import Cancel, NoResult, Snooze, UnreadableResult, UnstoredResult, WaitFor
     from rolecall.model.retry import RetryKind, RetryPolicy, exponential, immediate, linear, no_retry
     from rolecall.model.schedules import Schedule, stagger
     from rolecall.model.states import LostReason, TaskState
@@ -148,9 +150,11 @@ else:
                 "ParentNotOpen",
                 "PermanentFailure",
                 "ResultNotStored",
+                "ResultUnreadable",
                 "Retry",
                 "RoleError",
                 "RolecallError",
+                "RowsBusy",
                 "ScheduleChanged",
                 "ScheduleConflict",
                 "ScheduleError",
@@ -171,7 +175,14 @@ else:
             "rolecall.model.handlers": ("TaskContext",),
             "rolecall.model.insight": ("RoleCount",),
             "rolecall.model.keys": ("KeyCapacity",),
-            "rolecall.model.outcomes": ("Cancel", "NoResult", "Snooze", "UnstoredResult", "WaitFor"),
+            "rolecall.model.outcomes": (
+                "Cancel",
+                "NoResult",
+                "Snooze",
+                "UnreadableResult",
+                "UnstoredResult",
+                "WaitFor",
+            ),
             "rolecall.model.retry": ("RetryKind", "RetryPolicy", "exponential", "immediate", "linear", "no_retry"),
             "rolecall.model.schedules": ("Schedule", "stagger"),
             "rolecall.model.states": ("LostReason", "TaskState"),
@@ -266,6 +277,7 @@ __all__ = [
     "ProcessContext",
     "Redacted",
     "ResultNotStored",
+    "ResultUnreadable",
     "Retry",
     "RetryKind",
     "RetryPolicy",
@@ -273,6 +285,7 @@ __all__ = [
     "RoleDefinition",
     "RoleError",
     "RolecallError",
+    "RowsBusy",
     "Schedule",
     "ScheduleChanged",
     "ScheduleConflict",
@@ -294,6 +307,7 @@ __all__ = [
     "TaskState",
     "TreeNode",
     "UnknownRole",
+    "UnreadableResult",
     "UnstoredResult",
     "WaitFor",
     "WaitTimeout",

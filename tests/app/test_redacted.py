@@ -205,7 +205,7 @@ def test_a_broken_promise_tells_no_value(app: App) -> None:
         return Box(pin="a")
 
     with pytest.raises(ContractBroken) as broken:
-        contract_of(unlock, app.handlers).check_result({"pin": CANARY})
+        contract_of(unlock, app.handlers).write_result({"pin": CANARY})
 
     assert CANARY not in str(broken.value)
 

@@ -350,7 +350,7 @@ def test_a_type_without_a_schema_is_told_with_what_to_use_instead() -> None:
 
 
 def test_a_result_without_a_schema_is_told_alike() -> None:
-    with pytest.raises(InvalidDeclaration, match=r"Unknown'` is no schema of a result .*: use a dataclass"):
+    with pytest.raises(InvalidDeclaration, match=r"Unknown'` cannot be stored .*: use a dataclass"):
 
         @App("test").task
         def ship() -> Unknown:

@@ -19,6 +19,8 @@ ONE = "the same verb takes many, and tells of each what became of it"
 MANY = "its own route takes one task, and the bulk action those that a filter finds, ids included"
 PART = "the part of another action, which the shell offers: it only looks up what that one is about"
 LOGIN = "a part of coming in over HTTP: the command line runs with the rights of the account on the machine"
+SESSIONS = "a new password, `people remove` and a new local token end all sessions of somebody at once"
+BOTH = "the page and the API call web/sessions.py, which decides whose sessions a caller may see"
 KEPT = "what is remembered of changes is decided beside the database, not from within"
 PEOPLE = "who may come in is decided on the machine, not from within"
 SECRET = "made and revoked at the command line or over the API: a secret is not left behind in a browser"
@@ -52,10 +54,13 @@ MISSING: dict[str, dict[str, str]] = {
         "owned_tasks.get": OWN,
         "owned_tasks.list": OWN,
         "people.begin_login": LOGIN,
-        "people.close_session": LOGIN,
-        "people.find": LOGIN,
         "people.get": PART,
-        "people.open_session": LOGIN,
+        "sessions.close": LOGIN,
+        "sessions.end": SESSIONS,
+        "sessions.find": LOGIN,
+        "sessions.list": SESSIONS,
+        "sessions.open": LOGIN,
+        "sessions.open_local": LOGIN,
         "scaling.leaving": LEAVING,
         "schedules.create": "`schedules put` stores a new one, too",
         "schedules.put": "`schedules put` says field by field what to change",
@@ -124,14 +129,17 @@ MISSING: dict[str, dict[str, str]] = {
         "owned_tasks.list": OWN,
         "people.add": PEOPLE,
         "people.begin_login": PART,
-        "people.close_session": PART,
-        "people.find": PART,
         "people.get": PEOPLE,
         "people.list": PEOPLE,
-        "people.open_session": PART,
         "people.remove": PEOPLE,
         "people.set_password": PEOPLE,
         "people.unlock": PEOPLE,
+        "sessions.close": PART,
+        "sessions.end": BOTH,
+        "sessions.find": PART,
+        "sessions.list": BOTH,
+        "sessions.open": PART,
+        "sessions.open_local": PART,
         "scaling.target": "a number for an autoscaler; the page of capacity tells people how many workers a role needs",
         "schedules.put": "the form changes a schedule by its id, or creates one",
         "tasks.complete_by_token": TOKEN,

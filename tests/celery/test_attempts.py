@@ -121,6 +121,13 @@ async def test_a_chord_of_nothing_goes_on_with_nothing(shop: ModuleType, at_work
         assert await asyncio.to_thread(result.get, 30) == 0
 
 
+async def test_a_group_of_nothing_that_something_precedes_ends_with_nothing(shop: ModuleType, at_work: Work) -> None:
+    result = (shop.add.s(1, 1) | shop.group([])).apply_async()
+
+    async with at_work(shop.app):
+        assert await asyncio.to_thread(result.get, 30) == []
+
+
 async def test_a_link_follows_with_the_result(shop: ModuleType, at_work: Work, celery: Celery) -> None:
     result = shop.add.apply_async((1, 2), link=[shop.multiply.s(5), shop.add.s(1) | shop.add.s(1)])
 

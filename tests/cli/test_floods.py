@@ -1,4 +1,4 @@
-"""Nobody holds up a server by what he sends before there is a request: real processes, raw sockets."""
+"""Unknown clients cannot hold up a server: real processes, raw sockets."""
 
 from __future__ import annotations
 
@@ -74,6 +74,90 @@ def test_probes_are_answered_while_a_thousand_connections_send_half_a_request(
     assert answers == [200] * PROBES
     assert crowded_out >= 100
     told_until(server, "Connections were refused")
+
+
+MIB = 1024 * 1024
+BODIES = 25
+MOST_CPU_SECONDS = 0.020
+JSON, FORM = b"application/json", b"application/x-www-form-urlencoded"
+HOSTILE: dict[str, tuple[bytes, bytes]] = {
+    f"{name}, {size >> 10} kB": (kind, make(size))
+    for size in (16_000, MIB - 100)
+    for name, kind, make in (
+        ("wide", JSON, lambda size: b"[" + b"[]," * (size // 3 - 1) + b"1]"),
+        ("deep", JSON, lambda size: b"[" * (size // 2) + b"]" * (size // 2)),
+        ("60 deep and wide", JSON, lambda size: b"[" * 60 + b"[]," * (size // 3 - 50) + b"1" + b"]" * 60),
+        ("objects", JSON, lambda size: b"[" + b"{}," * (size // 3 - 1) + b"1]"),
+        ("numbers", JSON, lambda size: b"[" + b"1," * (size // 2 - 1) + b"1]"),
+        ("floats", JSON, lambda size: b"[" + b"1e9," * (size // 4 - 1) + b"1]"),
+        ("one text", JSON, lambda size: b'{"name": "' + b"x" * (size - 20) + b'"}'),
+        ("form of many fields", FORM, lambda size: b"&".join([b"a=1"] * (size // 4))),
+        ("form of 990 fields", FORM, lambda size: b"&".join([b"a=" + b"1" * (size // 990 - 3)] * 990)),
+    )
+}
+
+
+def request_of(path: bytes, kind: bytes, framing: bytes) -> bytes:
+    head = b"POST " + path + b" HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: " + kind + b"\r\n"
+    return head + framing + b"\r\n\r\n"
+
+
+def cpu_seconds(server: psutil.Process) -> float:
+    times = server.cpu_times()
+    return float(times.user + times.system)
+
+
+def send_all(url: str, sent: bytes) -> bytes:
+    """Send a request on a connection of its own, and return the beginning of the answer."""
+    with open_to(url) as connection:
+        try:
+            connection.sendall(sent)
+            return connection.recv(65_536)
+        except ConnectionError:
+            return b""
+
+
+def cost_of(server: psutil.Process, url: str, sent: bytes) -> tuple[float, set[bytes]]:
+    """The CPU seconds of the server for each of many such requests, and how they were answered."""
+    probe(url)
+    before = cpu_seconds(server)
+    answers = [send_all(url, sent) for _ in range(BODIES)]
+    return (cpu_seconds(server) - before) / BODIES, {answer[9:12] for answer in answers}
+
+
+def test_hostile_body_of_an_unknown_client_costs_at_most_20_ms_of_cpu(launch: Spawn, dsn: str) -> None:
+    process = launch(*SERVE, DATABASE_URL=dsn)
+    server, url = psutil.Process(process.pid), str(document(process)["http"])
+    paths = {JSON: (b"/api/login", b"/api/tasks"), FORM: (b"/login",)}
+
+    costs, answers = {}, set()
+    for name, (kind, body) in HOSTILE.items():
+        for path in paths[kind]:
+            sent = request_of(path, kind, b"Content-Length: %d" % len(body)) + body
+            costs[name, path], seen = cost_of(server, url, sent)
+            answers |= seen
+
+    assert {about: cost for about, cost in costs.items() if cost > MOST_CPU_SECONDS} == {}
+    assert answers <= {b"400", b"401", b"422"}
+
+
+@pytest.mark.parametrize("size", [1, 8])
+def test_body_in_tiny_chunks_is_refused_and_costs_at_most_20_ms_of_cpu(launch: Spawn, dsn: str, size: int) -> None:
+    process = launch(*SERVE, DATABASE_URL=dsn)
+    server, url = psutil.Process(process.pid), str(document(process)["http"])
+    head = request_of(b"/api/login", JSON, b"Transfer-Encoding: chunked")
+    tiny, fit = (
+        head + (b"%x\r\n" % each + b" " * each + b"\r\n") * (12_000 // each) + b"4\r\nnull\r\n0\r\n\r\n"
+        for each in (size, 16)
+    )
+
+    cost, answers = cost_of(server, url, tiny)
+    _, taken = cost_of(server, url, fit)
+
+    assert cost <= MOST_CPU_SECONDS
+    assert answers <= {b"400", b""}
+    assert taken == {b"422"}
+    told_until(process, "in tiny chunks")
 
 
 def test_a_client_that_is_too_slow_is_told_so_and_closed(launch: Spawn, dsn: str) -> None:

@@ -15,6 +15,8 @@ BAD_TEXTS = [
     ("ROLECALL_SLOTS", "-1"),
     ("ROLECALL_SLOTS", "1.5"),
     ("ROLECALL_SLOTS", "99999999999999999999"),
+    ("ROLECALL_PREFETCH", "-1"),
+    ("ROLECALL_PREFETCH", "10001"),
     ("ROLECALL_POLL_INTERVAL_MS", "5s"),
     ("ROLECALL_POLL_INTERVAL_MS", "0"),
     ("ROLECALL_HEARTBEAT_INTERVAL_MS", "inf"),
@@ -80,7 +82,9 @@ def test_every_variable_is_read() -> None:
             "ROLECALL_ROLES": "fetch, parse,fetch",
             "ROLECALL_WORKER_ID": "worker-7",
             "ROLECALL_SLOTS": "8",
+            "ROLECALL_PREFETCH": "0",
             "ROLECALL_GRACE": "2.5",
+            "ROLECALL_STOP_WHEN_CUT_OFF": "yes",
             "ROLECALL_POLL_INTERVAL_MS": "250",
             "ROLECALL_HEARTBEAT_INTERVAL_MS": "1000",
             "ROLECALL_MEMORY_BACKOFF_THRESHOLD": "0.85",
@@ -101,7 +105,8 @@ def test_every_variable_is_read() -> None:
     assert settings.log == LogSettings(format=LogFormat.json, level=LogLevel.debug, tracebacks=True)
     assert settings.worker.roles == ("fetch", "parse")
     assert settings.worker.name == "worker-7"
-    assert (settings.worker.slots, settings.worker.grace) == (8, 2.5)
+    assert (settings.worker.slots, settings.worker.prefetch, settings.worker.grace) == (8, 0, 2.5)
+    assert settings.worker.stop_when_cut_off
     assert (settings.worker.poll_interval, settings.worker.heartbeat_interval) == (0.25, 1.0)
     assert (settings.worker.memory_backoff, settings.worker.cpu_backoff) == (0.85, 0.9)
     assert settings.worker.backoff_duration == 20.0

@@ -51,6 +51,7 @@ class Scenery:
     failed_id: int
     handler: str = "post_letter"
     name: str = "letters"
+    session_id: str = "0123456789abcdef"
 
     def more(self) -> list[str]:
         """The addresses of pages that look otherwise than their path alone shows."""
@@ -75,6 +76,7 @@ def furnish(engine: Engine) -> Scenery:
     """Put something of everything there."""
     engine.declare(*ROLES, handlers=HANDLERS)
     worker = engine.worker("letters", "sums", "reports", name="shop-worker-0", slots=8)
+    engine.rows("select rolecall.open_local_session(sha256('x'), '1 day', '127.0.0.1')")
     chain = _chain(engine, worker)
     failed = _letters(engine, worker)
     parent = _report(engine, worker)

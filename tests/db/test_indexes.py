@@ -99,6 +99,24 @@ def test_a_partition_that_has_its_index_keeps_it(filled: Connection, shop: Migra
     ]
 
 
+def test_partitions_of_any_name_and_schema_get_their_index(
+    filled: Connection, shop: Migrations, tmp_path: Path
+) -> None:
+    long = "ü" * 27
+    filled.execute(PARTITIONS)
+    filled.execute("""create schema "Other's 100%" """)
+    filled.execute("""alter table shop.a_1 set schema "Other's 100%" """)
+    filled.execute("""alter table "Other's 100%".a_1 rename to "a.""b"" %s 1" """)
+    filled.execute(f"alter table shop.a_2 rename to {long}_20260101")
+    filled.execute(f"create table shop.{long}_20260102 partition of shop.a for values from (20) to (30)")
+    write(tmp_path, "migrations/0003_index.sql", INDEX)
+
+    assert migrate(filled, shop) == ["0003_index"]
+
+    children = "select count(*), bool_and(indisvalid) from pg_inherits join pg_index on indexrelid = inhrelid"
+    assert filled.execute(f"{children} where inhparent = 'shop.a_by_n'::regclass").fetchall() == [(3, True)]
+
+
 @pytest.mark.parametrize("partitioned", [False, True])
 def test_an_index_that_a_crash_left_invalid_is_made_again(
     filled: Connection, shop: Migrations, tmp_path: Path, partitioned: bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from tools.engine import Engine
 
 ROLES = ("rolecall_enqueue", "rolecall_read", "rolecall_work", "rolecall_operate")
 ROOT = Path(__file__).resolve().parents[2]
-OWNERS_ALONE = {"declare_procedure", "process_tasks"}
+OWNERS_ALONE = {"declare_procedure", "keep_audit", "process_tasks"}
 LENT = """\
 select proname from pg_proc
 where pronamespace = 'rolecall'::regnamespace and prosecdef and has_function_privilege(%s, oid, 'execute')
@@ -31,8 +32,18 @@ where relnamespace = 'rolecall'::regnamespace and relkind in ('r', 'p', 'v') and
 """
 CHANGES_SOMETHING = """\
 select proname from pg_proc
-where pronamespace = 'rolecall'::regnamespace and provolatile = 'v' and proname not in ('clock', 'status_of', 'late_committers') and not prosecdef
+where pronamespace = 'rolecall'::regnamespace and provolatile = 'v' and proname not in ('clock', 'fake_clock', 'status_of', 'late_committers') and not prosecdef
     and has_function_privilege(%s, oid, 'execute')
+"""
+WITHOUT_A_PATH = """\
+select proname, lanname, prosecdef from pg_proc join pg_language on pg_language.oid = prolang
+where pronamespace = 'rolecall'::regnamespace and not coalesce(proconfig::text, '') like '%%search_path=%%'
+    and has_function_privilege(%s, pg_proc.oid, 'execute')
+order by proname
+"""
+GRANTED = """\
+select proname, prosecdef from pg_proc
+where pronamespace = 'rolecall'::regnamespace and has_function_privilege(%s, oid, 'execute')
 """
 OWN_MERGER = """\
 create schema own; grant usage on schema own to public;
@@ -224,3 +235,46 @@ def test_a_login_that_does_not_own_the_engine_is_told_so(reader: Connection) -> 
 
 def test_the_script_is_for_psql_too(connection: Connection) -> None:
     connection.execute(roles_text().encode())
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_functions_without_a_search_path_are_not_granted_but_for_the_inlined_ones(
+    connection: Connection, role: str
+) -> None:
+    granted = connection.execute(WITHOUT_A_PATH, (role,)).fetchall()
+
+    assert granted == [("clock", "sql", False), ("status_of", "sql", False), ("tasks_of_chain", "sql", False)]
+
+
+def test_the_inlined_functions_name_no_type_that_a_caller_could_shadow(connection: Connection) -> None:
+    bodies = connection.execute(
+        "select prosrc from pg_proc where proname in ('clock', 'status_of', 'tasks_of_chain')"
+    ).fetchall()
+
+    assert [body for (body,) in bodies if re.search(r"::(?!pg_catalog\.)|\bcast\b", body)] == []
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_granted_function_may_call_what_it_calls(connection: Connection, role: str) -> None:
+    """Functions that run with their caller's rights, as far as they are made for callers."""
+    engine = Engine.read(ROOT)
+    granted = dict(connection.execute(GRANTED, (role,)).fetchall())
+    missing = {
+        (made.name, called.name)
+        for made in engine.made
+        if made.is_public and granted.get(made.name) is False
+        for called in engine.called_by(made)
+        if called.kind == "function" and called.name not in granted
+    }
+
+    assert missing == set()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_no_login_says_for_how_long_the_audit_log_is_kept(database: str, role: str) -> None:
+    with (
+        login(database, role) as dsn,
+        connect(dsn, "test") as conn,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        conn.execute("select rolecall.keep_audit(86400)")

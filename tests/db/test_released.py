@@ -15,7 +15,9 @@ import pytest
 from rolecall.db.connect import connect
 from rolecall.db.migrator import ROLECALL, migrate, pending, plan
 from rolecall.testing import TestServer, clone
+from tests.db.released_calls import after_each_step, released_worker
 from tests.db.shop import Connection
+from tests.db.test_steps import BEFORE_THE_RULE
 from tests.sql.test_schema import tables
 from tools.schema import RELEASED
 
@@ -102,7 +104,7 @@ def test_its_database_becomes_that_of_this_release(postgres_server: TestServer, 
     with clone(postgres_server, "template1") as dsn, connect(dsn, "test") as migrated:
         _load(migrated)
         migrated.execute("insert into rolecall.roles (name) values ('old')")
-        assert plan(migrated)[-1].step == "functions"
+        assert "functions" in {planned.step for planned in plan(migrated)}
 
         migrate(migrated)
 
@@ -145,3 +147,17 @@ def _load(connection: Connection) -> None:
 
 def _signatures(connection: Connection) -> list[Signature]:
     return [Signature(*row) for row in connection.execute(SIGNATURES).fetchall()]
+
+
+def test_its_workers_work_after_each_step_to_this_release(postgres_server: TestServer) -> None:
+    with clone(postgres_server, "template1") as dsn, connect(dsn, "test") as migrated:
+        _load(migrated)
+        known = migrated.execute("select max(version) from rolecall.schema_migrations").fetchone()
+        if known is not None and known[0] <= BEFORE_THE_RULE:
+            pytest.skip("the snapshot is older than the rule that steps only expand; tests/db/test_steps.py holds it")
+        with released_worker(dsn) as worker:
+            watch = after_each_step(worker)
+            migrate(migrated, after_commit=watch)
+
+    assert watch.failed == {}
+    assert watch.seen[-1] == ROLECALL.steps()[-1].label

@@ -44,6 +44,18 @@ def test_a_worker_does_what_the_project_enqueues(shop: Project, connection: Conn
     assert "completed" in said
 
 
+def test_language_and_time_zone_of_an_attempt_do_not_reach_the_next(shop: Project, connection: Connection) -> None:
+    shop.manage("migrate", "-v0")
+    enqueue = "from shop.tasks import greet_abroad; [greet_abroad.enqueue() for _ in range(2)]"
+    shop.manage("shell", "-v0", "-c", enqueue)
+
+    shop.manage("rolecall", "worker", "--until-idle", "--slots=1")
+
+    results = [row[0] for row in connection.execute("select result from rolecall.all_tasks").fetchall()]
+    assert len(results) == 2
+    assert results[0] == results[1]
+
+
 def test_workers_in_several_processes_find_the_project_and_no_password_is_to_be_read(
     shop: Project, connection: Connection
 ) -> None:

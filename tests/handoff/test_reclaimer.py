@@ -101,16 +101,19 @@ async def test_what_is_no_message_is_removed_and_told_of(
     assert not await link.call("EXISTS", MAIL.key("processing:one"))
 
 
-async def test_a_worker_that_is_silent_in_redis_and_has_no_session_is_dead(
-    bench: Bench, link: RedisLink, queue: HandoffQueue, session: DatabaseSession
+@pytest.mark.parametrize(("idempotent", "state"), [(True, "pending"), (False, "running")])
+async def test_silent_worker_without_a_session_loses_only_tasks_that_may_run_twice(
+    bench: Bench, link: RedisLink, queue: HandoffQueue, session: DatabaseSession, *, idempotent: bool, state: str
 ) -> None:
+    """It may be cut off from both, and run its handlers."""
+    bench.app.role("mail", idempotent=idempotent)
     bench.connection.execute(SERVER_IS_OLD)
     stored(bench, 1)
     dead = on_the_roll(bench, "nobody")
     task_id = claimed(bench, dead)
     await link.call("HSET", "rolecall:workers", "ghost", json.dumps({"number": dead, "room": 1}))
     await reclaim(link, queue, session)
-    assert bench.task(task_id).state == "pending"
+    assert bench.task(task_id).state == state
     assert not await link.call("EXISTS", "rolecall:workers")
 
 

@@ -114,7 +114,7 @@ async def test_what_a_process_held_that_has_gone_waits_for_no_lease(
     await rescue_neighbours(session)
 
     assert bench.task(task_id).state == "pending"
-    assert "is dead, as its process has gone: rescued 1 pending" in caplog.text
+    assert "is dead, as its process has ended: rescued 1 pending" in caplog.text
     caplog.clear()
     await rescue_neighbours(session)
     assert not caplog.records
@@ -201,28 +201,69 @@ async def test_behind_a_pooler_names_of_sessions_prove_nothing(bench: Bench, pgb
         assert bench.ask("select sessions from rolecall.workers") is None
 
 
-async def test_a_worker_none_of_whose_sessions_stands_is_dead_wherever_it_ran(
-    bench: Bench, session: DatabaseSession
-) -> None:
-    info = WorkerInfo(name="w", roles=(), handlers=("work",), slots=1, host="elsewhere", pid=1, version="0")
+async def lose_sessions(bench: Bench, session: DatabaseSession, *wanted: NewTask) -> list[int]:
+    """Let a worker claim tasks and have no session at two looks; return the tasks. Nobody knows whether it lives."""
+    info = WorkerInfo(name="w", roles=(), handlers=("work", "free"), slots=1, host="elsewhere", pid=1, version="0")
     theirs = DatabaseSessions(bench.dsn, deadline=5, mark="abcdef")
     claiming = theirs.open("claim")
     worker_id = await claiming.run(workers.register(info))
     await claiming.run(workers.tell_process(worker_id, None, theirs.known_by))
-    task_id = enqueue(bench)
-    await claiming.run(claims.claim(worker_id, [], ["work"], 1))
+    ids = bench.enqueue(*wanted)
+    await claiming.run(claims.claim(worker_id, [], ["work", "free"], len(ids)))
     bench.ask("update rolecall.server_epoch set seen_at = seen_at - interval '1 hour' returning 1")
     bench.ask("update rolecall.workers set heartbeat_at = heartbeat_at - interval '1 hour' returning 1")
     await rescue_unseen(session)
-
     await claiming.close()
     await until(lambda: bench.ask("select count(*) from pg_stat_activity where application_name like '%%:abcdef'") == 0)
     await rescue_unseen(session)
-    assert bench.task(task_id).state == "running"
+    assert {bench.task(task_id).state for task_id in ids} == {"running"}
     bench.ask("update rolecall.workers set unseen_since = unseen_since - interval '11 s' returning 1")
     await rescue_unseen(session)
+    return ids
 
-    assert bench.task(task_id).state == "pending"
+
+async def test_without_a_session_only_work_that_may_run_twice_is_returned(
+    bench: Bench, session: DatabaseSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.app.role("free", idempotent=True)
+
+    @bench.app.task(role="free")
+    async def free() -> None: ...
+
+    @bench.app.task
+    async def work() -> None: ...
+
+    harmless, keyed, once = await lose_sessions(
+        bench,
+        session,
+        NewTask(handler="free"),
+        NewTask(handler="work", key="k"),
+        NewTask(handler="work", max_attempts=1),
+    )
+
+    assert bench.task(harmless).state == "pending"
+    assert [bench.task(task_id).state for task_id in (keyed, once)] == ["running", "running"]
+    assert "has no session left: returned 1 pending; its other tasks wait for their leases" in caplog.text
+    caplog.clear()
+    bench.ask("update rolecall.workers set unseen_since = unseen_since - interval '11 s' returning 1")
+    await rescue_unseen(session)
+    assert not caplog.records
+
+
+async def test_sessions_for_handlers_transactions_carry_the_workers_mark(bench: Bench) -> None:
+    seen = list[str]()
+
+    @bench.app.task
+    async def work(ctx: Context) -> None:
+        async with ctx.transaction() as tx:
+            cursor = await tx.execute("select current_setting('application_name')")
+            [[name]] = await cursor.fetchall()
+            seen.append(str(name))
+
+    (task_id,) = bench.enqueue(work.task())
+    async with bench.working():
+        await bench.finished(task_id)
+        assert seen == [f"rolecall:worker:handlers:{bench.ask('select sessions from rolecall.workers')}"]
 
 
 async def test_a_wrong_guess_lets_a_live_worker_go_on_and_does_nothing_twice(

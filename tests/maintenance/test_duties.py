@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from time import monotonic
+from typing import TypeVar
 
 import pytest
 
@@ -14,11 +15,15 @@ from rolecall.maintenance import duties
 from rolecall.maintenance.duties import Duty
 from rolecall.maintenance.runner import MaintenanceRunner, rest_after
 from rolecall.maintenance.runs import Runs
+from rolecall.model.doctor import DutyState
 from rolecall.model.workers import DutyLook, WorkerInfo
-from rolecall.sql import claims, keys, retention, roles, schedules, workers
+from rolecall.sql import claims, doctor, keys, retention, roles, schedules, workers
+from rolecall.sql.statement import Statement
 from rolecall.worker.session import DatabaseSession, DatabaseSessions
 from tests.worker.bench import Bench, until
 
+T = TypeVar("T")
+RENEW = "update rolecall.tasks set lease_until = clock_timestamp() + interval '1 min' where id = %s returning 1"
 PARTITIONS = "select count(*) from pg_class where relname like 'finished_tasks_2%%'"
 
 
@@ -54,6 +59,32 @@ async def test_the_tasks_of_a_lost_worker_are_rescued_all_in_one_run(
     assert summary == "Rescued 25 tasks of lost workers: 25 pending"
     assert {bench.task(task_id).state for task_id in ids} == {"pending"}
     assert await duties.rescue(session) is None
+
+
+async def test_task_that_is_renewed_after_it_was_found_stays_with_its_worker(
+    bench: Bench, session: DatabaseSession
+) -> None:
+    """As after a standstill of the server: all leases have ended, and living workers renew theirs."""
+    late, alive = lose(bench, 2)
+    await until(lambda: bench.ask("select bool_and(lease_until < clock_timestamp()) from rolecall.tasks"))
+
+    assert (
+        await duties.rescue(RenewsAfterTheLook(session, bench, alive)) == "Rescued 1 tasks of lost workers: 1 pending"
+    )
+    assert [bench.task(task_id).state for task_id in (late, alive)] == ["pending", "running"]
+
+
+class RenewsAfterTheLook:
+    """A session whose statements are followed by a renewal of one task."""
+
+    def __init__(self, session: DatabaseSession, bench: Bench, task_id: int) -> None:
+        self._session, self._bench, self._task_id = session, bench, task_id
+
+    async def run(self, statement: Statement[T]) -> T:
+        answer = await self._session.run(statement)
+        if "find_expired" in statement.query:
+            self._bench.ask(RENEW, self._task_id)
+        return answer
 
 
 async def test_what_has_expired_is_cancelled_all_in_one_run(
@@ -241,6 +272,45 @@ async def test_a_failing_duty_harms_no_other(
 
     assert "Ran 2" in caplog.text
     assert "Broken failed: broken duty" in caplog.text
+
+
+async def test_the_outcome_of_each_run_is_recorded(bench: Bench, session: DatabaseSession) -> None:
+    broken, runs = True, 0
+
+    async def sometimes(session: Runs) -> None:
+        nonlocal runs
+        runs += 1
+        await session.run(roles.end_pauses())
+        if broken:
+            raise ValueError("no room left")
+
+    def now() -> DutyState | None:
+        found = run(bench.connection, doctor.duties())
+        return found[0] if found else None
+
+    runner = MaintenanceRunner(session, [Duty(name="sometimes", every=0.02, run_once=sometimes)])
+    running = asyncio.create_task(runner.run())
+    await until(lambda: (found := now()) is not None and found.error == "no room left" and runs > 1)
+    failing = now()
+    broken = False
+    await until(lambda: (found := now()) is not None and found.error is None and found.succeeded_at is not None)
+    runner.stop()
+    await asyncio.wait_for(running, 5)
+
+    assert failing is not None
+    assert failing.succeeded_at is None
+    assert failing.unfinished is not None
+
+
+async def test_a_duty_that_fails_in_its_first_statement_is_recorded(bench: Bench, session: DatabaseSession) -> None:
+    bench.connection.execute("drop function rolecall.roll_up_counts(interval)")
+    runner = MaintenanceRunner(session, [each for each in duties.DUTIES if each.name == "counting"])
+    running = asyncio.create_task(runner.run())
+
+    await until(lambda: "roll_up_counts" in (bench.ask("select max(error) from rolecall.duties") or ""))
+
+    runner.stop()
+    await asyncio.wait_for(running, 5)
 
 
 async def test_a_worker_does_the_standing_duties(bench: Bench) -> None:

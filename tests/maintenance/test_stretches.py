@@ -12,7 +12,7 @@ NOON = datetime(2026, 3, 28, 12, tzinfo=UTC)
 DAY, GRAIN = timedelta(days=1), timedelta(minutes=3)
 SCHEDULE = StoredSchedule(
     *(1, "tick", "work", "work", {}, 10.0, None, "UTC", 0, None, "one", "queue", 0.0, True, False, "person", None, 1),
-    *(NOON + timedelta(seconds=5), None, None, None, None),
+    *(NOON + timedelta(seconds=5), None, None, None, None, None),
 )
 
 

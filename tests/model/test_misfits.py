@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal
@@ -61,7 +62,7 @@ def test_what_does_not_fit_is_named_with_its_place(changes: dict[str, Any], prob
 
     assert misfit(payload, pack.signature.schema) == problem
     with pytest.raises(InvalidPayload):
-        pack.task(**payload)
+        pack.decode(json.dumps(payload))
 
 
 @pytest.mark.parametrize(

@@ -168,12 +168,57 @@ async def test_tasks_that_are_not_to_run_do_not_count_as_stranded(database: str,
     assert await findings(database) == {}
 
 
-async def test_a_day_without_a_partition_is_found(database: str, pool: Connection) -> None:
-    [[name]] = pool.execute("select max(relname) from pg_class where relname like 'task_events_2%'").fetchall()
-    pool.execute(SQL("alter table rolecall.{} rename to hidden").format(Identifier(_tomorrow(pool))))
+async def test_a_day_without_a_partition_is_found_whatever_is_called_like_it(database: str, pool: Connection) -> None:
+    [[tomorrow]] = pool.execute("select ((rolecall.clock() at time zone 'utc')::date + 1)::text").fetchall()
+    name = Identifier("rolecall", f"task_events_{tomorrow.replace('-', '')}")
+    pool.execute(SQL("drop table {}").format(name))
+    pool.execute(SQL("create table {} (id int)").format(name))
 
-    assert _tomorrow(pool) in (await findings(database))["partitions"].problem
-    assert name > _tomorrow(pool)
+    assert f"task_events of {tomorrow}" in (await findings(database))["partitions"].problem
+
+    pool.execute("select rolecall.make_partitions()")
+    assert "partitions" not in await findings(database)
+
+
+def begin_duty(pool: Connection, name: str, *, ago: float, error: str | None = None) -> None:
+    pool.execute("select rolecall.take_duty(%s, 5, 'w')", [name])
+    if error:
+        pool.execute("select rolecall.record_duty(%s, 5, 'w', %s)", [name, error])
+    shift = "update rolecall.duties set unfinished_since = unfinished_since - make_interval(secs => %s) where name = %s"
+    pool.execute(shift, [ago, name])
+
+
+async def test_a_duty_that_fails_is_found_with_its_error(database: str, pool: Connection) -> None:
+    begin_duty(pool, "rescue", ago=20, error="out of shared memory")
+    assert "duties" not in await findings(database)
+    error = 'date/time field value out of range: "97559544" {}'
+    for name in ("counting", "history"):
+        begin_duty(pool, name, ago=90, error=error)
+
+    found = (await findings(database))["duties"]
+
+    assert found.severity is Severity.WARNING
+    assert re.fullmatch(
+        rf"each of the duties counting, history has failed for 9\d s: {re.escape(error)}", found.problem
+    )
+
+
+async def test_a_duty_that_begins_and_never_ends_is_found(database: str, pool: Connection) -> None:
+    begin_duty(pool, "housekeeping", ago=700)
+
+    assert "housekeeping was begun and has not ended for 7" in (await findings(database))["duties"].problem
+
+
+async def test_duties_that_no_process_does_are_one_finding(database: str, pool: Connection) -> None:
+    for name in ("counting", "rescue"):
+        pool.execute("select rolecall.take_duty(%s, 5, 'w'), rolecall.record_duty(%s, 5, 'w')", [name, name])
+    assert await findings(database) == {}
+    pool.execute("update rolecall.duties set next_at = next_at - interval '2 hours'")
+
+    found = (await findings(database))["duties"]
+
+    assert found.severity is Severity.TROUBLE
+    assert "counting, rescue has been due for 7" in found.problem
 
 
 @pytest.mark.parametrize(
@@ -311,12 +356,6 @@ async def test_the_worst_comes_first_and_is_the_verdict(database: str, pool: Con
     found = [finding.check for finding in diagnosis.findings if finding.check != "fsync"]
     assert found == ["stranded_work", "table_care"]
     assert diagnosis.verdict is Verdict.TROUBLE
-
-
-def _tomorrow(pool: Connection) -> str:
-    query = "select 'task_events_' || to_char((rolecall.clock() at time zone 'utc') + interval '1 day', 'YYYYMMDD')"
-    [[name]] = pool.execute(query).fetchall()
-    return str(name)
 
 
 async def test_an_admin_key_without_an_end_is_named(pool: Connection, database: str) -> None:

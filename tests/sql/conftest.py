@@ -1,4 +1,4 @@
-"""The engine of a test: a database of its own whose clock stands still, with one role."""
+"""The engine of a test: a database with a stopped clock, one role, and relations of other programs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,29 @@ from typing import Any
 import psycopg
 import pytest
 
-from rolecall.testing import Clock
+from rolecall.db.connect import connect
+from rolecall.testing import Clock, TestServer
 from tests.sql.engine import START, WORK, Engine
 from tests.sql.interleavings.stage import Stage
+from tests.sql.strangers import add_strangers
 
 Session = Callable[[], Engine]
+
+
+@pytest.fixture(scope="session")
+def database_template(postgres_server: TestServer, database_template: str) -> Iterator[str]:
+    """A migrated database that also belongs to other programs, with 200 relations of theirs.
+
+    One more template a process costs a tenth of a second; a second run of these tests would cost minutes.
+    """
+    name = f"{database_template}_shared"
+    postgres_server.create(name, template=database_template)
+    try:
+        with connect(postgres_server.dsn(name), "testing") as connection:
+            add_strangers(connection)
+        yield name
+    finally:
+        postgres_server.drop(name)
 
 
 @pytest.fixture

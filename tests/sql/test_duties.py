@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from rolecall.db.run import run
+from rolecall.model.doctor import DutyState
 from rolecall.model.errors import DatabaseError
 from rolecall.model.workers import DutyLook
-from rolecall.sql import duties
+from rolecall.sql import doctor, duties
 from rolecall.sql.statement import Statement, firsts, single
 from tests.sql.conftest import Session
 from tests.sql.engine import Engine
@@ -131,3 +132,71 @@ def test_a_look_tells_how_many_share_the_work_and_who_came_last(engine: Engine) 
     last = [engine.worker() for _ in range(3)][-1]
 
     assert (look(engine).workers, look(engine).latest_worker) == (3, last)
+
+
+def state(engine: Engine) -> DutyState:
+    [found] = run(engine.connection, doctor.duties())
+    return found
+
+
+def record(engine: Engine, error: str | None = None) -> None:
+    run(engine.connection, duties.record("sweep", 60.0, "a", error))
+
+
+def test_a_run_that_succeeds_is_recorded(engine: Engine) -> None:
+    begin(engine)
+    assert state(engine).succeeded_at is None
+    record(engine)
+
+    assert (state(engine).succeeded_at is not None, state(engine).unfinished, state(engine).error) == (True, None, None)
+
+
+def test_a_duty_fails_from_its_first_failed_run_until_a_run_succeeds(engine: Engine) -> None:
+    begin(engine)
+    record(engine)
+    succeeded_at = state(engine).succeeded_at
+    for error in ("first", "second"):
+        engine.rows(LATER.format(60))
+        begin(engine)
+        record(engine, error)
+        engine.rows("update rolecall.duties set unfinished_since = unfinished_since - interval '10 s'")
+
+    failing = state(engine)
+    assert (failing.error, failing.succeeded_at, 20 <= (failing.unfinished or 0) < 60) == ("second", succeeded_at, True)
+
+    record(engine)
+    assert (state(engine).error, state(engine).unfinished) == (None, None)
+
+
+def test_a_first_run_that_fails_in_its_first_statement_is_recorded_and_the_duty_is_due(engine: Engine) -> None:
+    with pytest.raises(DatabaseError):
+        begin(engine, what=FAILS)
+    record(engine, "division by zero")
+
+    assert state(engine).error == "division by zero"
+    assert look(engine).due == ["sweep"]
+    assert begin(engine)
+
+
+def test_a_run_that_never_ends_is_unfinished_since_the_first_one(engine: Engine) -> None:
+    """As where the process is killed each time."""
+    for _ in range(2):
+        begin(engine)
+        engine.rows("update rolecall.duties set unfinished_since = unfinished_since - interval '60 s'")
+        engine.rows(LATER.format(60))
+
+    assert 120 <= (state(engine).unfinished or 0) < 180
+
+
+def test_an_outcome_is_not_waited_for_while_another_process_takes_the_duty(engine: Engine, session: Session) -> None:
+    begin(engine)
+    engine.rows(LATER.format(60))
+    other = session()
+    other.rows("begin")
+    assert begin(other, "b")
+    engine.rows("set lock_timeout = '1s'")
+
+    record(engine, "late")
+
+    other.rows("commit")
+    assert state(engine).error is None

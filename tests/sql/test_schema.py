@@ -63,6 +63,7 @@ select 'settings', relname, coalesce(array_to_string(reloptions, ' '), ''), relr
 where relnamespace = 'rolecall'::regnamespace and relkind in ('r', 'p') and relname !~ '_[0-9]{8}$'
     and relname !~ '^schema_(migrations|files)$'
 union all
-select 'enum', enumtypid::regtype::text, enumlabel, enumsortorder::text, '', '', '' from pg_enum
+select 'enum', enumtypid::regtype::text, enumlabel,
+    (row_number() over (partition by enumtypid order by enumsortorder))::text, '', '', '' from pg_enum
 order by 1, 2, 3, 4
 """

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from rolecall import App, ConfigError
+from rolecall.model.doctor import DutyState
 from rolecall.model.overview import RoleGauges
 from rolecall.telemetry import Event, EventType, WorkerFacts
 from rolecall.telemetry.pool_metrics import PoolMetrics
@@ -98,6 +99,20 @@ def test_how_long_the_oldest_ready_task_waits_is_told_in_seconds() -> None:
     assert registry.get_sample_value("rolecall_pool_oldest_ready_seconds", {"role": "mail"}) == 60
     assert registry.get_sample_value("rolecall_pool_open_jobs", {"role": "mail", "status": "blocked"}) == 4
     assert registry.get_sample_value("rolecall_pool_stuck_jobs", {"role": "mail"}) == 6
+
+
+def test_a_duty_that_fails_shows_for_how_long_and_when_it_last_succeeded() -> None:
+    succeeded_at = datetime(2025, 12, 31, 23, 58, tzinfo=UTC)
+    failing = DutyState("housekeeping", 60.0, 0.0, 45.0, succeeded_at, "no room left")
+    running = DutyState("rescue", 5.0, 0.0, 2.0, None, None)
+    registry = CollectorRegistry()
+    registry.register(PoolMetrics([], NOW, [failing, running]))
+
+    def value(name: str, duty: str) -> float | None:
+        return registry.get_sample_value(f"rolecall_pool_duty_{name}", {"duty": duty})
+
+    assert (value("failing_seconds", "housekeeping"), value("success_age_seconds", "housekeeping")) == (45, 120)
+    assert (value("failing_seconds", "rescue"), value("success_age_seconds", "rescue")) == (0, None)
 
 
 def test_a_programs_own_metrics_stand_beside_ours() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import AsyncIterator
+from contextvars import ContextVar
 from typing import Any
 
 import psycopg
@@ -25,6 +27,7 @@ from rolecall import (
 from rolecall.testing import inline
 
 Connection = psycopg.Connection[Any]
+tenant: ContextVar[str] = ContextVar("tenant", default="nobody")
 TRACES = "select (select count(*) from rolecall.all_tasks) + (select count(*) from rolecall.workers)"
 
 
@@ -257,3 +260,29 @@ async def test_the_connection_is_the_tests_again(app: App, connection: Connectio
 
     assert heard == ["heard"]
     assert connection.execute(TRACES).fetchone() == (0,)
+
+
+async def test_attempts_share_no_context_and_leave_none_to_the_test(trial: Trial) -> None:
+    @trial.app.task
+    async def visit() -> str:
+        found = tenant.get()
+        tenant.set("ada")
+        return found
+
+    await trial.enqueue(visit.task(), visit.task())
+
+    assert [task.result for task in await trial.run()] == ["nobody"] * 2
+    assert tenant.get() == "nobody"
+
+
+async def test_handler_that_cancels_its_own_task_does_not_cancel_the_test(trial: Trial) -> None:
+    @trial.app.task
+    async def odd() -> str:
+        current = asyncio.current_task()
+        assert current is not None
+        current.cancel()
+        return "done"
+
+    await trial.enqueue(odd.task())
+
+    assert [task.result for task in await trial.run()] == ["done"]

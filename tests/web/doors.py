@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -60,12 +60,17 @@ def unguarded(dsn: str, app: App, settings: Settings | None = None) -> FastAPI:
 
 @asynccontextmanager
 async def opened(
-    dsn: str, base_url: str = SITE, app: App | None = None, redis: str | None = None, **settings: Any
+    dsn: str,
+    base_url: str = SITE,
+    app: App | None = None,
+    redis: str | None = None,
+    hosts: Collection[str] | None = None,
+    **settings: Any,
 ) -> AsyncIterator[Door]:
     """A door with other settings than the usual."""
     access = AccessSettings(**{"auth": AuthMode.keys, **settings})
     handoff = HandoffSettings(low=redis, high=redis)
-    application = build(dsn, app or App("test"), Settings(access=access, handoff=handoff))
+    application = build(dsn, app or App("test"), Settings(access=access, handoff=handoff), hosts=hosts)
     transport = httpx2.ASGITransport(app=application)
     async with (
         application.router.lifespan_context(application),

@@ -1,7 +1,7 @@
 """Walks every route of an application as somebody, and tells where what happens is not what its table says.
 
-A table has one line a route: `METHOD PATH WHO`, where WHO is the least that is needed: open (nobody is asked), known (anybody
-who is known), or a scope.
+A table has one line per route: `METHOD PATH WHO`. WHO is the least right that is needed: open (no authentication), known (any
+authenticated caller), or a scope.
 """
 
 from __future__ import annotations
@@ -16,9 +16,14 @@ from typing import Any
 from fastapi.routing import iter_route_contexts
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-# The least that each of them has, from nothing on.
-RANKS = {"open": 0, "known": 1, "read": 1, "operate": 2, "admin": 3}
-IDENTITIES = {"nobody": 0, "read": 1, "operate": 2, "admin": 3}
+# Which needs each identity meets. A reader is no owner: `read` does not enqueue, not even tasks of its own.
+IDENTITIES = {
+    "nobody": {"open"},
+    "own": {"open", "known", "own"},
+    "read": {"open", "known", "read"},
+    "operate": {"open", "known", "own", "read", "operate"},
+    "admin": {"open", "known", "own", "read", "operate", "admin"},
+}
 PARAMETER = re.compile(r"\{\w+(:\w+)?\}")
 # Those of the pages are let be: they pass over what they do not know, and show what they filter by.
 NO_PAGES = ("/api/", "/healthz", "/metrics", "/readyz", "/openapi.json", "/status")
@@ -131,6 +136,6 @@ def _raw(headers: dict[str, str]) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _wanted(needs: str, identity: str) -> int:
-    if IDENTITIES[identity] >= RANKS[needs]:
+    if needs in IDENTITIES[identity]:
         return 200
     return 401 if identity == "nobody" else 403

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx2
+import psycopg
 
 
 async def test_the_doctor_answers_over_http(http: httpx2.AsyncClient) -> None:
@@ -13,3 +16,14 @@ async def test_the_doctor_answers_over_http(http: httpx2.AsyncClient) -> None:
     assert answer["verdict"] == "trouble"
     assert "stranded_work" in {found["check"] for found in answer["findings"]}
     assert "notifications" in answer["checks"]
+
+
+async def test_a_duty_that_fails_is_reported_over_http(
+    http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
+) -> None:
+    connection.execute("select rolecall.record_duty('test duty', 60, 'w', 'no room left')")
+    connection.execute("update rolecall.duties set unfinished_since = unfinished_since - interval '100 s'")
+
+    found = (await http.get("/api/doctor")).json()["findings"]
+
+    assert any("test duty has failed for 10" in each["problem"] and "no room left" in each["problem"] for each in found)

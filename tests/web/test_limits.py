@@ -9,9 +9,15 @@ from typing import Any
 import httpx2
 import psycopg
 import pytest
+from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
+from rolecall.model.access import Caller
+from rolecall.model.access import Scope as ScopeOfCaller
+from rolecall.model.audit import Actor
+from rolecall.model.errors import NotAuthenticated
 from rolecall.web.limits import LONGEST_BODY, ROOM, SMALL_BODY, Limits
+from tests.web.doors import opened
 
 JSON = {"Content-Type": "application/json"}
 
@@ -39,7 +45,10 @@ def nested(levels: int) -> str:
         ('{"handler": "add", "payload": {"\\ud800": 1}}', 422, "unstorable-body"),
         ('{"handler": "add", "\\u0000": 1}', 422, "unstorable-body"),
         (nested(63), 422, "body-too-deep"),
-        (nested(100_000), 422, "body-too-deep"),
+        (nested(20_000), 422, "body-too-deep"),
+        (nested(100_000), 422, "body-too-complex"),
+        ("[" + "1," * 250_000 + "1]", 422, "body-too-complex"),
+        ('["' + "[{," * 100_000 + '"]', 422, "invalid-request"),
         (json.dumps({"payload": {"a": "x" * 1024 * 1024}}), 413, "body-too-large"),
         ("[]", 422, "invalid-request"),
         ("", 422, "invalid-request"),
@@ -104,6 +113,14 @@ async def test_an_id_has_its_bounds(http: httpx2.AsyncClient) -> None:
         assert (await http.get(f"/api/tasks/{number}")).status_code == 422, number
 
 
+async def nobody(request: Request) -> Caller:
+    raise NotAuthenticated("show an API key")
+
+
+async def somebody(request: Request) -> Caller:
+    return Caller(actor=Actor(name="ada", via="api"), scope=ScopeOfCaller.OPERATE)
+
+
 def half(body: bytes) -> list[Message]:
     return [{"type": "http.request", "body": body, "more_body": True}, {"type": "http.disconnect"}]
 
@@ -132,13 +149,13 @@ async def test_a_request_whose_client_has_left_in_the_middle_is_not_carried_out(
     async def send(message: Message) -> None:
         raise AssertionError(message)
 
-    await Limits(application)(post_scope(), receive, send)
+    await Limits(application, nobody)(post_scope(), receive, send)
 
     assert carried_out == []
 
 
 async def test_large_bodies_have_so_much_room_together_and_small_ones_always() -> None:
-    """Anybody may send one, before it is known who he is."""
+    """A small body is read of everybody, before the caller is identified."""
     going_on = asyncio.Event()
     statuses = []
 
@@ -156,7 +173,7 @@ async def test_large_bodies_have_so_much_room_together_and_small_ones_always() -
 
         return asyncio.create_task(limits(post_scope(), receive, send))
 
-    limits = Limits(application)
+    limits = Limits(application, somebody)
     held = [asked(limits, LONGEST_BODY) for _ in range(ROOM // LONGEST_BODY)]
     done, _ = await asyncio.wait([asked(limits, SMALL_BODY + 1)], timeout=30)
     small = asked(limits, SMALL_BODY)
@@ -177,3 +194,61 @@ async def test_a_read_is_ended_that_takes_too_long(
 
     assert (answer.status_code, answer.json()["type"]) == (503, "urn:rolecall:database-unavailable")
     assert (await http.get("/api/roles")).status_code == 200
+
+
+async def test_body_of_an_unknown_caller_is_read_up_to_16_kb_only(database: str) -> None:
+    async with opened(database) as door:
+        small = await door.client.post(
+            "/api/tokens/complete", content=b"[" + b" " * (SMALL_BODY - 2) + b"]", headers=JSON
+        )
+        large = await door.client.post("/api/tokens/complete", content=b"[" + b" " * SMALL_BODY + b"]", headers=JSON)
+        known = await door.client.post(
+            "/api/tasks", content=b"[" + b" " * SMALL_BODY + b"]", headers=JSON | await door.key(ScopeOfCaller.OPERATE)
+        )
+
+    assert (small.status_code, large.status_code, known.status_code) == (422, 401, 422)
+    assert "at most 16384 bytes" in large.json()["detail"]
+
+
+async def test_request_with_a_large_body_is_counted_once(database: str) -> None:
+    async with opened(database, requests_per_minute=2) as door:
+        headers = JSON | await door.key(ScopeOfCaller.OPERATE)
+        large = json.dumps({"handler": "x" * 20_000})
+        statuses = [(await door.client.post("/api/tasks", content=large, headers=headers)).status_code for _ in "123"]
+
+    assert statuses == [422, 422, 429]
+
+
+async def test_largest_batch_is_taken(http: httpx2.AsyncClient) -> None:
+    lines = [{"sku": "A1", "number": 2}] * 36
+    batch = json.dumps({"tasks": [{"handler": "add", "payload": {"lines": lines}}] * 1_000}, separators=(",", ":"))
+
+    answer = await http.post("/api/tasks/batch", content=batch, headers=JSON)
+
+    assert 900_000 < len(batch) < LONGEST_BODY
+    assert answer.status_code == 201
+
+
+async def test_large_body_does_not_hold_the_event_loop() -> None:
+    parts: list[Message] = [
+        {"type": "http.request", "body": b"[" + b"123," * 199_000 + b"1]", "more_body": False},
+    ]
+    passed = []
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        passed.append(scope)
+
+    async def receive() -> Message:
+        return parts.pop()
+
+    async def send(message: Message) -> None:
+        raise AssertionError(message)
+
+    asking = asyncio.create_task(Limits(application, somebody)(post_scope(), receive, send))
+    turns = 0
+    while not asking.done():
+        turns += 1
+        await asyncio.sleep(0)
+
+    assert passed == [post_scope()]
+    assert turns > 10

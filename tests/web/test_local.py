@@ -1,13 +1,15 @@
-"""This machine comes in by its token: a program shows it, a browser changes it for a cookie."""
+"""The local token: a program shows it with each request, a browser opens a session with it."""
 
 from __future__ import annotations
 
 import asyncio
-import time
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import httpx2
+import psycopg
 import pytest
 
 from rolecall import App
@@ -19,21 +21,27 @@ from rolecall.service.access import keep_token
 from rolecall.web import build
 from rolecall.web.http import LOCAL_NAMES
 from rolecall.web.identity import LocalToken
-from tests.web.doors import Door, opened
+from tests.web.doors import PASSWORD, Door, opened
+
+Sql = psycopg.Connection[Any]
 
 SITE = "http://127.0.0.1:8321"
-COOKIE = "rolecall-local-8321"
+PORT = 8321
 WISH = {"name": "x", "scope": "read"}
 FORWARDING = [
     "CF-Connecting-IP",
+    "Fly-Client-IP",
     "Forwarded",
     "True-Client-IP",
     "Via",
+    "X-AppEngine-User-IP",
+    "X-Azure-ClientIP",
     "X-Client-IP",
     "X-Forwarded-For",
     "X-Forwarded-Host",
     "X-Forwarded-Port",
     "X-Forwarded-Proto",
+    "X-ProxyUser-Ip",
     "X-Real-IP",
 ]
 
@@ -43,10 +51,15 @@ def token(tmp_path: Path) -> str:
     return keep_token(tmp_path / "token")
 
 
+def site_of(token: str) -> str:
+    """Where browsers find a server with this token."""
+    return f"http://{LocalToken(token).host}:{PORT}"
+
+
 @pytest.fixture
 async def door(database: str, token: str) -> AsyncIterator[Door]:
-    """A server as it stands at 127.0.0.1 unless somebody says otherwise."""
-    async with opened(database, base_url=SITE, auth=AuthMode.token, token=token) as door:
+    """A server with the defaults of 127.0.0.1; the client uses its name for browsers."""
+    async with opened(database, base_url=site_of(token), auth=AuthMode.token, token=token) as door:
         yield door
 
 
@@ -71,6 +84,115 @@ async def test_a_program_that_shows_the_token_may_do_everything(door: Door, toke
 
     assert me.json() == {"name": "local", "scope": "admin"}
     assert made.status_code == 201
+
+
+def test_name_for_browsers_is_derived_from_the_token() -> None:
+    names = {LocalToken(f"rl_{number:043}").host for number in range(20)}
+
+    assert LocalToken(f"rl_{0:043}").host in names
+    assert len(names) == 20
+    assert all(re.fullmatch(r"rolecall-[a-z2-7]{12}\.localhost", name) for name in names)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8321", "localhost:9000", "[::1]:8321"])
+async def test_browser_is_sent_on_to_the_name_of_the_server(door: Door, token: str, host: str) -> None:
+    entered = await door.client.get("/enter", params={"token": token, "next": "/roles"}, headers={"host": host})
+
+    port = host.rpartition(":")[2]
+    assert entered.status_code == 303
+    assert entered.headers["location"] == f"http://{LocalToken(token).host}:{port}/enter?token={token}&next=%2Froles"
+    assert "set-cookie" not in entered.headers
+
+
+async def test_name_is_not_disclosed_without_the_token(database: str, token: str) -> None:
+    """A page at another port of this machine could lure a browser there, and be sent its cookies."""
+    async with opened(database, base_url=SITE, hosts=LOCAL_NAMES, auth=AuthMode.token, token=token) as door:
+        answers = [
+            await door.client.get(path, headers={"host": host})
+            for host in ("127.0.0.1", "rolecall-aaaaaaaaaaaa.localhost")
+            for path in ("/", "/login", "/enter", "/enter?token=rl_x", "/healthz", "/api/me")
+        ]
+
+    assert {421, 303, 200, 401} == {answer.status_code for answer in answers}
+    assert not any(LocalToken(token).host in answer.text + str(answer.headers) for answer in answers)
+
+
+async def test_cookie_counts_under_the_name_of_the_server_only(door: Door, token: str) -> None:
+    """Browsers send a cookie to all ports of a host."""
+    cookie = (await enter(door, token)).headers["set-cookie"].partition(";")[0]
+    hosts = (LocalToken(token).host, "127.0.0.1", "localhost")
+
+    asked = [
+        (await door.client.get("/api/me", headers={"host": f"{host}:{PORT}", "cookie": cookie})).status_code
+        for host in hosts
+    ]
+
+    assert asked == [200, 401, 401]
+
+
+async def test_nobody_logs_in_by_cookie_under_another_name(door: Door) -> None:
+    await door.person()
+    shown = {"name": "ada", "password": PASSWORD}
+    plain = {"host": f"127.0.0.1:{PORT}", "origin": SITE}
+
+    by_api = await door.client.post("/api/login", json=shown, headers=plain)
+    by_form = await door.client.post("/login", data=shown, headers=plain)
+    page = await door.client.get("/login", headers=plain)
+
+    assert (by_api.status_code, by_form.status_code) == (403, 403)
+    assert "another host name" in by_api.json()["detail"]
+    assert not any("rolecall" in each.headers.get("set-cookie", "") for each in (by_api, by_form))
+    assert 'type="password"' not in page.text
+
+
+async def test_session_of_the_token_is_a_row_that_is_listed_idles_out_and_is_ended(
+    door: Door, token: str, connection: Sql
+) -> None:
+    statuses = []
+
+    async def ask() -> None:
+        statuses.append((await door.client.get("/api/me")).status_code)
+
+    await enter(door, token)
+    listed = (await door.client.get("/api/sessions")).json()["items"]
+    await ask()
+    connection.execute("update rolecall.sessions set last_used_at = now() - interval '121 minutes'")
+    await ask()
+    await enter(door, token)
+    await ask()
+    (session,) = (await door.client.get("/api/sessions")).json()["items"]
+    ended = await door.client.delete(f"/api/sessions/{session['id']}", headers={"origin": site_of(token)})
+    await ask()
+
+    assert [(each["person"], each["scope"]) for each in listed] == [(None, "admin")]
+    assert ended.status_code == 204
+    assert statuses == [200, 401, 200, 401]
+
+
+async def test_session_of_one_token_opens_nothing_with_another(database: str, token: str, connection: Sql) -> None:
+    async with opened(database, base_url=site_of(token), auth=AuthMode.token, token=token) as door:
+        cookie = (await enter(door, token)).headers["set-cookie"].partition(";")[0]
+    other = "rl_" + "x" * 43
+    async with (
+        opened(database, base_url=site_of(other), auth=AuthMode.token, token=other) as renewed,
+        opened(database, auth=AuthMode.keys) as of_keys,
+    ):
+        statuses = [
+            (await each.client.get("/api/me", headers={"cookie": cookie})).status_code for each in (renewed, of_keys)
+        ]
+
+    assert statuses == [401, 401]
+
+
+async def test_key_made_over_http_expires(door: Door, token: str) -> None:
+    wishes = [{"name": "x", "scope": scope, "days": None} for scope in ("admin", "read")]
+
+    refused = [await door.client.post("/api/keys", json=wish, headers=bearer(token)) for wish in wishes]
+    made = await door.client.post("/api/keys", json=WISH, headers=bearer(token))
+
+    assert [answer.status_code for answer in refused] == [422, 422]
+    assert "a key made over HTTP expires: give 1 to 121 days" in refused[0].json()["detail"]
+    assert made.json()["key"]["expires_at"] is not None
 
 
 async def test_a_browser_changes_the_token_for_a_cookie_and_forgets_the_address(door: Door, token: str) -> None:
@@ -112,51 +234,46 @@ async def test_a_wrong_token_is_written_down_without_it(door: Door) -> None:
 
 
 async def test_tokens_are_not_tried_without_end(database: str, token: str) -> None:
-    async with opened(database, base_url=SITE, auth=AuthMode.token, token=token, logins_per_minute=2) as door:
+    async with opened(database, base_url=site_of(token), auth=AuthMode.token, token=token, logins_per_minute=2) as door:
         statuses = [(await enter(door, f"rl_{number}")).status_code for number in range(4)]
         entered = await enter(door, token)
+        await door.person()
+        logged_in = await door.log_in()
 
     assert [*statuses[:2], statuses[-1]] == [401, 401, 429]
     assert entered.status_code == 303
+    assert logged_in.status_code == 204
+
+
+async def test_page_of_another_site_tries_no_token(door: Door) -> None:
+    embedded = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
+
+    answer = await door.client.get("/enter", params={"token": "rl_x"}, headers=embedded)
+
+    assert answer.status_code == 403
 
 
 @pytest.mark.parametrize("headers", [{}, {"origin": "http://127.0.0.1:9999"}, {"sec-fetch-site": "same-site"}])
 async def test_with_the_cookie_a_change_must_come_from_a_page_of_this_server(
     door: Door, token: str, headers: dict[str, str]
 ) -> None:
-    """Browsers send a cookie to all ports of a host, and take these for one site."""
     await enter(door, token)
 
     refused = await door.client.post("/api/keys", json=WISH, headers=headers)
-    done = await door.client.post("/api/keys", json=WISH, headers={"origin": SITE})
+    done = await door.client.post("/api/keys", json=WISH, headers={"origin": site_of(token)})
 
     assert (refused.status_code, done.status_code) == (403, 201)
 
 
-async def test_a_cookie_ends_by_itself_and_with_the_token(
-    door: Door, token: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    of_another = LocalToken("rl_" + "x" * 43, 60).stamp()
-    stamp = LocalToken(token, 60).stamp()
-    later = str(int(stamp.partition(".")[0]) + 1) + "." + stamp.partition(".")[2]
-    kept = [stamp, of_another, later, "", "x", "9" * 5_000]
+async def test_logout_ends_the_session_at_the_server(door: Door, token: str) -> None:
+    cookie = (await enter(door, token)).headers["set-cookie"].partition(";")[0]
 
-    async def statuses() -> list[int]:
-        return [(await door.client.get("/api/me", headers={"cookie": f"{COOKIE}={one}"})).status_code for one in kept]
-
-    assert await statuses() == [200, 401, 401, 401, 401, 401]
-    now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + 61)
-    assert await statuses() == [401] * 6
-
-
-async def test_after_logging_out_nobody_is_logged_in_again_by_themselves(door: Door, token: str) -> None:
-    await enter(door, token)
-
-    left = await door.client.post("/logout", headers={"origin": SITE})
+    left = await door.client.post("/logout", headers={"origin": site_of(token)})
+    again = await door.client.get("/api/me", headers={"cookie": cookie})
+    made = await door.client.post("/api/keys", json=WISH, headers={"cookie": cookie, "origin": site_of(token)})
 
     assert left.status_code == 303
-    assert (await door.client.get("/api/me")).status_code == 401
+    assert (again.status_code, made.status_code) == (401, 401)
 
 
 async def test_keys_and_people_come_in_beside_the_token(door: Door) -> None:
@@ -175,7 +292,9 @@ async def test_a_request_through_another_server_is_refused(
     """What stands in front of it may let a whole network in."""
     async with opened(database, base_url=SITE, auth=auth, token=token) as door:
         answer = await door.client.get("/api/me", headers={header: "192.0.2.1", **bearer(token)})
-        entered = await door.client.get("/enter", params={"token": token}, headers={header: "192.0.2.1"})
+        name = f"{LocalToken(token).host}:{PORT}"
+        forwarded = {header: "192.0.2.1", "host": name}
+        entered = await door.client.get("/enter", params={"token": token}, headers=forwarded)
 
     assert answer.status_code == 403
     assert "--auth keys" in answer.json()["detail"]
@@ -203,6 +322,6 @@ def test_an_application_of_somebody_elses_asks_for_keys_unless_it_is_said_otherw
     application = build("postgresql://", App("test"))
 
     assert application.state.rolecall.access.asks
-    assert not application.state.rolecall.access.takes_token
+    assert application.state.rolecall.access.browser_host is None
     with pytest.raises(ConfigError, match="token"):
         build("postgresql://", App("test"), Settings(access=AccessSettings(auth=AuthMode.token)), hosts=LOCAL_NAMES)

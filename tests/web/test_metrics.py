@@ -38,6 +38,16 @@ async def test_the_pool_is_told_by_role_and_status_and_asked_for_rarely(
     assert first.headers["content-type"].startswith("text/plain; version=0.0.4")
 
 
+async def test_a_duty_that_fails_is_scraped(http: httpx2.AsyncClient, connection: psycopg.Connection[Any]) -> None:
+    connection.execute("select rolecall.record_duty('test duty', 60, 'w', 'no room left')")
+    connection.execute("update rolecall.duties set unfinished_since = unfinished_since - interval '100 s'")
+
+    found = {family.name: family for family in text_string_to_metric_families((await http.get("/metrics")).text)}
+
+    failing = {each.labels["duty"]: each.value for each in found["rolecall_pool_duty_failing_seconds"].samples}
+    assert failing["test duty"] >= 100
+
+
 async def test_who_scrapes_shows_a_key_that_may_read(door: Door) -> None:
     assert (await door.client.get("/metrics")).status_code == 401
     key = await door.key(Scope.READ)

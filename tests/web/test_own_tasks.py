@@ -24,6 +24,8 @@ from tests.web.matrix import IDENTITIES, departures, passed_over, read_table, ro
 Sql = psycopg.Connection[Any]
 BASE = "/api/own"
 TABLE = read_table(Path(__file__).with_name("own_routes.txt"))
+PAGES = Path(__file__).parents[1] / "dashboard" / "routes.txt"
+EVERY_TABLE = [*read_table(Path(__file__).with_name("routes.txt")), *read_table(PAGES)]
 
 
 def program(*, fallback: bool = True) -> App:
@@ -262,6 +264,45 @@ async def test_a_token_ends_with_its_session(door: Door, connection: Sql) -> Non
     connection.execute("update rolecall.sessions set expires_at = now() - interval '1 s'")
 
     assert (await door.client.get("/api/me", headers=ada)).status_code == 401
+
+
+async def test_person_added_here_may_use_these_routes_and_nothing_else(door: Door) -> None:
+    root = await door.key(Scope.ADMIN)
+    bob = {"username": "bob", "password": PASSWORD}
+    added = await door.client.post(f"{BASE}/users", json=bob, headers=root)
+    token = (await door.client.post(f"{BASE}/login", json=bob)).json()["access_token"]
+    headers = {"authorization": f"Bearer {token}"}
+    key = (await door.client.post(f"{BASE}/api-keys", json={"name": "ci"}, headers=headers)).json()
+    more = await door.client.post(f"{BASE}/api-keys", json={"name": "ci", "scope": "read"}, headers=headers)
+
+    assert (added.json()["scope"], key["scope"], more.status_code) == ("own", "own", 403)
+    by_key = {"authorization": f"Bearer {key['api_key']}"}
+    routes = [*TABLE, *EVERY_TABLE]
+    assert await departures(door.application, routes, "own", by_key) == []
+    but_logout = [entry for entry in routes if not entry.path.endswith("/logout")]
+    assert await departures(door.application, but_logout, "own", headers) == []
+
+
+async def test_task_of_one_owner_is_out_of_reach_of_another_at_every_route(door: Door) -> None:
+    ada, bob = await log_in(door, "ada", Scope.OWN), await log_in(door, "bob", Scope.OWN)
+    task_id = (await post(door, ada, payload={"secret": "x"})).json()["id"]
+    paths = [(e.method, e.path.replace("{task_id:int}", str(task_id))) for e in EVERY_TABLE if "{task_id" in e.path]
+
+    answers = {
+        (method, path): (await door.client.request(method, path, headers=bob)).status_code for method, path in paths
+    }
+
+    assert set(answers.values()) == {403}, answers
+    assert await titles(door, ada) == ["report"]
+
+
+async def test_reader_makes_no_task_and_no_key_that_could(door: Door) -> None:
+    eve = await log_in(door, "eve", Scope.READ)
+
+    task = await post(door, eve)
+    key = await door.client.post(f"{BASE}/api-keys", json={"name": "ci", "scope": "own"}, headers=eve)
+
+    assert (task.status_code, key.status_code) == (403, 403)
 
 
 async def test_a_status_is_ok_or_503(door: Door) -> None:

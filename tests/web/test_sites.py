@@ -114,6 +114,13 @@ async def test_a_name_that_was_made_to_point_here_is_refused(local: httpx2.Async
     assert answer.headers["x-frame-options"] == "DENY"
 
 
+async def test_request_with_several_hosts_is_rejected(local: httpx2.AsyncClient) -> None:
+    """Servers in front of this one may have looked at another one of them."""
+    answer = await local.get("/api/me", headers=[("host", "127.0.0.1"), ("host", "evil.example")])
+
+    assert (answer.status_code, answer.json()["type"]) == (400, "urn:rolecall:several-hosts")
+
+
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:8321", "[::1]:8321", "[::1]"])
 async def test_the_names_of_this_machine_are_answered(local: httpx2.AsyncClient, host: str) -> None:
     assert (await local.get("/api/me", headers={"host": host})).json() == {"name": "local", "scope": "admin"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 import gc
 import logging
 import os
@@ -161,3 +162,44 @@ def refuse_to_log_in(token: Annotated[str, Redacted]) -> None:
 def count_letters(text: str) -> int:
     """How long a text is."""
     return len(text)
+
+
+@dataclass
+class CrateOfWine(Box):
+    bottles: int = 6
+
+
+def pack(crates: dict[int, Box]) -> dict[int, Box]:
+    """Return subclasses under numbers."""
+    return {number: CrateOfWine(crate.width, crate.height) for number, crate in crates.items()}
+
+
+def call_the_bank() -> None:
+    raise ConnectionError("the bank is closed")
+
+
+def close_the_day() -> None:
+    """Fail while handling a group of errors."""
+    try:
+        try:
+            call_the_bank()
+        except ConnectionError as error:
+            error.add_note("of shop 7")
+            raise ExceptionGroup("calls", [error]) from None
+    except ExceptionGroup:
+        raise ValueError("the day was not closed")  # noqa: B904 - an implicit cause
+
+
+class Hostile(Exception):
+    """An error whose `str` raises its argument."""
+
+    def __str__(self) -> str:
+        raise self.args[0]
+
+
+def raise_hostile(kind: str) -> None:
+    raise Hostile((asyncio.CancelledError if kind == "CancelledError" else getattr(builtins, kind))())
+
+
+def refuse_at_length(token: Annotated[str, Redacted]) -> None:
+    raise ValueError("x" * 3_990 + token)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rolecall import (
@@ -261,3 +263,96 @@ async def test_a_running_task_can_wait_for_others_and_is_called_again(app: App, 
             return [need.result for need in needs]
 
         assert (await run_one(app, database, whole.task())).result == ["done"]
+
+
+@pytest.mark.parametrize("way", ["async", "without a context", "in a thread", "in its own transaction"])
+async def test_gather_step_runs_without_children(app: App, database: str, way: str) -> None:
+    async def gathered(ctx: Context, upto: int) -> str:
+        return f"step {ctx.step}: {len(await ctx.children())} children"
+
+    async def spawning(ctx: Context, upto: int) -> None:
+        ctx.spawn(*(spreading.task(upto=0) for _ in range(upto)))
+
+    async def plain(upto: int) -> None: ...
+
+    def threaded(upto: int) -> None: ...
+
+    async def completing(ctx: Context, upto: int) -> None:
+        async with ctx.transaction() as tx:
+            await ctx.complete(tx)
+
+    functions: dict[str, Any] = {
+        "async": spawning,
+        "without a context": plain,
+        "in a thread": threaded,
+        "in its own transaction": completing,
+    }
+    spreading = app.task("spreading", gather=gathered, max_attempts=1)(functions[way])
+
+    task = await run_one(app, database, spreading.task(upto=0))
+
+    assert (task.state, task.result, task.error) == (TaskState.COMPLETED, "step 1: 0 children", None)
+
+
+async def test_gather_step_without_children_may_ask_for_follow_ups(app: App, database: str) -> None:
+    steps: list[int] = []
+
+    @app.task
+    async def note() -> None: ...
+
+    async def gathered(ctx: Context) -> None:
+        steps.append(ctx.step)
+        ctx.follow_up(note.task())
+
+    @app.task(gather=gathered, max_attempts=1)
+    async def spread() -> None: ...
+
+    assert (await run_one(app, database, spread.task())).state is TaskState.COMPLETED
+    assert steps == [1]
+
+
+async def test_gather_step_sees_children_that_came_from_outside(app: App, database: str) -> None:
+    @app.task
+    async def square(n: int) -> int:
+        return n * n
+
+    async def add_up(ctx: Context) -> int:
+        return sum(child.result for child in await ctx.children(square))
+
+    with Client(database, app=app) as client:
+
+        @app.task(gather=add_up, max_attempts=1)
+        async def spread(ctx: Context) -> None:
+            client.spawn(ctx.task_id, [square.task(n=2), square.task(n=3)])
+
+        assert (await run_one(app, database, spread.task())).result == 13
+
+
+async def test_first_step_that_continues_the_chain_fails_once(app: App, database: str) -> None:
+    attempts: list[int] = []
+
+    async def gathered(ctx: Context) -> None: ...
+
+    @app.task(gather=gathered, max_attempts=5, retry=immediate())
+    async def spread(ctx: Context) -> None:
+        attempts.append(ctx.attempt)
+        ctx.continue_with(spread.task())
+
+    task = await run_one(app, database, spread.task())
+
+    assert (task.state, attempts) == (TaskState.FAILED, [1])
+    assert task.error == "handler 'spread' continues its chain in its last step only: do it in the gather step"
+
+
+async def test_spawning_nothing_completes_a_handler_without_a_gather_step(app: App, database: str) -> None:
+    @app.task(max_attempts=1)
+    async def spread(ctx: Context) -> str:
+        ctx.spawn()
+        ctx.spawn(serial=True)
+        ctx.follow_up()
+        ctx.spawn_sibling()
+        return f"{len(await ctx.children())} children, {len(await ctx.needs())} needs"
+
+    task = await run_one(app, database, spread.task().options(needs=[]))
+
+    assert (task.state, task.result) == (TaskState.COMPLETED, "0 children, 0 needs")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
+import psycopg
 import pytest
 
 from rolecall import Context
 from rolecall.db.connect import connect
 from tests.worker.bench import PATIENCE, Bench, until
 
+KEPT_BACK = "outcomes cannot be stored yet"
+FINISHED = "select exists (select from rolecall.finished_tasks where id = %s)"
 TOGETHER = (
     "select coalesce(max(n), 0) from (select count(*) as n from rolecall.tasks where key_slot <> 0 group by key) as a"
 )
@@ -36,6 +39,24 @@ async def test_tasks_of_a_key_that_one_worker_holds_run_in_their_order_and_never
     assert most == 1
     assert {task.attempt for task in tasks} == {1}
     assert held > 1, "it held several at once"
+
+
+@pytest.mark.parametrize("how", ["role", "handler", "prefetch"])
+async def test_at_most_one_task_of_a_key_is_claimed(bench: Bench, how: str) -> None:
+    """With strict keys, or by a worker that claims nothing ahead."""
+    held = 0
+    bench.app.role("work", strict_keys=how == "role")
+
+    @bench.app.task(role="work", strict_keys=True if how == "handler" else None)
+    async def work() -> None:
+        nonlocal held
+        held = max(held, bench.ask(TOGETHER))
+
+    ids = bench.enqueue(*(work.task().options(key=f"store:{n % 2}") for n in range(60)))
+    async with bench.working(slots=4, prefetch=0 if how == "prefetch" else 1_000):
+        await bench.finished(*ids)
+
+    assert held == 1
 
 
 async def test_nothing_of_a_key_begins_while_a_task_of_it_waits_for_its_children(bench: Bench) -> None:
@@ -155,4 +176,83 @@ async def test_the_outcome_of_a_task_is_not_stored_before_that_of_the_one_before
 
     assert later == 0
     assert ran == [*range(ran.index(-1)), -1, *range(ran.index(-1), 120)]
+    assert {task.state for task in tasks} == {"completed"}
+
+
+async def test_an_outcome_reported_later_is_kept_back_behind_an_earlier_one(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    second_returns = asyncio.Event()
+
+    with connect(bench.dsn, "somebody") as somebody:
+
+        @bench.app.task
+        async def quick() -> None: ...
+
+        @bench.app.task
+        async def first(ctx: Context) -> None:
+            somebody.execute("begin")
+            somebody.execute("select from rolecall.tasks where id = %s for update", (ctx.task_id,))
+
+        @bench.app.task
+        async def second() -> None:
+            await until(lambda: KEPT_BACK in caplog.text)
+            second_returns.set()
+
+        # Handlers that return at once let the worker claim ahead.
+        before = [quick.task().options(key="store") for _ in range(40)]
+        ids = bench.enqueue(*before, first.task().options(key="store"), second.task().options(key="store"))
+        async with bench.working(slots=2):
+            await asyncio.wait_for(second_returns.wait(), PATIENCE)
+            # Its outcome is reported after that of `second`.
+            await bench.finished(*bench.enqueue(quick.task()))
+            is_stored = bench.ask(FINISHED, ids[-1])
+            somebody.execute("rollback")
+            tasks = await bench.finished(*ids)
+
+    assert not is_stored
+    assert {(task.state, task.attempt, task.fence) for task in tasks} == {("completed", 1, 1)}
+
+
+@pytest.mark.parametrize("is_async", [True, False], ids=["complete", "complete_sync"])
+async def test_a_task_is_given_back_rather_than_completed_before_its_predecessor(bench: Bench, is_async: bool) -> None:
+    ran: list[str] = []
+
+    with connect(bench.dsn, "somebody") as somebody:
+
+        @bench.app.task
+        async def quick() -> None: ...
+
+        @bench.app.task
+        async def first(ctx: Context) -> None:
+            ran.append("first")
+            somebody.execute("begin")
+            somebody.execute("select from rolecall.tasks where id = %s for update", (ctx.task_id,))
+
+        async def own(ctx: Context) -> None:
+            ran.append("second")
+            async with ctx.transaction() as tx:
+                await ctx.complete(tx)
+
+        def own_sync(ctx: Context) -> None:
+            ran.append("second")
+            with psycopg.connect(bench.dsn) as tx:
+                ctx.complete_sync(tx)
+
+        @bench.app.task
+        async def third() -> None:
+            ran.append("third")
+
+        second = bench.app.task(own if is_async else own_sync)
+        before = [quick.task().options(key="store") for _ in range(40)]
+        ids = bench.enqueue(*before, *(each.task().options(key="store") for each in (first, second, third)))
+        async with bench.working(slots=2):
+            await until(lambda: bench.ask("select count(*) from rolecall.task_events where task_id = %s", ids[-2]))
+            state, attempt = bench.task(ids[-2]).state, bench.task(ids[-2]).attempt
+            stored = [bench.ask(FINISHED, each) for each in ids[-3:]]
+            somebody.execute("rollback")
+            tasks = await bench.finished(*ids)
+
+    assert (state, attempt, stored) == ("pending", 0, [False, False, False])
+    assert ran == ["first", "second", "second", "third"]
     assert {task.state for task in tasks} == {"completed"}

@@ -15,12 +15,13 @@ from django.db import connections, transaction
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 
-from rolecall import Context
+from rolecall import Context, immediate
 from tests.client.doors import django_settings, uri_of, url_of
 from tests.worker.bench import Bench, until
 
 WRITTEN = "insert into ledger values ('written')"
 LEDGER = "create table ledger (line text)"
+COMPLETING = "select count(*) from rolecall.completing_sessions()"
 RENEWED_SINCE = """
     select count(*) from pg_stat_activity
     where query like '%%rolecall.renew(%%' and query_start > %s and state = 'idle' and pid <> pg_backend_pid()
@@ -123,6 +124,46 @@ async def test_a_task_completes_in_an_async_transaction_of_its_handlers_own(benc
 
     assert (task.state, task.result, task.attempt) == ("completed", {"lines": 1}, 1)
     assert follower.origin_id == task_id
+    assert bench.ask("select count(*) from ledger") == 1
+
+
+@pytest.mark.parametrize("opened", ASYNC)
+async def test_server_ends_an_async_transaction_that_stays_open_after_the_completion(bench: Bench, opened: Any) -> None:
+    bench.connection.execute(LEDGER)
+
+    @bench.app.task(lease=1, retry=immediate())
+    async def record(ctx: Context) -> None:
+        async with opened(bench.dsn) as own:
+            await ctx.complete(own)
+            assert bench.ask(COMPLETING) == 1
+            if ctx.attempt == 1:
+                await until(lambda: bench.ask(COMPLETING) == 0)
+
+    (task_id,) = bench.enqueue(record.task())
+    async with bench.working():
+        (task,) = await bench.finished(task_id)
+
+    assert (task.state, task.attempt) == ("completed", 2)
+    assert bench.ask("select count(*) from ledger") == 1
+
+
+@pytest.mark.parametrize("opened", SYNC)
+async def test_server_ends_a_sync_transaction_that_stays_open_after_the_completion(bench: Bench, opened: Any) -> None:
+    bench.connection.execute(LEDGER)
+
+    @bench.app.task(lease=1, retry=immediate())
+    def record(ctx: Context) -> None:
+        with opened(bench.dsn) as own:
+            ctx.complete_sync(own)
+            assert bench.ask(COMPLETING) == 1
+            if ctx.attempt == 1:
+                ctx.wait(until(lambda: bench.ask(COMPLETING) == 0))
+
+    (task_id,) = bench.enqueue(record.task())
+    async with bench.working():
+        (task,) = await bench.finished(task_id)
+
+    assert (task.state, task.attempt) == ("completed", 2)
     assert bench.ask("select count(*) from ledger") == 1
 
 

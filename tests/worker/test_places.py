@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from rolecall.model.outcomes import Completed, Report, Returned
+from rolecall.model.outcomes import Completed
 from rolecall.model.tasks import ClaimedTask, NewTask, NextTasks
 from rolecall.worker.in_flight import HeldTask, InFlight, Place
 from rolecall.worker.places import Places
@@ -97,17 +97,11 @@ def test_only_attempts_and_suspects_do_not_begin_before_the_database_knows() -> 
 
 
 def test_nothing_begins_after_a_task_that_keeps_its_place_or_was_given_back() -> None:
-    task = claimed(key_slot=1)
-    children = NextTasks(children=[NewTask(role="r")])
-    reports: list[Report] = [
-        Completed(id=1, fence=1),
-        Completed(id=1, fence=1, next_tasks=children),
-        Returned(id=1, fence=1),
-    ]
-    ends = []
-    for task.report in reports:
-        ends.append(task.ends_its_line)
-    assert ends == [False, True, True]
+    done, parent, returned = (claimed(key_slot=1) for _ in range(3))
+    done.report = Completed(id=1, fence=1)
+    parent.report = Completed(id=1, fence=1, next_tasks=NextTasks(children=[NewTask(role="r")]))
+    returned.given_back = True
+    assert [held.ends_its_line for held in (done, parent, returned)] == [False, True, True]
 
 
 def test_a_task_knows_what_was_claimed_before_it_for_its_place_until_that_is_gone() -> None:

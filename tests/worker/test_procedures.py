@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from rolecall import App, Context, InvalidDeclaration, NewTask, Next, immediate, no_retry
-from rolecall.worker.outcomes import describe
+from rolecall.model.error_text import describe
 from tests.sql.procedures import WAIT, WAITING
 from tests.worker.bench import Bench, until
 

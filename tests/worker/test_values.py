@@ -107,7 +107,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("kind", "value", "as_json"), VALUES, ids=[str(kind) for kind, *_ in VALUES])
-async def test_a_handler_is_given_the_value_that_was_enqueued_and_its_result_is_stored(
+async def test_a_value_arrives_and_its_result_comes_back_as_the_declared_type(
     kind: Any, value: Any, as_json: object, database: str, connection: Connection
 ) -> None:
     app, given = App("shop"), []
@@ -122,11 +122,12 @@ async def test_a_handler_is_given_the_value_that_was_enqueued_and_its_result_is_
         stored = client.enqueue(handler, value=value)
         await drain(app, database)
         task = client.wait(stored, timeout=30)
+        plain = client.get(stored.id)
 
     assert (task.state, task.error) == (TaskState.COMPLETED, None)
     assert given == [value]
     assert task.payload == {"value": as_json}
-    assert task.result == as_json
+    assert (task.result, plain.result) == (value, as_json)
 
 
 @pytest.fixture

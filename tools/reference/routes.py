@@ -21,9 +21,9 @@ __all__ = ["page", "scopes"]
 
 SAYS = """\
 Requests and answers are JSON. The document of all routes, those of your app included, is served at `/openapi.json`. A
-program comes in with an API key (`Authorization: Bearer rk_...`), on this machine with its token; each route says which
-scope it asks for: *read*, *operate*, *admin*, each including those before it; *known* is anybody who came in, *open*
-everybody. Where an `Idempotency-Key` is taken, a request that is sent again is carried out once.
+program shows an API key (`Authorization: Bearer rk_...`), or on this machine the local token. Each route names the
+scope that it needs: *own*, *read*, *operate* (which includes both) or *admin* (which includes all). *known* means every
+authenticated caller, *open* everybody. With an `Idempotency-Key`, a request that is sent again is carried out once.
 
 Any route may also refuse: """
 METHODS = ("get", "post", "put", "delete")
@@ -79,7 +79,7 @@ def scopes(application: FastAPI) -> Mapping[tuple[str, str], str]:
 
 def scope_of(dependant: Dependant) -> str:
     called = list(calls_of(dependant))
-    told = [each.scope.value for each in called if isinstance(each, Requires)]
+    told = [each.scope.value if each.scope else "known" for each in called if isinstance(each, Requires)]
     return told[0] if told else "known" if identify in called and let_in_anybody not in called else "open"
 
 

@@ -199,6 +199,8 @@ class App:
         keep_completed: Duration | None = None,
         keep_failed: Duration | None = None,
         one_root: bool | None = None,
+        strict_keys: bool | None = None,
+        idempotent: bool | None = None,
     ) -> RoleDefinition:
         """Declare a role's settings; what is not said keeps the value that the database has."""
         definition = RoleDefinition(
@@ -212,6 +214,8 @@ class App:
             keep_completed=keep_completed,
             keep_failed=keep_failed,
             one_root=one_root,
+            strict_keys=strict_keys,
+            idempotent=idempotent,
         )
         self._declared.add_role(definition)
         return definition
@@ -223,8 +227,8 @@ class App:
         app.keys("tenant:7", capacity=10)  # ten of this one
 
         Of what fits a key, the key itself counts before any pattern, and a longer pattern before a shorter one. What
-        somebody sets for the same pattern later goes before this. It stays in the database until another declaration
-        replaces it, and is declared by workers and by clients on connections of their own. Raises InvalidDeclaration.
+        somebody sets for the same pattern later goes before this. It holds until no live worker of the app declares it,
+        and is declared by workers and by clients on connections of their own. Raises InvalidDeclaration.
         """
         require_key_capacity(pattern, capacity)
         self._declared.add_key_capacity(pattern, capacity)

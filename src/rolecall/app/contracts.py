@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rolecall.app.links import Declared, resolve
-from rolecall.app.signature import check_result
+from rolecall.app.results import ResultType
 from rolecall.model.errors import ContractBroken
 from rolecall.model.outcomes import StoredElsewhere
 from rolecall.model.tasks import Enqueued, Need, NewTask
@@ -31,31 +31,47 @@ class Contract:
     """The promises of one handler, made ready once the app is complete; None stands for no promise.
 
     `takes` are the handlers against whose signatures the payload of a continuation is checked; `then` is the rule
-    that makes follow-ups of a result.
+    that makes follow-ups of a result; `gathers` says that the handler has a gather step, to which alone the promises
+    about result and continuation apply.
     """
 
     handler: str
-    result: Any | None
+    returns: ResultType | None
     continuations: Names | None
     must_continue: bool
     needs: NeededSlots | None
     takes: Mapping[str, Declared]
     then: Callable[[Any], Iterable[NewTask]] | None = None
+    gathers: bool = False
 
     @property
     def is_empty(self) -> bool:
         """True if there is nothing to check."""
-        return (self.result, self.continuations, self.needs, self.then) == (None,) * 4 and not self.must_continue
+        promises_nothing = (self.returns, self.continuations, self.needs, self.then) == (None,) * 4
+        return promises_nothing and not self.must_continue and not self.gathers
 
     @property
     def promises_result(self) -> bool:
         """True if the type of the result is promised."""
-        return self.result is not None
+        return self.returns is not None
 
-    def check_result(self, result: object) -> None:
-        """Raise ContractBroken (invalid_output) where the result of an attempt is not what was promised."""
-        if self.result is not None:
-            check_result(_whole(result), self.result, handler=self.handler)
+    def write_result(self, result: object) -> object:
+        """Return the result of an attempt as plain JSON values, if its type is promised.
+
+        Raises ContractBroken (invalid_output) for a result that is not of the promised type.
+        """
+        if self.returns is None:
+            return result
+        if isinstance(result, StoredElsewhere):
+            self.returns.write(result.whole)
+            return result
+        return self.returns.write(result)
+
+    def check_earlier_step(self, continuation: NewTask | None) -> None:
+        """Raise ContractBroken (invalid_continuation) for a continuation of a step that another step follows."""
+        if continuation is not None:
+            problem = "continues its chain in its last step only: do it in the gather step"
+            raise self._broken(problem, continuation.handler)
 
     def check_continuation(self, task: NewTask | None) -> None:
         """Raise ContractBroken (invalid_continuation) for one that was not declared, or for none that must be.
@@ -123,7 +139,7 @@ def contract_of(definition: Declared, registry: Mapping[str, Declared], runnable
 
     return Contract(
         handler=definition.name,
-        result=definition.result,
+        returns=definition.returns,
         continuations=None if links.continues is None else Names().union(*names(links.continues)),
         must_continue=links.must_continue,
         needs=None
@@ -134,6 +150,7 @@ def contract_of(definition: Declared, registry: Mapping[str, Declared], runnable
         ),
         takes=registry,
         then=links.then,
+        gathers=definition.gather is not None,
     )
 
 

@@ -166,7 +166,10 @@ class RoleDefinition:
     both by default. Days of which no role keeps anything any more are dropped whole; what one keeps for less goes row
     by row.
     `max_attempts` of 0 is no limit. `one_root` lets one task without parent be under way at a time, its children
-    as many as there are slots.
+    as many as there are slots. With `strict_keys` at most as many tasks of a key are claimed as may run at once, so
+    the outcome of a task is stored before the next one of its key begins.
+    as many as there are slots. `idempotent` declares that two runs of a task at once do no harm: a task without a key
+    is then returned as soon as its worker seems dead, instead of after its lease.
     """
 
     name: str
@@ -179,6 +182,8 @@ class RoleDefinition:
     keep_completed: Duration | None = None
     keep_failed: Duration | None = None
     one_root: bool | None = None
+    strict_keys: bool | None = None
+    idempotent: bool | None = None
 
     def to_json(self) -> dict[str, object]:
         """Return what is said, as the database takes it."""
@@ -193,6 +198,8 @@ class RoleDefinition:
             "keep_completed": in_seconds(self.keep_completed),
             "keep_failed": in_seconds(self.keep_failed),
             "one_root": self.one_root,
+            "strict_keys": self.strict_keys,
+            "idempotent": self.idempotent,
         }
         return {name: value for name, value in said.items() if value is not None}
 

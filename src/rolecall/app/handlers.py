@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Protocol, Ty
 
 from rolecall.app.clients import AppClients
 from rolecall.app.key_templates import check_template
-from rolecall.app.links import Links, Reference, read_links
+from rolecall.app.links import Links, Reference, read_links, require_same_payload
+from rolecall.app.results import ResultType
 from rolecall.app.signature import Signature, annotation_name, read_signature
 from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.errors import ContractBroken, InvalidDeclaration
@@ -62,6 +63,7 @@ class HandlerOptions(TypedDict, total=False):
     extra: Extra
     key: str | None
     dedupe_key: str | None
+    strict_keys: bool | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +72,15 @@ class HandlerSettings:
 
     `batch` is the most tasks that one call takes; None means one task a call. `process` runs a plain function in
     a process of its own, which is killed when the task must stop. `gather` is the handler's second step, called
-    with the same payload when the last of the children that a step has spawned has finished. The middlewares
+    with the same payload when all children that the first step has spawned have finished, also if it has spawned none.
+    A gather step that spawns children is called again after them. The middlewares
     stand around each attempt, inside those of the app; `extra="ignore"` drops fields that are no parameters, instead of
     refusing the payload (a batch handler's items say that themselves). The five before it are the links to other
     handlers, as declared. `key` and `dedupe_key` are what the handler's tasks have where they are given none, whoever
     enqueues them: texts in which fields of the payload stand in braces, as in `store:{store_id}`. Where such a field is
     None, the task has no key. A task that does not say when it `expires` does so as long after it is due as its handler
-    says.
+    says. With `strict_keys` no task of the handler is claimed behind another of its key, nor another behind it: see
+    RoleDefinition.
     """
 
     role: str | None = None
@@ -98,6 +102,7 @@ class HandlerSettings:
     extra: Extra = "forbid"
     key: str | None = None
     dedupe_key: str | None = None
+    strict_keys: bool | None = None
 
 
 class UsingOptions(TaskOptions, total=False):
@@ -152,9 +157,9 @@ class HandlerDefinition(Generic[P, R_co]):
         return inspect.iscoroutinefunction(self.function)
 
     @property
-    def result(self) -> Any | None:
-        """The type that a task's result must fit, that of the last step; None if any may."""
-        return (self.gather or self).signature.result
+    def returns(self) -> ResultType | None:
+        """The type that a task's result must have, that of the last step; None if any may."""
+        return (self.gather or self).signature.returns
 
     @property
     def strict(self) -> bool:
@@ -179,8 +184,8 @@ class HandlerDefinition(Generic[P, R_co]):
     def made(self, payload: Mapping[str, object]) -> NewTask[R_co]:
         """Make a task with a payload that is there as a whole; raise InvalidPayload if it does not fit."""
         options = {word: given for word, given in self.asked.items() if word != "connection"}
-        task: NewTask[R_co] = NewTask(handler=self.name, payload=self.signature.check(payload), **options)  # type: ignore[arg-type]  # as `using` took them
-        return task
+        checked = self.signature.check(payload)
+        return NewTask(handler=self.name, payload=checked, returns=self.returns, **options)  # type: ignore[arg-type]  # as `using` took them
 
     def using(self, **options: Unpack[UsingOptions]) -> HandlerDefinition[P, R_co]:
         """Return the handler with options for its tasks: `greet.using(priority=5, connection=session)`.
@@ -254,7 +259,8 @@ class HandlerDefinition(Generic[P, R_co]):
             "retry": settings.retry.to_json() if settings.retry else None,
             "key": settings.key,
             "dedupe_key": settings.dedupe_key,
-            "result_schema": (self.gather or self).signature.result_schema,
+            "strict_keys": settings.strict_keys,
+            "result_schema": self.returns.schema if self.returns else None,
         }
         return {name: value for name, value in said.items() if value is not None}
 
@@ -293,7 +299,7 @@ def define(
         name=handler,
         function=function,
         clients=clients or AppClients(),
-        gather=None if settings.gather is None else _define_gather(settings.gather, handler, settings),
+        gather=None if settings.gather is None else _define_gather(settings.gather, signature, settings),
         signature=signature,
         settings=settings,
         middlewares=checked(settings.middlewares),
@@ -309,11 +315,13 @@ def define(
 
 
 def _define_gather(
-    function: Callable[..., object], handler: str, settings: HandlerSettings
+    function: Callable[..., object], first: Signature, settings: HandlerSettings
 ) -> HandlerDefinition[..., object]:
     if settings.batch is not None or settings.process:
-        raise InvalidDeclaration(f"handler {handler!r}: a batch or process handler spawns no children to gather")
-    return define(function, handler, replace(settings, gather=None))
+        raise InvalidDeclaration(f"handler {first.handler!r}: a batch or process handler spawns no children to gather")
+    gather = define(function, first.handler, replace(settings, gather=None, key=None, dedupe_key=None))
+    require_same_payload(first, gather.signature)
+    return gather
 
 
 def _first_line(function: Callable[..., object]) -> str | None:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from rolecall.app.results import ResultType
 from rolecall.app.signature import Signature
 from rolecall.model.errors import HandlerMissing, InvalidDeclaration
 from rolecall.model.tasks import NewTask
@@ -28,6 +29,7 @@ __all__ = [
     "Slots",
     "fits",
     "read_links",
+    "require_same_payload",
     "resolve",
 ]
 
@@ -58,10 +60,13 @@ class Declared(Named, Protocol):
     def signature(self) -> Signature: ...
 
     @property
-    def result(self) -> Any | None: ...
+    def returns(self) -> ResultType | None: ...
 
     @property
     def links(self) -> Links: ...
+
+    @property
+    def gather(self) -> object | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +166,21 @@ def fits(offered: Any, wanted: Any) -> bool:
         and (not _forbids_more(theirs) or has.keys() <= takes.keys())
         and all(_is_taken(has[name].type, takes[name].type) for name in has.keys() & takes.keys())
     )
+
+
+def require_same_payload(first: Signature, gather: Signature) -> None:
+    """Raise InvalidDeclaration unless a handler's gather step takes every payload that its first step takes."""
+    takes = f"its gather step takes {gather.in_words}, the handler itself {first.in_words}"
+    if gather.takes_anything:
+        return
+    if not fits(first.shape, gather.shape):
+        raise InvalidDeclaration(
+            f"handler {first.handler!r}: {takes}: both steps get the same payload, so declare the same parameters"
+        )
+    for name in first.fields.keys() & gather.fields.keys():
+        one, other = first.fields[name], gather.fields[name]
+        if "default" in one and "default" in other and one["default"] != other["default"]:
+            raise InvalidDeclaration(f"handler {first.handler!r}: {takes}: {name} has two defaults")
 
 
 def _fields(shape: Any) -> Fields:

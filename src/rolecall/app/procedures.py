@@ -26,6 +26,7 @@ class ProcedureOptions(TypedDict, total=False):
     lease: Duration
     key: str
     dedupe_key: str
+    strict_keys: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

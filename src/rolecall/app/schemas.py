@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from rolecall.app.shapes import flags_in
 from rolecall.model.codecs import DoesNotFit, codec_for
 from rolecall.model.redaction import WRITE_ONLY, Redaction, untold
 
@@ -25,7 +26,8 @@ KNOWN = (
 def schema_of(shape: Any) -> dict[str, Any]:
     """Return the schema; raise TypeError where there is none. It tells no default of what nobody is to read."""
     try:
-        return _without_hidden_defaults(_with_definitions(msgspec.json.schema(shape, schema_hook=_schema_of_codec)))
+        schema = _with_definitions(msgspec.json.schema(shape, schema_hook=_schema_of_codec))
+        return _without_hidden_defaults(_with_combined_flags(schema, shape))
     except TypeError as error:
         unknown = UNKNOWN.search(str(error))
         if unknown is None:
@@ -38,7 +40,18 @@ def _schema_of_codec(kind: Any) -> dict[str, Any]:
     codec = codec_for(kind)
     if codec is None:
         raise NotImplementedError
-    return dict(codec.schema())
+    # msgspec takes an empty schema for none.
+    return dict(codec.schema()) or {"title": kind.__name__}
+
+
+def _with_combined_flags(schema: dict[str, Any], shape: Any) -> dict[str, Any]:
+    """Let flags be any integer: msgspec names the single ones only, and takes their combinations."""
+    single = {kind.__name__: [flag.value for flag in kind] for kind in flags_in(shape)}
+    for definition in schema.get("$defs", {}).values():
+        if definition.get("title") in single and definition.get("enum") == single[definition["title"]]:
+            del definition["enum"]
+            definition["type"] = "integer"
+    return schema
 
 
 def _with_definitions(schema: dict[str, Any]) -> dict[str, Any]:

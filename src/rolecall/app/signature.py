@@ -1,39 +1,35 @@
-"""A handler's signature as the schemas of its payload and of its result: read once at definition, used for every task.
+"""A handler's signature as the schema of its payload: read once at definition, used for every task.
 
     async def fetch(ctx: Context, store: int, full: bool = False)   takes   {"store": 7}
     def index(items: list[Product])   in batches, each task gives   {"id": 1, "name": "tea"}
     async def echo(ctx: Context, /, **payload: Any)   takes whatever it is sent
-    async def bill(customer: int) -> Invoice | Snooze      promises an Invoice
-    def index(items: list[Product]) -> list[int | Cancel]  in batches, each task's result is an int
 
-A leading `ctx` (or a first parameter annotated `Context`) comes from the worker, not from the payload. No return
-annotation, `None`, `object` and `Any` promise nothing. What a handler returns instead of a result (a Snooze, a Cancel,
-an exception in a batch) is no part of the schema.
+A leading `ctx` (or a first parameter annotated `Context`) comes from the worker, not from the payload.
+The return annotation is read by `results`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import inspect
-import json
-import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from json import dumps
 from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 
+from rolecall.app.results import ResultType, cause_of, loosened, read_result
 from rolecall.app.schemas import schema_of, told
-from rolecall.model.codecs import codec_for, read, revealed
-from rolecall.model.errors import ContractBroken, InvalidDeclaration, InvalidPayload
-from rolecall.model.outcomes import NoResult
+from rolecall.app.shapes import JsonType, require_storable
+from rolecall.model.codecs import codec_for, revealed
+from rolecall.model.errors import InvalidDeclaration, InvalidPayload
 from rolecall.model.redaction import Redaction, hides
-from rolecall.sql.statement import prepared
 
-__all__ = ["Signature", "annotation_name", "check_result", "read_signature"]
+__all__ = ["Signature", "annotation_name", "read_signature"]
 
 CONTEXTS = frozenset({"Context", "BatchContext", "ProcessContext"})
 OBJECTS = (
@@ -42,9 +38,6 @@ OBJECTS = (
     msgspec.inspect.TypedDictType,
     msgspec.inspect.DictType,
 )
-ANYTHING = (object, Any)
-UNIONS = (typing.Union, types.UnionType)
-LISTS = (list, Sequence)
 # What has no name of its own, cannot be given by name.
 UNNAMED = {
     inspect.Parameter.VAR_POSITIONAL: "*{} takes no named values: declare each parameter by name",
@@ -54,20 +47,20 @@ UNNAMED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """The payload that a handler takes: `shape` is a type that msgspec knows, `schema` its JSON schema.
+    """The payload that a handler takes: `json` is its type, `schema` the JSON schema.
 
-    `arguments` names the parameters that the payload's fields become; None where a payload stays whole, as the item
-    of a batch or as all that a handler with `**payload` is given. `result` is the type that each task's result must
-    fit; None if any may. One that is not `strict` drops the fields that it does not know.
+    `arguments` names the parameters that the payload's fields become; None if a payload stays whole, as the item
+    of a batch or as all that a handler with `**payload` is given. `returns` is the type that each task's result must
+    have; None if any may. One that is not `strict` drops the fields that it does not know. `parameters` are for people.
     """
 
     handler: str
     takes_context: bool
     arguments: tuple[str, ...] | None
-    shape: Any
+    parameters: tuple[str, ...]
+    json: JsonType
     schema: dict[str, Any]
-    decoder: msgspec.json.Decoder[Any]
-    result: Any | None
+    returns: ResultType | None
     strict: bool
     hides_values: bool = field(init=False, compare=False)
 
@@ -75,9 +68,19 @@ class Signature:
         object.__setattr__(self, "hides_values", hides(self.schema))
 
     @property
-    def result_schema(self) -> dict[str, Any] | None:
-        """The JSON schema of the result; None if any may be."""
-        return None if self.result is None else schema_of(self.result)
+    def shape(self) -> Any:
+        """The type of the payload, as msgspec knows it."""
+        return self.json.shape
+
+    @property
+    def in_words(self) -> str:
+        """The parameters as the function declares them."""
+        return f"({', '.join(self.parameters)})"
+
+    @property
+    def takes_anything(self) -> bool:
+        """Whether any payload is taken, as `**payload` does."""
+        return bool(self.shape == dict[str, Any])
 
     @property
     def fields(self) -> Mapping[str, Any]:
@@ -87,16 +90,16 @@ class Signature:
     @property
     def intake(self) -> str:
         """A short text that is the same wherever the same payloads are taken."""
-        said = json.dumps([self.handler, self.schema, self.strict], sort_keys=True)
+        said = dumps([self.handler, self.schema, self.strict], sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
     def decode(self, payload_json: str | bytes) -> Any:
         """Return the keyword arguments (or the batch's item) of a payload; raise InvalidPayload."""
         try:
-            value = self.decoder.decode(payload_json)
+            value = self.json.decoder.decode(payload_json)
         except (msgspec.DecodeError, UnicodeError) as error:
             problem = told(error, self.schema)
-            raise InvalidPayload(problem, handler=self.handler, stored=True) from _cause(error, problem)
+            raise InvalidPayload(problem, handler=self.handler, stored=True) from cause_of(error, problem)
         if self.arguments is None:
             return value
         return {name: given for name in self.arguments if (given := getattr(value, name)) is not msgspec.UNSET}
@@ -117,17 +120,11 @@ class Signature:
     def check(self, payload: Mapping[str, object]) -> dict[str, object]:
         """Return the payload as plain JSON values; raise InvalidPayload where it does not fit."""
         try:
-            plain = msgspec.to_builtins(dict(payload), str_keys=True, enc_hook=revealed)
-            msgspec.convert(plain, self.shape, str_keys=True, dec_hook=read)
+            plain: dict[str, object] = self.json.write(dict(payload), revealed)
         except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
             problem = told(error, self.schema)
-            raise InvalidPayload(problem, handler=self.handler) from _cause(error, problem)
-        return typing.cast("dict[str, object]", plain)
-
-
-def _cause(error: Exception, problem: str) -> Exception | None:
-    """What is not told of an error stands in no traceback either."""
-    return error if problem == str(error) else None
+            raise InvalidPayload(problem, handler=self.handler) from cause_of(error, problem)
+        return plain
 
 
 def read_signature(function: Callable[..., object], *, handler: str, batch: bool, strict: bool = True) -> Signature:
@@ -155,10 +152,10 @@ def read_signature(function: Callable[..., object], *, handler: str, batch: bool
             handler=handler,
             takes_context=context is not None,
             arguments=None if batch or takes_all else tuple(parameter.name for parameter in parameters),
-            shape=shape,
+            parameters=tuple(_in_words(parameter) for parameter in parameters),
+            json=JsonType(shape, is_payload=True),
             schema=_with_defaults(schema_of(shape), parameters),
-            decoder=msgspec.json.Decoder(shape, dec_hook=read),
-            result=read_result(inner, handler=handler, batch=batch),
+            returns=read_result(inner, handler=handler, batch=batch),
             strict=strict,
         )
     except (TypeError, NameError, AttributeError) as error:
@@ -170,6 +167,11 @@ def annotation_name(parameter: inspect.Parameter) -> str:
     annotation = parameter.annotation
     name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     return str(name).strip("\"'").rpartition(".")[2]
+
+
+def _in_words(parameter: inspect.Parameter) -> str:
+    # An annotation that is a text already would be shown in quotes.
+    return str(parameter).replace("'", "")
 
 
 def _is_context(parameter: inspect.Parameter) -> bool:
@@ -193,7 +195,7 @@ def _hints(function: Callable[..., object], parameters: list[inspect.Parameter])
         globalns=getattr(function, "__globals__", {}),
         include_extras=True,
     )
-    rest = {each.name: _loosened(hints[each.name]) for each in parameters if each.kind is each.VAR_KEYWORD}
+    rest = {each.name: loosened(hints[each.name]) for each in parameters if each.kind is each.VAR_KEYWORD}
     return hints | rest
 
 
@@ -214,6 +216,7 @@ def _takes_all(context: inspect.Parameter | None, parameters: list[inspect.Param
 def _require_schema(name: str, hint: Any) -> None:
     try:
         schema_of(hint)
+        require_storable(hint)
     except TypeError as error:
         raise TypeError(f"parameter {name}: {error}") from error
 
@@ -258,90 +261,3 @@ def _item_shape(parameters: list[inspect.Parameter], hints: dict[str, Any]) -> A
     if not isinstance(msgspec.inspect.type_info(item), OBJECTS) and codec_for(item) is None:
         raise TypeError(f"the items of a batch must be dataclasses, Structs, TypedDicts or models, not {item}")
     return item
-
-
-__all__ = [
-    "check_result",
-    "read_result",
-]
-
-
-def read_result(function: Callable[..., object], *, handler: str, batch: bool) -> Any | None:
-    """Return the type that each task's result must fit, None if any may; raise InvalidDeclaration."""
-    annotation = inspect.signature(function).return_annotation
-    if annotation is inspect.Signature.empty:
-        return None
-    try:
-        hint = _evaluated(function, annotation)
-        promised = _promised(_item(hint) if batch else hint)
-        if promised is not None:
-            schema_of(prepared(promised))
-    except (TypeError, NameError, AttributeError) as error:
-        written = f"`-> {inspect.formatannotation(annotation)}` is no schema of a result (`-> object` promises nothing)"
-        raise InvalidDeclaration(f"handler {handler!r}: {written}: {error}") from error
-    return dict if _is_plain(promised) else promised
-
-
-def check_result(value: object, promised: Any, *, handler: str) -> None:
-    """Raise ContractBroken (invalid_output) where a result does not fit the type that was promised."""
-    if promised is dict and isinstance(value, dict):
-        return
-    try:
-        msgspec.convert(value, promised, dec_hook=read)
-    except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
-        problem = told(error, schema_of(promised))
-        raise ContractBroken(
-            f"result of {handler!r}: {problem}", code="invalid_output", handler=handler, details={"problem": problem}
-        ) from _cause(error, problem)
-
-
-def _evaluated(function: Callable[..., object], annotation: object) -> Any:
-    written = types.SimpleNamespace(__annotations__={"return": annotation})
-    hints = typing.get_type_hints(written, getattr(function, "__globals__", {}), include_extras=True)
-    return _loosened(hints["return"])
-
-
-def _loosened(hint: Any) -> Any:
-    """Read `object` within a type, as in `dict[str, object]`, as anything: msgspec knows no such schema."""
-    if hint is object:
-        return Any
-    if isinstance(hint, types.GenericAlias):
-        return types.GenericAlias(typing.get_origin(hint), tuple(map(_loosened, typing.get_args(hint))))
-    if typing.get_origin(hint) in UNIONS:
-        return typing.Union[tuple(map(_loosened, typing.get_args(hint)))]  # noqa: UP007 - built from what was written
-    return hint
-
-
-def _item(hint: Any) -> Any:
-    """Return what a batch handler promises for one task: the item of its list, or None without a list."""
-    members = _members(hint)
-    lists = [member for member in members if typing.get_origin(member) in LISTS]
-    if len(lists) != 1:
-        return None
-    (item, *_) = typing.get_args(lists[0])
-    return item | None if type(None) in members else item
-
-
-def _promised(hint: Any) -> Any | None:
-    kept = [member for member in _members(hint) if not _is_instead_of_a_result(member)]
-    if any(member in ANYTHING for member in kept) or all(member in (None, type(None)) for member in kept):
-        return None
-    return typing.Union[tuple(kept)]  # noqa: UP007 - built from what was written
-
-
-def _members(hint: Any) -> tuple[Any, ...]:
-    return typing.get_args(hint) if typing.get_origin(hint) in UNIONS else (hint,)
-
-
-def _is_instead_of_a_result(member: Any) -> bool:
-    return isinstance(member, type) and issubclass(member, NoResult | BaseException)
-
-
-def _is_plain(promised: Any) -> bool:
-    """Whether any object fits: nothing inside of it needs to be looked at."""
-    known = msgspec.inspect.type_info(promised) if promised is not None else None
-    return (
-        isinstance(known, msgspec.inspect.DictType)
-        and isinstance(known.key_type, msgspec.inspect.StrType | msgspec.inspect.AnyType)
-        and isinstance(known.value_type, msgspec.inspect.AnyType)
-    )

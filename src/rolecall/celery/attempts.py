@@ -54,11 +54,8 @@ def groups(app: AnyApp) -> tuple[Callable[..., Any], Callable[..., Any]]:
     The group ends when the last of them has; the steps behind it are given their results, in order.
     """
 
-    async def begin(ctx: Context, members: list[list[dict[str, Any]]], rest: list[dict[str, Any]]) -> list[Any]:
+    async def begin(ctx: Context, members: list[list[dict[str, Any]]], rest: list[dict[str, Any]]) -> None:  # noqa: ARG001 - read by the gather step
         ctx.spawn(*(app.draft(member) for member in members))
-        if not members and rest:
-            ctx.continue_with(app.draft(rest, []))
-        return []
 
     async def gather(ctx: Context, members: list[list[dict[str, Any]]], rest: list[dict[str, Any]]) -> list[Any]:  # noqa: ARG001 - a gather step has its handler's payload
         results = [child.result for child in await ctx.children()]

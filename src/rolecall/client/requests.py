@@ -110,6 +110,9 @@ def new_task(
     if isinstance(definition, HandlerDefinition):
         definition.require_entry("enqueue")
         made = definition.made(_named(payload))
+        if isinstance(what, str):
+            # Type checkers know nothing of a handler that is named by a text: its result is read as JSON values.
+            made = replace(made, returns=None)
         return replace(made, **options) if options else made
     if app is not None and options.get("role") in app.roles:
         require_known(str(what), app)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from math import inf
 from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
 from rolecall.app import App, HandlerDefinition
 from rolecall.client.requests import AnyTask, Teller, called, until, until_async
 from rolecall.model.errors import WaitTimeout
+from rolecall.model.reading import ReadsResult
+from rolecall.model.states import TaskState
 from rolecall.model.tasks import Enqueued, NewTask, Task, TaskOptions
 from rolecall.model.transactions import AsyncJoinable, Joinable
 from rolecall.sql import tasks
 from rolecall.sql.statement import Statement
 
-__all__ = ["AsyncTypedCalls", "TypedCalls"]
+__all__ = ["AsyncTypedCalls", "TypedCalls", "as_declared"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -97,8 +100,11 @@ class TypedCalls(ABC):
     def get(self, task: int) -> Task[Any]: ...
 
     def get(self, task: Enqueued[Any] | int) -> Task[Any]:
-        """Read a task, open or finished; raises TaskNotFound."""
-        return self._run(tasks.get(id_of(task)))
+        """Read a task, open or finished; raises TaskNotFound.
+
+        The result has the handler's type if the task is an Enqueued, and is JSON values if it is an id.
+        """
+        return as_declared(_returns(task), self._run(tasks.get(id_of(task))))
 
     @overload
     def wait(self, task: Enqueued[R], timeout: float = inf) -> Task[R]: ...
@@ -107,7 +113,7 @@ class TypedCalls(ABC):
     def wait(self, task: int, timeout: float = inf) -> Task[Any]: ...
 
     def wait(self, task: Enqueued[Any] | int, timeout: float = inf) -> Task[Any]:
-        """Return the task when it has finished, however it did; raises WaitTimeout, TaskNotFound."""
+        """Return the task as `get` does, once it has finished; raises WaitTimeout, TaskNotFound."""
         late = WaitTimeout(task_id=id_of(task), seconds=timeout)
         return until(lambda: self.get(task), lambda found: found.is_finished, late)
 
@@ -191,8 +197,11 @@ class AsyncTypedCalls(ABC):
     async def get(self, task: int) -> Task[Any]: ...
 
     async def get(self, task: Enqueued[Any] | int) -> Task[Any]:
-        """Read a task, open or finished; raises TaskNotFound."""
-        return await self._run(tasks.get(id_of(task)))
+        """Read a task, open or finished; raises TaskNotFound.
+
+        The result has the handler's type if the task is an Enqueued, and is JSON values if it is an id.
+        """
+        return as_declared(_returns(task), await self._run(tasks.get(id_of(task))))
 
     @overload
     async def wait(self, task: Enqueued[R], timeout: float = inf) -> Task[R]: ...
@@ -201,7 +210,7 @@ class AsyncTypedCalls(ABC):
     async def wait(self, task: int, timeout: float = inf) -> Task[Any]: ...
 
     async def wait(self, task: Enqueued[Any] | int, timeout: float = inf) -> Task[Any]:
-        """Return the task when it has finished, however it did; raises WaitTimeout, TaskNotFound."""
+        """Return the task as `get` does, once it has finished; raises WaitTimeout, TaskNotFound."""
         late = WaitTimeout(task_id=id_of(task), seconds=timeout)
         return await until_async(lambda: self.get(task), lambda found: found.is_finished, late)
 
@@ -212,3 +221,15 @@ class AsyncTypedCalls(ABC):
 def id_of(task: Enqueued[Any] | int) -> int:
     """Return the id of a task, or of what an enqueue answered."""
     return task if isinstance(task, int) else task.id
+
+
+def as_declared(returns: ReadsResult | None, found: Task[Any]) -> Task[Any]:
+    """Return a task with its result as its handler declares it; as it is if no type is given or it has no result."""
+    if returns is None or found.state is not TaskState.COMPLETED:
+        return found
+    # Options may have given the task another handler than the one that made it.
+    return replace(found, result=returns.read(found.result)) if found.handler == returns.handler else found
+
+
+def _returns(task: Enqueued[Any] | int) -> ReadsResult | None:
+    return None if isinstance(task, int) else task.returns

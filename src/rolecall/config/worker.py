@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rolecall.config.parsing import address, decimal, milliseconds, name, roles, slots
+from rolecall.config.parsing import address, decimal, milliseconds, name, roles, slots, whole, yes_or_no
 from rolecall.config.setting import Setting, Source
-from rolecall.model.workers import require_slots_of_roles
+from rolecall.model.workers import MOST_PREFETCH, require_slots_of_roles
 
 __all__ = [
     "HEALTH",
@@ -49,6 +49,14 @@ SLOTS = Setting(
     parse=slots,
     meaning="How many tasks to run at once, or how many of each role: analytics:4,import:2.",
 )
+PREFETCH = Setting(
+    name="ROLECALL_PREFETCH",
+    flag="--prefetch",
+    form="N",
+    default="1000",
+    parse=whole(0, MOST_PREFETCH),
+    meaning="The most tasks to claim beyond the free slots, of which a key's run one after another; 0 = none.",
+)
 GRACE = Setting(
     name="ROLECALL_GRACE",
     aliases=("WORKER_GRACE_S",),
@@ -57,6 +65,14 @@ GRACE = Setting(
     default="25",
     parse=decimal(0, DAY_S),
     meaning="How long running tasks may go on after SIGTERM.",
+)
+STOP_WHEN_CUT_OFF = Setting(
+    name="ROLECALL_STOP_WHEN_CUT_OFF",
+    flag="--stop-when-cut-off",
+    form="yes|no",
+    default="no",
+    parse=yes_or_no,
+    meaning="Abort running tasks while the database does not answer, before another worker may begin them.",
 )
 MEMORY_BACKOFF = Setting(
     name="ROLECALL_MEMORY_BACKOFF_THRESHOLD",
@@ -151,7 +167,9 @@ WORKING = (
     ROLES,
     WORKER_ID,
     SLOTS,
+    PREFETCH,
     GRACE,
+    STOP_WHEN_CUT_OFF,
     MEMORY_BACKOFF,
     CPU_BACKOFF,
     BACKOFF_DURATION,
@@ -174,9 +192,11 @@ class WorkerSettings:
     roles: tuple[str, ...] = ()
     name: str | None = None
     slots: int | Mapping[str, int] = 1
+    prefetch: int = 1_000
     poll_interval: float = 5.0
     heartbeat_interval: float = 30.0
     grace: float = 25.0
+    stop_when_cut_off: bool = False
     memory_backoff: float | None = None
     cpu_backoff: float | None = None
     backoff_duration: float = 10.0
@@ -199,9 +219,11 @@ def read_worker_settings(source: Source) -> WorkerSettings:
         roles=served,
         name=source.read(WORKER_ID, standard.name),
         slots=of_roles,
+        prefetch=source.read(PREFETCH, standard.prefetch),
         poll_interval=source.read(POLL_INTERVAL, standard.poll_interval),
         heartbeat_interval=source.read(HEARTBEAT_INTERVAL, in_seconds),
         grace=source.read(GRACE, standard.grace),
+        stop_when_cut_off=source.read(STOP_WHEN_CUT_OFF, standard.stop_when_cut_off),
         memory_backoff=source.read(MEMORY_BACKOFF, standard.memory_backoff),
         cpu_backoff=source.read(CPU_BACKOFF, standard.cpu_backoff),
         backoff_duration=source.read(BACKOFF_DURATION, standard.backoff_duration),

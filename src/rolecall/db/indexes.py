@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 from psycopg.sql import SQL, Composable, Identifier
@@ -40,6 +40,11 @@ class Piece:
     briefly: bool
 
 
+class _Relation(NamedTuple):
+    schema: str
+    name: str
+
+
 @dataclass(frozen=True, slots=True)
 class _Index:
     name: str
@@ -48,11 +53,16 @@ class _Index:
     table: str
     rest: str
 
-    def create(self, name: str, table: str, *, how: str = "", only: str = "") -> str:
+    @property
+    def parent(self) -> _Relation:
+        """The table that the statement names."""
+        return _Relation(self.schema, self.table)
+
+    def create(self, name: str, table: _Relation, *, how: str = "", only: str = "") -> str:
         """Spell the statement for an index of this kind."""
         unique = SQL("unique " if self.unique else "")
         words = SQL("create {}index {}if not exists {} on {}{} ").format(
-            unique, SQL(how), Identifier(name), SQL(only), Identifier(self.schema, table)
+            unique, SQL(how), Identifier(name), SQL(only), Identifier(*table)
         )
         return f"{words.as_string(None)}{self.rest}"
 
@@ -76,22 +86,24 @@ def pieces(conn: Connection, statement: str) -> Iterator[Piece]:
         return
     index = _Index(found["name"], bool(found["unique"]), found["schema"], found["table"], found["rest"])
     if run(conn, _is_empty(index)):
-        yield Piece(index.create(index.name, index.table), briefly=True)
+        yield Piece(index.create(index.name, index.parent), briefly=True)
     elif run(conn, _is_partitioned(index)):
-        yield Piece(index.create(index.name, index.table, only="only "), briefly=True)
-        for partition in run(conn, _without(index)):
-            own = f"{partition}_{index.name}"[-LONGEST_NAME:]
+        yield Piece(index.create(index.name, index.parent, only="only "), briefly=True)
+        for oid, partition in run(conn, _without(index)):
+            own = f"{partition.name}_{index.name}"
+            if len(own.encode()) > LONGEST_NAME:
+                own = f"{index.name[: LONGEST_NAME - len(str(oid)) - 1]}_{oid}"
             yield from _build(conn, index, own, partition)
             attach = SQL("alter index {} attach partition {}")
-            names = Identifier(index.schema, index.name), Identifier(index.schema, own)
+            names = Identifier(index.schema, index.name), Identifier(partition.schema, own)
             yield Piece(_text(attach.format(*names)), briefly=True)
     else:
-        yield from _build(conn, index, index.name, index.table)
+        yield from _build(conn, index, index.name, index.parent)
 
 
-def _build(conn: Connection, index: _Index, name: str, table: str) -> Iterator[Piece]:
-    if run(conn, _is_invalid(index.schema, name)):
-        drop = SQL("drop index concurrently if exists {}").format(Identifier(index.schema, name))
+def _build(conn: Connection, index: _Index, name: str, table: _Relation) -> Iterator[Piece]:
+    if run(conn, _is_invalid(table.schema, name)):
+        drop = SQL("drop index concurrently if exists {}").format(Identifier(table.schema, name))
         yield Piece(_text(drop), briefly=False)
     yield Piece(index.create(name, table, how="concurrently "), briefly=False)
 
@@ -105,7 +117,7 @@ def _qualified(index: _Index) -> str:
 
 
 def _is_empty(index: _Index) -> Statement[bool]:
-    table = Identifier(index.schema, index.table)
+    table = Identifier(*index.parent)
     return Statement(query=_text(SQL("select not exists (select from {})").format(table)), read=single)
 
 
@@ -115,16 +127,24 @@ def _is_partitioned(index: _Index) -> Statement[bool]:
 
 
 def _is_invalid(schema: str, name: str) -> Statement[bool]:
-    query = "select coalesce((select not indisvalid from pg_index where indexrelid = to_regclass(%s)), false)"
-    return Statement(query=query, params=(f"{schema}.{name}",), read=single)
-
-
-def _without(index: _Index) -> Statement[list[str]]:
-    """Which partitions have none that belongs to this index."""
     query = (
-        "select relname from pg_partition_tree(%s::regclass) join pg_class on oid = relid"
+        "select coalesce((select not indisvalid from pg_index"
+        " where indexrelid = to_regclass(format('%%I.%%I', %s::text, %s::text))), false)"
+    )
+    return Statement(query=query, params=(schema, name), read=single)
+
+
+def _without(index: _Index) -> Statement[list[tuple[int, _Relation]]]:
+    """List the partitions that have no index which belongs to this one."""
+    query = (
+        "select relid::oid, nspname::text, relname::text from pg_partition_tree(%s::regclass)"
+        " join pg_class on pg_class.oid = relid join pg_namespace as space on space.oid = relnamespace"
         " where isleaf and not exists (select from pg_index join pg_inherits on inhrelid = indexrelid"
-        " where indrelid = relid and inhparent = to_regclass(%s)) order by relname"
+        " where indrelid = relid and inhparent = to_regclass(%s)) order by nspname, relname"
     )
     params = (_qualified(index), f"{index.schema}.{index.name}")
-    return Statement(query=query, params=params, read=lambda rows: [name for (name,) in rows])
+    return Statement(
+        query=query,
+        params=params,
+        read=lambda rows: [(oid, _Relation(schema, name)) for oid, schema, name in rows],
+    )

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from operator import attrgetter
@@ -20,6 +21,7 @@ __all__ = [
     "Applied",
     "Migration",
     "Migrations",
+    "Phase",
     "SqlFile",
     "State",
     "changed_files",
@@ -34,16 +36,25 @@ TOGETHER = ""
 NUMBERED = re.compile(r"(\d{4})_(\w+)\.sql")
 BREAKING = re.compile(r"^-- breaking: (yes|no)\s*$", re.MULTILINE)
 ALONE = re.compile(r"^-- transaction: no\s*$", re.MULTILINE)
+PHASE = re.compile(r"^-- phase: (\w+)\s*$", re.MULTILINE)
 CREATES = re.compile(r"^create or replace (?:function|procedure|view) ([\w.]+)", re.IGNORECASE | re.MULTILINE)
 VIEW = re.compile(r"^create or replace view ([\w.]+)", re.IGNORECASE | re.MULTILINE)
 RETURNS_ROWS_OF = re.compile(r"^returns setof ([\w.]+)", re.IGNORECASE | re.MULTILINE)
+
+
+class Phase(Enum):
+    """When a step is applied: all of one phase before any of the next."""
+
+    EXPAND = "expand"
+    FUNCTIONS = "functions"
+    CONTRACT = "contract"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migration:
     """One step: a numbered file, or (as version 0) all functions and views together.
 
-    `alone` is one whose statements each run outside of a transaction: they must bear to be run again.
+    The statements of one that is `alone` each run outside of a transaction, so they must be safe to repeat.
     """
 
     version: int
@@ -51,6 +62,7 @@ class Migration:
     sql: str
     breaking: bool
     alone: bool = False
+    phase: Phase = Phase.EXPAND
 
     @property
     def checksum(self) -> str:
@@ -113,10 +125,18 @@ class State:
 class Migrations:
     """Where a package keeps its files: `folder` has `0001_name.sql` ..., `functions` any tree of .sql files.
 
-    A numbered file may say in its header `-- breaking: no`: a release that does not know it still runs; and
-    `-- transaction: no`: each of its statements runs by itself, as `create index concurrently` must.
+    The header of a numbered file may contain these lines:
+
+        -- breaking: no        a release that does not know the file can still run
+        -- transaction: no     each statement runs outside of a transaction, as `create index concurrently` must
+        -- phase: functions    applied in the transaction of the functions, before them: drops a function that is made
+                               again with another result or other parameters
+        -- phase: contract     applied after the functions: drops objects that they no longer use
+
+    Files without a phase expand the schema: they run first and leave everything that older functions use. No later file
+    may create again an object that a contracting file drops, because an empty database gets the contracting files last.
     A file of the tree says `create or replace`, and is applied when its text has changed or what it makes is gone.
-    Whatever reads the files raises InvalidDeclaration where they are none that could be applied.
+    Every method that reads files raises InvalidDeclaration if they cannot be applied.
     """
 
     name: str
@@ -143,12 +163,13 @@ class Migrations:
         if self.functions is None:
             return None
         sql = "\n".join(file.sql for file in self.files())
-        return Migration(version=FUNCTIONS_VERSION, name="functions", sql=sql, breaking=False)
+        return Migration(version=FUNCTIONS_VERSION, name="functions", sql=sql, breaking=False, phase=Phase.FUNCTIONS)
 
     def steps(self) -> list[Migration]:
-        """Read everything, in the order in which it is applied."""
+        """Read everything, in the order in which it is applied: by phase, then by number, the functions after those."""
         functions = self.all_functions()
-        return [*self.numbered(), *([functions] if functions else [])]
+        steps = [*self.numbered(), *([functions] if functions else [])]
+        return [step for phase in Phase for step in steps if step.phase is phase]
 
     def _migration(self, file: Traversable) -> Migration:
         match = NUMBERED.fullmatch(file.name)
@@ -158,7 +179,20 @@ class Migrations:
         header = BREAKING.search(sql)
         breaking = header is None or header[1] == "yes"
         alone = bool(ALONE.search(sql))
-        return Migration(version=int(match[1]), name=match[2], sql=sql, breaking=breaking, alone=alone)
+        return Migration(
+            version=int(match[1]), name=match[2], sql=sql, breaking=breaking, alone=alone, phase=self._phase(file, sql)
+        )
+
+    def _phase(self, file: Traversable, sql: str) -> Phase:
+        given = PHASE.search(sql)
+        try:
+            phase = Phase(given[1]) if given else Phase.EXPAND
+        except ValueError:
+            known = ", ".join(each.value for each in Phase)
+            raise self._broken(f"{file.name} has an unknown phase; it is one of {known}") from None
+        if phase is Phase.FUNCTIONS and (ALONE.search(sql) or self.functions is None):
+            raise self._broken(f"{file.name} cannot be applied in the transaction of the functions")
+        return phase
 
     def _sql_files(self, folder: Traversable) -> list[tuple[str, Traversable]]:
         try:
@@ -189,11 +223,12 @@ def judge(migrations: Migrations, state: State) -> list[Migration]:
     Raises SchemaDrift where an applied numbered file was edited since. Functions never drift: they are applied again.
     """
     checksums = {row.version: row.checksum for row in state.applied}
-    pending = []
+    pending: list[Migration] = []
     for step in migrations.steps():
         stored = checksums.get(step.version)
         if step.version == FUNCTIONS_VERSION:
-            if stored != step.checksum or changed_files(migrations, state):
+            makes_way = any(each.phase is Phase.FUNCTIONS for each in pending)
+            if makes_way or stored != step.checksum or changed_files(migrations, state):
                 pending.append(step)
         elif stored is None:
             pending.append(step)
@@ -228,11 +263,16 @@ def refuse_newer(migrations: Migrations, applied: Iterable[Applied], *, even_com
 def require_current(migrations: Migrations, applied: Iterable[Applied]) -> None:
     """Raise unless this release can run on a database in this state.
 
-    Other functions than this release's own are no reason: during a deploy, old and new share a database.
+    Functions of another release are accepted, as two releases share a database during a deploy; so is everything that
+    a contracting step will drop.
     """
     state = State(applied=list(applied))
     refuse_newer(migrations, state.applied, even_compatible=False)
-    pending = [step.label for step in judge(migrations, state) if step.version != FUNCTIONS_VERSION]
+    pending = [
+        step.label
+        for step in judge(migrations, state)
+        if step.version != FUNCTIONS_VERSION and step.phase is not Phase.CONTRACT
+    ]
     if pending:
         raise SchemaMissing(package=migrations.name, pending=pending)
 

@@ -1,22 +1,26 @@
 """Applies migrations: forward only, while the pool is at work, and safe under concurrent migrators.
 
-    numbered files, in order     a transaction each, recorded with a checksum in the same one; or, where the header says
-                                 `-- transaction: no`, statement by statement, recorded when all are done
-    functions and views          those whose text has changed, in one transaction
+    expand       numbered files, in order: a transaction each, recorded with a checksum in the same one; or, if the
+                 header says `-- transaction: no`, statement by statement, recorded after the last one
+    functions    functions and views whose text has changed, in one transaction with the numbered files of this phase
+    contract     numbered files that drop what no function uses any more
 
-Who applies something holds one advisory lock meanwhile and looks again under it, so eight migrators do the work of one.
-No step waits for a lock for more than a moment: it is undone and tried anew (`trying`). Functions lock no table; a view
-is made anew only where that makes another view of it.
+So the functions of the release before work after each step, until those of this release replace all of them at once.
+A migrator locks the register while it applies a step and looks again under the lock, so eight migrators do the work of
+one. Every login may take an advisory lock, but only those that may write to the register can lock it.
+No step waits for a lock for more than a moment: it is undone and tried again, and if that takes long, claims are held
+for some seconds (`trying`, `holding`). Functions lock no table; a view is only replaced if it changes.
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from time import sleep
 from typing import Any
 
@@ -29,13 +33,14 @@ from rolecall.db.migrations import (
     ROLECALL,
     Migration,
     Migrations,
+    Phase,
     SqlFile,
     changed_files,
     judge,
     refuse_newer,
     require_current,
 )
-from rolecall.db.privileges import are_granted, grant, roles_text
+from rolecall.db.privileges import are_granted, grant, needing_the_owner, roles_text
 from rolecall.db.register import REGISTER, exists, read_register, read_state, record
 from rolecall.db.run import run, run_async, translated
 from rolecall.db.trying import BRIEFLY, insist
@@ -65,8 +70,7 @@ PATIENCE = 60.0
 BETWEEN_LOOKS = 0.2
 # A snapshot from before the lock would not show what the migrator before us did.
 BEGIN = "set transaction isolation level read committed;\n"
-TAKE_LOCK: Statement[bool] = Statement(query="select pg_try_advisory_xact_lock(7246925, 1)", read=single)
-LOCK = "select pg_advisory_xact_lock(7246925, 1);\n"
+LOCK = "lock table rolecall.schema_migrations in share row exclusive mode"
 # Functions may name each other in any order; who migrates is not held to the session's patience.
 SETTINGS = """\
 set local check_function_bodies = off;
@@ -75,6 +79,7 @@ set local idle_in_transaction_session_timeout = 0;
 """
 # Where the user is called like our schema, what another package makes without naming a schema would land in ours.
 STAY_OUT = "select set_config('search_path', 'public', true) where current_schema() = 'rolecall';\n"
+MADE_ALREADY = (psycopg.errors.UniqueViolation, psycopg.errors.DuplicateSchema, psycopg.errors.DuplicateTable)
 Connection = psycopg.Connection[Any]
 SAME_VIEW = """\
 select count(distinct (pg_get_viewdef(oid), reloptions, (
@@ -93,22 +98,35 @@ class Planned:
     files: tuple[str, ...] = ()
 
 
-def migrate(conn: Connection, migrations: Migrations = ROLECALL, *, patience: float = PATIENCE) -> list[str]:
+def migrate(
+    conn: Connection,
+    migrations: Migrations = ROLECALL,
+    *,
+    patience: float = PATIENCE,
+    after_commit: Callable[[Sequence[str]], object] | None = None,
+) -> list[str]:
     """Bring the database to this release's schema; return the labels of the steps that this call applied.
 
-    Commits step by step: the connection must not be in a transaction; writes nothing when nothing is pending. Waits for
-    another migrator as long as that works. Raises SchemaTooNew for a database of a newer release, SchemaDrift where an
-    applied file was edited, SchemaBusy where a step has not got its locks within `patience` seconds, MigrationFailed
-    where the database refuses one, InvalidDeclaration for files that are no migrations.
+    Commits step by step: the connection must not be in a transaction; writes nothing when nothing is pending.
+    `after_commit` is called with the labels of the steps of each commit. Waits for another migrator as long as that
+    works. Where a step does not get its locks, all roles are paused for some seconds at a time (`holding`).
+
+    Raises SchemaTooNew for a database of a newer release, SchemaDrift if an applied file was edited, SchemaBusy if a
+    step has not got its locks within `patience` seconds, MigrationFailed if the database rejects a step, and
+    InvalidDeclaration for files that cannot be applied.
     """
     done: list[str] = []
     with translated(), _unprepared(conn):
         while steps := _pending_steps(conn, migrations):
+            with _named(migrations, steps[0]):
+                _make_register(conn)
             applied = insist(conn, steps[0].label, lambda: _apply_next(conn, migrations, patience), patience)
             if applied is None:
                 sleep(BETWEEN_LOOKS * random.uniform(0.5, 1.0))
             else:
                 done += applied
+                if after_commit and applied:
+                    after_commit(applied)
     return done
 
 
@@ -158,7 +176,7 @@ async def check_async(conn: psycopg.AsyncConnection[Any], *packages: Migrations)
 
 def sql_text(migrations: Migrations = ROLECALL) -> str:
     """Return everything as one script for an empty database, for people who let nobody but psql near it."""
-    parts = ["begin;\n", BEGIN, LOCK, SETTINGS, REGISTER]
+    parts = ["begin;\n", BEGIN, SETTINGS, REGISTER, f"{LOCK};\n"]
     for step in migrations.steps():
         sql = without_concurrently(step.sql) if step.alone else step.sql
         parts += [f"\n-- {migrations.name}: {step.label}\n", sql, "\n", record(migrations, step)]
@@ -166,18 +184,23 @@ def sql_text(migrations: Migrations = ROLECALL) -> str:
 
 
 def pending_sql(conn: Connection, migrations: Migrations = ROLECALL) -> str:
-    """Return what migrate would do to this database as a script for psql, a transaction a step that may have one.
+    """Return what migrate would do to this database as a script for psql, with a transaction for each commit.
 
-    A step that does not get its locks within a moment fails: then let it be printed and run again.
+    A step that does not get its locks within a moment fails: print the script again and run that.
     """
     parts = []
-    begin = f"begin;\n{BEGIN}{LOCK}{SETTINGS}{BRIEFLY}"
-    for step in _pending_steps(conn, migrations):
-        parts.append(f"\n-- {migrations.name}: {step.label}\n")
-        if step.alone:
-            parts += [f"{piece.sql};\n" for said in statements(step.sql) for piece in pieces(conn, said)]
-        sql = "" if step.alone else f"{_text_of(conn, migrations, step)}\n"
-        parts.append(f"{begin}{REGISTER}{sql}{record(migrations, step)}commit;\n")
+    begin = f"begin;\n{BEGIN}{SETTINGS}{REGISTER}{LOCK};\n{BRIEFLY}"
+    steps = _pending_steps(conn, migrations)
+    while steps:
+        batch = _first_batch(steps)
+        steps = steps[len(batch) :]
+        if batch[0].alone:
+            parts += [f"{piece.sql};\n" for said in statements(batch[0].sql) for piece in pieces(conn, said)]
+        parts.append(begin)
+        for step in batch:
+            sql = "" if step.alone else f"{_text_of(conn, migrations, step)}\n"
+            parts.append(f"\n-- {migrations.name}: {step.label}\n{sql}{record(migrations, step)}")
+        parts.append("commit;\n")
     return "".join(parts)
 
 
@@ -192,24 +215,48 @@ def _unprepared(conn: Connection) -> Iterator[None]:
 
 
 def _apply_next(conn: Connection, migrations: Migrations, patience: float) -> list[str] | None:
-    """Apply one step; None while another migrator is at work."""
+    """Apply what the next commit has; None while another migrator is at work."""
     with conn.transaction():
         _execute(conn, BEGIN)
         # Not waited for: a migrator that builds an index concurrently waits for all who wait with a snapshot.
-        if not run(conn, TAKE_LOCK):
+        if not _try_to_lock(conn):
             return None
         _execute(conn, SETTINGS + BRIEFLY)
         steps = _pending_steps(conn, migrations)
         if not steps:
             return []
-        step = steps[0]
-        with _named(migrations, step):
-            _apply(conn, migrations, step, patience)
-        _execute(conn, REGISTER + record(migrations, step))
+        batch = _first_batch(steps)
+        for step in batch:
+            with _named(migrations, step):
+                _apply(conn, migrations, step, patience)
+            _execute(conn, record(migrations, step))
         if migrations is ROLECALL and are_granted(conn):
             # In the same transaction, as what was applied anew has lost its owner's rights.
             grant(conn)
-    return [step.label]
+    return [step.label for step in batch]
+
+
+def _first_batch(steps: Sequence[Migration]) -> list[Migration]:
+    """Return the steps of the next commit: the functions with the files of their phase, or one step alone."""
+    together = list(takewhile(lambda step: step.phase is Phase.FUNCTIONS, steps))
+    return together or [steps[0]]
+
+
+def _make_register(conn: Connection) -> None:
+    """Create the register that migrators lock, where it does not exist; several migrators may try at once."""
+    with suppress(*MADE_ALREADY), conn.transaction():
+        if not run(conn, exists("rolecall.schema_files")):
+            _execute(conn, REGISTER)
+
+
+def _try_to_lock(conn: Connection) -> bool:
+    """Lock the register until the transaction ends; False while another migrator holds it."""
+    try:
+        with conn.transaction():
+            _execute(conn, f"{LOCK} nowait;")
+    except psycopg.errors.LockNotAvailable:
+        return False
+    return True
 
 
 def _apply(conn: Connection, migrations: Migrations, step: Migration, patience: float) -> None:
@@ -239,9 +286,9 @@ def _named(migrations: Migrations, step: Migration) -> Iterator[None]:
 
 
 def _try_to_grant(conn: Connection) -> bool:
-    with conn.transaction():
+    with needing_the_owner(), conn.transaction():
         _execute(conn, BEGIN)
-        if free := run(conn, TAKE_LOCK):
+        if free := _try_to_lock(conn):
             _execute(conn, SETTINGS)
             grant(conn)
     return free

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from typing import Any
 
@@ -11,7 +13,7 @@ from rolecall.db.run import run
 from rolecall.model.errors import ConfigError
 from rolecall.sql.statement import Statement, single
 
-__all__ = ["are_granted", "grant", "roles_text"]
+__all__ = ["are_granted", "grant", "needing_the_owner", "roles_text"]
 
 SCRIPT = files("rolecall.db") / "roles.sql"
 GRANTED: Statement[bool] = Statement(
@@ -37,10 +39,16 @@ def are_granted(conn: Connection) -> bool:
 
 
 def grant(conn: Connection) -> None:
-    """Run the script in the caller's transaction. Raises ConfigError for a user who may not make roles."""
+    """Run the script in the caller's transaction. Raises ConfigError for a user who may not create roles."""
+    with needing_the_owner(), psycopg.ClientCursor(conn) as cursor:
+        cursor.execute(roles_text().encode())
+
+
+@contextmanager
+def needing_the_owner() -> Iterator[None]:
+    """Raise ConfigError where the block lacks a privilege that only the owner of the schema has."""
     try:
-        with psycopg.ClientCursor(conn) as cursor:
-            cursor.execute(roles_text().encode())
+        yield
     except psycopg.errors.InsufficientPrivilege as error:
         needs = "needs the owner of schema rolecall, and one who may create roles where the four are not there yet"
         problem = f"{needs}: {error.diag.message_primary}"

@@ -21,9 +21,10 @@ declare
     ];
     -- Whatever keeps the pool in order does so in workers and beside the API.
     v_upkeep constant text[] := array[
-        'declare', 'declare_key_capacities', 'due_cron', 'end_pauses', 'ensure_schedules', 'expire', 'fire_cron', 'fire_schedules',
-        'look_at_duties', 'make_partitions', 'offers', 'prune', 'prune_due', 'rescue', 'rescue_workers', 'roll_up_counts', 'roll_up_history', 'unpark',
-        'sessionless', 'take_duty', 'unpark_due', 'unseen_workers', 'watch', 'workers_beside'
+        'declare', 'declare_key_capacities', 'declare_release', 'due_cron', 'end_pauses', 'ensure_schedules', 'expire', 'find_expired',
+        'fire_cron', 'fire_schedules', 'look_at_duties', 'make_partitions', 'offers', 'prune', 'prune_due', 'record_duty', 'rescue',
+        'rescue_found', 'rescue_harmless', 'rescue_workers', 'roll_up_counts', 'roll_up_history', 'unpark', 'sessionless', 'take_duty',
+        'unpark_due', 'unseen_workers', 'watch', 'withdraw_undeclared', 'workers_beside'
     ];
     v_work constant text[] := array[
         'beat', 'claim', 'claim_in_order', 'claim_these', 'deregister_worker', 'finish', 'finish_free', 'finish_here', 'is_work_left', 'issue_token', 'mark_idle', 'next_due', 'next_due_for',
@@ -34,13 +35,16 @@ declare
         'add_person', 'begin_login', 'cancel', 'close_session', 'command_worker', 'complete_by_token',
         'complete_chain', 'complete_task', 'create_api_key', 'create_own_api_key', 'delete_chains', 'delete_schedule', 'delete_task',
         'delete_tasks', 'end_from_outside', 'enqueue_owned', 'fail_by_token', 'fail_task', 'hold_chain', 'issue_token',
-        'keep_answer', 'keep_audit', 'open_session', 'owned_tasks', 'pause_role', 'put_schedule', 'record_audit', 'record_deed',
+        'keep_answer', 'open_local_session', 'open_session', 'owned_tasks', 'pause_role', 'put_schedule', 'record_audit', 'record_deed',
         'remove_person', 'resume_role', 'retry', 'reveal_handler', 'revoke_api_key', 'set_key_capacity', 'set_password', 'spawn',
         'take_request', 'touch_api_key', 'touch_session', 'trigger', 'trigger_schedule', 'try_to_log_in',
         'unlock_person', 'welcome_browser'
     ];
-    -- What changes nothing, though it is marked as if it did, as the clock moves on.
-    v_telling constant text[] := array['clock', 'status_of', 'late_committers'];
+    -- These change nothing either, though they are volatile, as the clock moves on.
+    v_telling constant text[] := array['clock', 'fake_clock', 'status_of', 'late_committers'];
+    -- These have no search path, so that statements and views can inline them, and name types with their schema only:
+    -- a caller's own types cannot change them. No other function without a path is granted.
+    v_inlined constant text[] := array['clock', 'status_of', 'tasks_of_chain'];
     v_known constant text[] := array['schema_migrations', 'schema_files', 'roles', 'handlers'];
     v_readable constant text[] := array[
         'schema_migrations', 'schema_files', 'roles', 'handlers', 'lines', 'keys', 'key_patterns', 'tasks', 'finished_tasks',
@@ -85,8 +89,9 @@ begin
         for v_routine in
             select oid::regprocedure as name, proname = any (v_may.routines) and not prosecdef as is_to_be_lent
             from pg_catalog.pg_proc
-            -- What changes nothing is harmless in everybody's hands, and views are made of it.
+            -- Functions that change nothing are harmless for every login, and views and statements call them.
             where pronamespace = 'rolecall'::regnamespace and prorettype <> 'trigger'::regtype
+                and ('search_path=pg_catalog, pg_temp' = any (proconfig) or proname = any (v_inlined))
                 and (proname = any (v_may.routines) or proname <> all (v_lent) and (provolatile <> 'v' or proname = any (v_telling)))
         loop
             if v_routine.is_to_be_lent then

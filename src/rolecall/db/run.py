@@ -19,7 +19,14 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from rolecall.db.foreign import AsyncForeign, Foreign
 from rolecall.db.pooler import AsyncConnection, Connection
 from rolecall.model.error_table import error_for_sqlstate
-from rolecall.model.errors import ConfigError, DatabaseError, DatabaseUnavailable, InvalidTask, RolecallError
+from rolecall.model.errors import (
+    ConfigError,
+    DatabaseError,
+    DatabaseUnavailable,
+    InvalidTask,
+    RolecallError,
+    RowsBusy,
+)
 from rolecall.model.sqlstates import is_condition
 from rolecall.sql.events import EventCollector
 from rolecall.sql.statement import Row, Statement
@@ -41,6 +48,8 @@ T = TypeVar("T")
 
 OURS = (Connection, AsyncConnection)
 DEADLOCK = "40P01"
+LOCK_TIMEOUT = "55P03"
+HELD = "another transaction holds rows that this call needs; nothing was changed: try again, or end that transaction"
 # It is not there, it is there already, it takes other parameters: a pooler led to where others have prepared theirs.
 NOT_AS_PREPARED = frozenset({"26000", "42P05", "08P01"})
 REPEATS = 3
@@ -338,6 +347,8 @@ def _translate(error: Exception) -> RolecallError:
     known = error_for_sqlstate(sqlstate, problem, _said(told, "message_detail", "detail"))
     if known is not None:
         return known
+    if sqlstate == LOCK_TIMEOUT:
+        return RowsBusy(f"{problem}: {HELD}", sqlstate=sqlstate)
     if is_condition(sqlstate) or not UNAVAILABLE.isdisjoint(kind.__name__ for kind in type(told).__mro__):
         return DatabaseUnavailable(problem, sqlstate=sqlstate)
     # What has no SQLSTATE never left this process: a NUL in a text parameter, for one.

@@ -1,6 +1,6 @@
-"""How a migration gets its locks: it asks for a moment only, lets all go and asks again.
+"""How a migration gets its locks: it waits for a moment only, releases everything and tries again.
 
-So nobody queues behind it for long, whoever holds what it needs.
+So no other session queues behind it for long, whoever holds what it needs.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import psycopg
 
+from rolecall.db.holding import holding_claims
 from rolecall.db.run import run
 from rolecall.model.errors import DatabaseUnavailable, SchemaBusy
 from rolecall.sql.statement import Statement
@@ -44,21 +45,23 @@ T = TypeVar("T")
 
 
 def insist(conn: psycopg.Connection[Any], what: str, attempt: Callable[[], T], patience: float) -> T:
-    """Carry out an attempt, a transaction of its own, again and again until it gets its locks, with growing pauses.
+    """Repeat an attempt, a transaction of its own, until it gets its locks; claims are held now and then meanwhile.
 
-    Raises SchemaBusy after `patience` seconds: it names who is in the way.
+    Raises SchemaBusy after `patience` seconds: it names the sessions that are in the way.
     """
     end, pause = monotonic() + patience, FIRST_PAUSE
-    while True:
-        try:
-            return attempt()
-        except (psycopg.OperationalError, DatabaseUnavailable) as error:
-            if error.sqlstate not in IN_THE_WAY:
-                raise
-            if monotonic() >= end:
-                raise SchemaBusy(step=what, seconds=patience, holders=run(conn, _holders())) from error
-        sleep(pause * random.uniform(0.5, 1.0))
-        pause = min(pause * GROWTH, LONGEST_PAUSE)
+    with holding_claims(conn) as hold:
+        while True:
+            try:
+                return attempt()
+            except (psycopg.OperationalError, DatabaseUnavailable) as error:
+                if error.sqlstate not in IN_THE_WAY:
+                    raise
+                if monotonic() >= end:
+                    raise SchemaBusy(step=what, seconds=patience, holders=run(conn, _holders())) from error
+            is_held = hold.keep()
+            sleep(FIRST_PAUSE if is_held else pause * random.uniform(0.5, 1.0))
+            pause = min(pause * GROWTH, LONGEST_PAUSE)
 
 
 def _holders() -> Statement[Sequence[str]]:

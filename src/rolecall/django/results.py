@@ -19,10 +19,9 @@ from rolecall.model.tasks import Task
 
 __all__ = ["as_django_has_it", "asked_with", "aware", "error_of", "local"]
 
-# The first line is "ValueError: why", or "shop.errors.Refused: why"; the frames of the traceback begin below it.
-RAISED = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)(: |\n|$)")
-FRAMES = re.compile(r'^  File "', re.MULTILINE)
-TRACEBACK = "Traceback (most recent call last):\n"
+# The first line is "ValueError: why", or "shop.errors.Refused: why"; Python's traceback follows.
+RAISED = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)(: | \((caused by|while handling) |\n|$)")
+NEW_LINE = "\n"
 # What ends an attempt from outside of it: a timeout, a lost worker.
 NOT_RAISED = "rolecall.HandlerError"
 ENDED = {
@@ -66,16 +65,12 @@ def asked_with(task: DjangoTask, priority: int, role: str, payload: dict[str, An
 
 
 def error_of(text: str) -> TaskError:
-    """Read what the pool keeps of an error: its class, and its traceback in Python's order."""
-    raised, frames = RAISED.match(text), FRAMES.search(text)
-    if raised is None:
-        return TaskError(exception_class_path=NOT_RAISED, traceback=f"{text}\n")
-    kind = raised["kind"]
-    head = text[: frames.start()].rstrip() if frames else text
-    tail = f"{TRACEBACK}{text[frames.start() :].rstrip()}\n" if frames else ""
+    """Read an error as the pool stores it: its class, and its traceback."""
+    raised = RAISED.match(text)
+    kind = raised["kind"] if raised else NOT_RAISED
     return TaskError(
         exception_class_path=kind if "." in kind else f"builtins.{kind}",
-        traceback=f"{tail}{head}\n",
+        traceback=f"{text.partition(NEW_LINE)[2] or text}\n",
     )
 
 

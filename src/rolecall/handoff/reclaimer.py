@@ -49,26 +49,29 @@ class Reclaimer:
         self._lost_after = lost_after
 
     async def once(self) -> None:
-        """Do it once; the dead come first, as their tasks run nowhere any more."""
+        """Do it once; silent workers come first, so that what they had not begun is handed over again."""
         await self.rescue_the_silent()
         for role in await known_roles(self._control):
             for lane in (Lane(Band.HIGH, role), Lane(Band.LOW, role)):
                 await self._reclaim(lane)
 
     async def rescue_the_silent(self) -> None:
-        """Rescue what workers hold that are silent in Redis and have no session in Postgres: that proves a death."""
+        """Return the tasks that may run twice of the workers that are silent in Redis and have no session in Postgres.
+
+        That is no proof of a death: a worker that is cut off from both looks the same.
+        """
         silent = [worker for worker in await everybody(self._control) if not worker.alive]
         if not silent:
             return
-        dead = await self._session.run(sql.sessionless([worker.number for worker in silent]))
-        if not dead:
+        lost = await self._session.run(sql.sessionless([worker.number for worker in silent]))
+        if not lost:
             return
-        rescue = partial(claims.rescue_workers, sorted(dead))
+        rescue = partial(claims.rescue_harmless, sorted(lost))
         became = await rescue_in_batches(self._session, rescue, MOST_RESCUED)
-        await forget(self._control, [worker.name for worker in silent if worker.number in dead])
+        await forget(self._control, [worker.name for worker in silent if worker.number in lost])
         if became:
-            who = ", ".join(map(str, sorted(dead)))
-            log.warning("Worker %s is dead, as its heartbeats and sessions ended: rescued %s", who, told_of(became))
+            who = ", ".join(map(str, sorted(lost)))
+            log.warning("Worker %s has no heartbeat and no session left: returned %s", who, told_of(became))
 
     async def _reclaim(self, lane: Lane) -> None:
         stale = await self._queue.stale(lane, self._stale_after)

@@ -28,6 +28,6 @@ So does the row of unparking, the net for tasks that are parked though their key
 `runner`    when to look, and the duties that are due, on one connection that no handler and no claim can keep busy
 `periodic`  the one loop that looks (and the worker's heartbeat) run in: jitter, patience, a clean stop
 
-An error never ends a duty, let alone the worker: it is logged, and the next run comes after a growing delay, or
-before that in another process.
+An error never ends a duty, let alone the worker: it is logged and recorded in the duty's row, which the doctor and the
+metrics read, and the next run comes after a growing delay, or before that in another process.
 """

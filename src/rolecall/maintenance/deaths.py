@@ -1,13 +1,14 @@
-"""Workers that are known to be dead, whose tasks need not wait for their leases.
+"""Returns tasks of dead workers before their leases end. The evidence decides which tasks:
 
-    what proves it                     who sees it                          when
-    its process has gone               whoever runs on its machine          at the start, every 5 s, and a supervisor
-                                       (Linux, the same pid namespace)      whenever a process of its own has ended
-    none of its sessions stands        anybody with the database            at two looks, 10 s apart or more, and not
-    (it led past every pooler)                                              within a lease of the server's start
+    evidence                    looked at by                          returned at once
+    the process has ended       workers and supervisors of the same   everything
+    (a proof)                   machine, at the start, every 5 s,
+                                and when a child process ends
+    no session is left in       any process with the database, twice, what has not begun; what has no key and another
+    the database (no proof)     at least 10 s apart                   attempt left, in an idempotent role
 
-What is no proof, such as a machine that lost its power or its network, still takes a lease. A wrong guess does no harm:
-the fence refuses what the worker reports later, and whoever was taken for dead offers no proof a second time.
+Everything else waits for its lease. A worker whose connections are refused has no session either, and its handlers run.
+docs/concepts/evidence.md explains the rules.
 """
 
 from __future__ import annotations
@@ -35,9 +36,18 @@ log = logging.getLogger("rolecall.maintenance")
 
 
 async def rescue_unseen(session: Runs) -> None:
-    """Rescue what workers of the pool hold none of whose sessions stands."""
+    """Return the tasks that may run twice of the workers that have no session left."""
     unseen = await session.run(workers.unseen())
-    await _rescue(session, unseen, "no session of it is left")
+    if not unseen:
+        return
+    became = await rescue_in_batches(session, partial(claims.rescue_harmless, unseen), MOST_RESCUED)
+    who = ", ".join(map(str, unseen))
+    returned = told_of(became) if became else "nothing"
+    log.warning(
+        "Worker %s has no session left: returned %s; its other tasks wait for their leases, as it may live",
+        who,
+        returned,
+    )
 
 
 async def rescue_neighbours(session: Runs) -> list[Neighbour]:
@@ -47,7 +57,7 @@ async def rescue_neighbours(session: Runs) -> list[Neighbour]:
         return []
     beside = await session.run(workers.beside(socket.gethostname(), process.space))
     gone = [worker.worker_id for worker in beside if has_gone(worker.pid, worker.started)]
-    await _rescue(session, gone, "its process has gone")
+    await _rescue(session, gone)
     return beside
 
 
@@ -75,14 +85,15 @@ class Neighbours:
             self._asks = max(0, self._asks - 1)
 
 
-async def _rescue(session: Runs, worker_ids: list[int], proof: str) -> None:
+async def _rescue(session: Runs, worker_ids: list[int]) -> None:
     if not worker_ids:
         return
     became = await rescue_in_batches(session, partial(claims.rescue_workers, worker_ids), MOST_RESCUED)
     # Another process may have been quicker, or somebody keeps from it what they hold.
     level = logging.WARNING if became else logging.INFO
     who = ", ".join(map(str, worker_ids))
-    log.log(level, "Worker %s is dead, as %s: rescued %s", who, proof, told_of(became) if became else "nothing")
+    returned = told_of(became) if became else "nothing"
+    log.log(level, "Worker %s is dead, as its process has ended: rescued %s", who, returned)
 
 
 async def rescue_in_batches(

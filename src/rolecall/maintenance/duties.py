@@ -15,7 +15,7 @@ from time import monotonic
 from rolecall.maintenance.cron import plan
 from rolecall.maintenance.deaths import MOST_RESCUED, rescue_in_batches, rescue_unseen, told_of
 from rolecall.maintenance.runs import Runs
-from rolecall.sql import claims, keys, retention, roles, schedules
+from rolecall.sql import claims, keys, retention, roles, schedules, workers
 from rolecall.sql.schedules import Fired
 
 MOST_FIRED = 100
@@ -45,8 +45,20 @@ class Duty:
 
 
 async def rescue(session: Runs) -> str | None:
-    """Release what expired owners hold, batch by batch until one is short: a mass crash is over in one run."""
-    became = await rescue_in_batches(session, claims.rescue, MOST_RESCUED)
+    """Return the tasks whose leases ended and were not renewed during a wait, batch by batch.
+
+    After a standstill of the server all leases have ended; the wait lets living workers renew theirs.
+    """
+    # Also what does not depend on a lease.
+    became = Counter(state.value for state in (await session.run(claims.rescue_found([], []))).values())
+    ids, fences, wait = await session.run(claims.find_expired())
+    if ids:
+        await asyncio.sleep(wait)
+    for first in range(0, len(ids), MOST_RESCUED):
+        batch = slice(first, first + MOST_RESCUED)
+        became.update(
+            state.value for state in (await session.run(claims.rescue_found(ids[batch], fences[batch]))).values()
+        )
     if not became:
         return None
     return f"Rescued {became.total()} tasks of lost workers: {told_of(became)}"
@@ -129,6 +141,12 @@ async def unpark(session: Runs) -> str | None:
     return None
 
 
+async def withdraw_undeclared(session: Runs) -> None:
+    """Withdraw what no live worker of an app declares any more, and warn about each withdrawal."""
+    for app, kind, name in await session.run(workers.withdraw_undeclared()):
+        log.warning("Withdrew %s %s: app %s no longer declares it", kind, name, app)
+
+
 async def keep_house(session: Runs) -> str | None:
     """Make the coming days' partitions, and drop what is past its retention.
 
@@ -160,6 +178,7 @@ DUTIES = (
     Duty(name="expiry", every=60.0, run_once=expire),
     Duty(name="counting", every=10.0, run_once=count_finished),
     Duty(name="history", every=10.0, run_once=write_history),
+    Duty(name="declarations", every=15.0, run_once=withdraw_undeclared),
     Duty(name="unparking", every=60.0, run_once=unpark),
     Duty(name="housekeeping", every=60.0, run_once=keep_house),
 )

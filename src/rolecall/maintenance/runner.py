@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import random
@@ -15,6 +16,7 @@ from rolecall.maintenance.deaths import Neighbours
 from rolecall.maintenance.duties import DUTIES, Duty
 from rolecall.maintenance.periodic import LONGEST_BACKOFF, Periodic, complain
 from rolecall.maintenance.runs import NotOurTurn, Runs, Turn, UntilStopped
+from rolecall.model.errors import RolecallError
 from rolecall.model.workers import DutyLook
 from rolecall.sql import duties as turns
 from rolecall.wake.waker import SHORTEST, Backoff
@@ -87,15 +89,24 @@ class _Doing:
             self._run = tasks.create_task(self._do())
 
     async def _do(self) -> None:
+        turn = Turn(self._session, self._duty.name, self._duty.every, self._by)
         try:
-            summary = await self._duty.run_once(Turn(self._session, self._duty.name, self._duty.every, self._by))
+            summary = await self._duty.run_once(turn)
         except NotOurTurn:
             return
         except Exception as error:  # noqa: BLE001 - a duty may fail in any way and must be tried again
             self._not_before = monotonic() + self._backoff.next()
             if not self._session.stopped:
                 complain(log, self._duty.name.capitalize(), error)
+                await self._record(str(error) or type(error).__name__)
             return
         self._backoff.reset()
+        if turn.taken:
+            await self._record()
         if summary:
             log.info(summary)
+
+    async def _record(self, error: str | None = None) -> None:
+        # Where the database does not answer now, a later run is recorded.
+        with contextlib.suppress(RolecallError):
+            await self._session.run(turns.record(self._duty.name, self._duty.every, self._by, error))

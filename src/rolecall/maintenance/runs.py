@@ -70,14 +70,14 @@ class Turn:
     def __init__(self, session: Runs, name: str, every: float, by: str) -> None:
         self._session = session
         self._duty = name, every, by
-        self._taken = False
+        self.taken = False
 
     async def run(self, statement: Statement[T]) -> T:
         """Run it. Raises NotOurTurn, once, where another process was first."""
-        if self._taken:
+        if self.taken:
             return await self._session.run(statement)
         begun = await self._session.run(duties.begin(statement, *self._duty))
         if begun is None:
             raise NotOurTurn
-        self._taken = True
+        self.taken = True
         return begun[0]

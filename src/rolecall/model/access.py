@@ -13,9 +13,11 @@ __all__ = [
     "Caller",
     "Credentials",
     "KeptAnswer",
+    "LiveSession",
     "LoginAttempt",
     "LoginLimits",
     "NewApiKey",
+    "OpenSession",
     "Person",
     "RequestKey",
     "Scope",
@@ -25,23 +27,32 @@ __all__ = [
 
 
 class Scope(StrEnum):
-    """What a caller may do: look, deal with tasks and workers, or change how the pool itself works."""
+    """The rights of a caller.
 
+    `own` allows its own tasks at the own-tasks routes, `read` all requests that change nothing, `operate` both and
+    changes to tasks and workers, `admin` everything. `own` and `read` do not include each other: a reader enqueues
+    nothing, and an owner sees no task of another owner.
+    """
+
+    OWN = "own"
     READ = "read"
     OPERATE = "operate"
     ADMIN = "admin"
 
     def includes(self, asked: Scope) -> bool:
-        """True if who has this scope may do what `asked` is needed for."""
+        """Return True if this scope has all rights of `asked`."""
+        if asked is Scope.OWN and self is Scope.READ:
+            return False
         ranks = list(Scope)
         return ranks.index(self) >= ranks.index(asked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who sent a request, and what they may do; `is_local` is whoever this machine's own door lets in.
+    """The sender of a request, with its rights; `is_local` means that the local token or `--auth off` let it in.
 
-    `person_id` is the person who came in, or whose API key it is, `key_id` the key that was shown.
+    `person_id` is the person who has logged in, or to whom the API key belongs, `key_id` the key that was shown, and
+    `session` the digest of the session's secret.
     """
 
     actor: Actor
@@ -49,6 +60,7 @@ class Caller:
     is_local: bool = False
     person_id: int | None = None
     key_id: int | None = None
+    session: bytes | None = None
 
     @property
     def counted_as(self) -> str | None:
@@ -135,14 +147,35 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A login that stands, with its secret, which nobody can read again.
+    """A new session with its secret, which is stored nowhere.
 
-    `browser` is what the browser is known by from now on; None where it keeps what it has.
+    `browser` is the name by which the browser is known from now on; None if it keeps the one it has.
     """
 
     secret: str
     expires_at: datetime
     browser: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveSession:
+    """The session that a request shows, by the digest of its secret; without a person it belongs to the local token."""
+
+    digest: bytes
+    person: Person | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """A session that has not ended, without its secret. `person` is None for the local token of a machine."""
+
+    id: str
+    person: str | None
+    scope: Scope
+    origin: str | None
+    created_at: datetime
+    last_used_at: datetime | None
+    expires_at: datetime
 
 
 class Secret:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, is_dataclass
+from datetime import date, datetime
 from enum import Enum
 from functools import cache, partial
 from operator import methodcaller
@@ -21,6 +22,8 @@ __all__ = ["Codec", "DoesNotFit", "codec_for", "read", "register_codec", "reveal
 
 T = TypeVar("T")
 CODECS: dict[type, Codec[Any]] = {}
+# An instance of a subclass, such as an idempotency key or a number of numpy, is written as one of these.
+WITH_SUBCLASSES: tuple[type, ...] = (str, int, float)
 # What tells a Struct of msgspec, a class of attrs, a model of pydantic, without importing any of them.
 OF_ITS_OWN = ("__struct_fields__", "__attrs_attrs__", "__pydantic_validator__")
 
@@ -82,8 +85,14 @@ def written(value: object) -> object:
     codec = codec_for(type(value))
     if codec is not None:
         return codec.encode(value)
-    if isinstance(value, str):
-        return str(value)  # a kind of text: an idempotency key, say
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, datetime):
+        # By its parts: a subclass may write itself in another form.
+        return datetime.combine(date(value.year, value.month, value.day), value.timetz())
+    for kind in WITH_SUBCLASSES:
+        if isinstance(value, kind):
+            return kind(value)
     raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from math import inf
 
@@ -13,6 +14,7 @@ __all__ = [
     "Bound",
     "ClockOfWorker",
     "Diagnosis",
+    "DutyState",
     "Limits",
     "OldSnapshot",
     "PreparedTransaction",
@@ -63,7 +65,11 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What is still healthy. Seconds: a snapshot's age, how far clocks are off, how late rescue, prune, counts are."""
+    """What is still healthy.
+
+    In seconds: the age of snapshots and prepared transactions, how far clocks are off, how late rescue, pruning and
+    counts are, for how long a duty has failed, and for how long it has not succeeded for another reason.
+    """
 
     snapshot: Bound = Bound(300, 3_600)
     prepared: Bound = Bound(300, 3_600)
@@ -71,6 +77,8 @@ class Limits:
     overdue: Bound = Bound(60, 300)
     unpruned: Bound = Bound(3_600, 86_400)
     uncounted: Bound = Bound(300, inf)
+    failing_duty: Bound = Bound(30, 900)
+    undone_duty: Bound = Bound(600, 3_600)
     queue_usage: Bound = Bound(0.25, 0.75)
     frozen_age: Bound = Bound(1_000_000_000, 1_800_000_000)
     slot_bytes: Bound = Bound(0, 10 * 2**30)
@@ -173,6 +181,22 @@ class Unpruned:
     kind: str
     late: float
     in_use: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class DutyState:
+    """A duty of the pool and how its runs go; all but `succeeded_at` and `error` are seconds.
+
+    `overdue`: for how long it has been due and no process has begun it. `unfinished`: for how long no run has succeeded
+    although one was begun, None if the last one succeeded. `error`: why the latest run failed, None if it did not.
+    """
+
+    name: str
+    every: float
+    overdue: float
+    unfinished: float | None
+    succeeded_at: datetime | None
+    error: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ RolecallError                      every error raised on purpose; .problem says 
 │   │   └── HandlerMissing                unknown_handler
 │   ├── HandlerNotFound                   it was asked for by its name
 │   ├── ResultNotStored                   .why: a result is read that had no JSON form, or was too large
+│   ├── ResultUnreadable                  .handler, .problem: a result is used that does not fit its declared type
 │   ├── ResultMissing                     one that is kept elsewhere cannot be had, or not be kept there
 │   ├── PayloadMissing                    a field of one that is kept elsewhere, likewise
 │   ├── HandlerTimeout                    .after (seconds)
@@ -47,8 +48,9 @@ RolecallError                      every error raised on purpose; .problem says 
 │   ├── RequestUnderWay            RC060  it has no answer yet
 │   └── RequestKeyReused           RC061  its key was another's
 ├── DatabaseError                         .sqlstate
-│   ├── DatabaseUnavailable               worth retrying: no connection, a restart, a full disk, a lock timeout
+│   ├── DatabaseUnavailable               worth retrying: no connection, a restart, a full disk, a deadlock
 │   │   ├── DatabaseReadOnly       25006  a standby, or default_transaction_read_only is on
+│   │   ├── RowsBusy               RC051  nothing was changed: another transaction holds the rows
 │   │   └── SchemaBusy                    .step .seconds .holders: a migration has not got its locks
 │   ├── SchemaMissing                     .package .pending: run the migrations first
 │   ├── SchemaTooNew                      .package .known .found: run a newer release
@@ -62,6 +64,7 @@ RolecallError                      every error raised on purpose; .problem says 
 │   ├── TooManyRequests                   .retry_after (seconds)
 │   ├── ApiKeyNotFound
 │   ├── PersonNotFound
+│   ├── SessionNotFound
 │   └── DuplicatePerson
 ├── FilterError
 │   ├── InvalidCursor                     .cursor: no page of the list named it
@@ -138,10 +141,12 @@ __all__ = [
     "RequestUnderWay",
     "ResultMissing",
     "ResultNotStored",
+    "ResultUnreadable",
     "Retry",
     "RoleError",
     "RoleNotFound",
     "RolecallError",
+    "RowsBusy",
     "ScalingError",
     "ScheduleChanged",
     "ScheduleConflict",
@@ -151,6 +156,7 @@ __all__ = [
     "SchemaDrift",
     "SchemaMissing",
     "SchemaTooNew",
+    "SessionNotFound",
     "TaskError",
     "TaskFinished",
     "TaskNotFound",
@@ -411,6 +417,15 @@ class ResultNotStored(HandlerError):
         self.why = why
 
 
+class ResultUnreadable(HandlerError):
+    """The stored result of a task does not fit the type that its handler declares, and is used as if it did."""
+
+    def __init__(self, *, handler: str, problem: str) -> None:
+        super().__init__(f"the stored result of {handler!r} does not fit its declared type: {problem}")
+        self.handler = handler
+        self.problem = problem
+
+
 class ResultMissing(HandlerError):
     """A result that is kept outside of the database cannot be had, or not be kept there.
 
@@ -566,6 +581,13 @@ class MigrationFailed(DatabaseError):
         self.migration = migration
 
 
+class RowsBusy(DatabaseUnavailable):
+    """Another transaction has held rows that the call needs for too long. Nothing was changed: call again later."""
+
+    def __init__(self, problem: str, *, sqlstate: str | None = None) -> None:
+        super().__init__(problem, sqlstate=sqlstate)
+
+
 class SchemaBusy(DatabaseUnavailable):
     """A migration has not got its locks in time, and changed nothing; the steps before it stay."""
 
@@ -637,6 +659,10 @@ class ApiKeyNotFound(AccessError):
 
 class PersonNotFound(AccessError):
     """Nobody of this name may log in."""
+
+
+class SessionNotFound(AccessError):
+    """No open session has this id, or it belongs to somebody else."""
 
 
 class DuplicatePerson(AccessError):

@@ -27,9 +27,10 @@ class DeclaredHandler:
     `signature` is the JSON schema of its payload, None for one that declares none. `max_attempts` of 0 is no limit.
     `procedure` names what the database runs, for a SQL handler. `key` and `dedupe_key` are templates of what its tasks
     have where they are given none; within `expires` after they are due its tasks are to begin, where they say nothing
-    else. `result_schema` is the JSON schema of its results, None where any will do. `retained_redactions` are places of
-    values (`payload.properties.card`) that an earlier declaration hid and the present one does not. They stay hidden
-    until `rolecall handlers reveal`.
+    else. `result_schema` is the JSON schema of its results, None where any will do. With `strict_keys` none of its
+    tasks is claimed behind another of its key. `retained_redactions` are places of values (`payload.properties.card`)
+    that an earlier declaration hid and the present one does not. They stay hidden until `rolecall handlers reveal`.
+    `withdrawn` says that no live worker of its app declares it any more.
     """
 
     name: str
@@ -45,7 +46,9 @@ class DeclaredHandler:
     dedupe_key: str | None = None
     expires: float | None = None
     result_schema: Mapping[str, Any] | None = None
+    strict_keys: bool | None = None
     retained_redactions: Sequence[str] = ()
+    withdrawn: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

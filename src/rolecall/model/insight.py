@@ -162,6 +162,8 @@ class RunningTask:
 class DeclaredRole:
     """A role as it is stored; durations in seconds, `max_attempts` of 0 is no limit, `retry` is the policy.
 
+    With `strict_keys` at most as many of its tasks are claimed for a key as may run at once.
+
     A role that is not paused has no `paused_at`; one with a `paused_until` goes on by itself then.
     """
 
@@ -172,9 +174,11 @@ class DeclaredRole:
     max_attempts: int
     retry: Mapping[str, Any]
     one_root: bool
+    idempotent: bool
     max_payload_bytes: int
     keep_completed: float
     keep_failed: float
+    strict_keys: bool
     paused_at: datetime | None
     paused_until: datetime | None
     paused_by: str | None

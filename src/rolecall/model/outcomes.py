@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NoReturn
 
 from rolecall.model.durations import require_when
-from rolecall.model.errors import ResultNotStored
+from rolecall.model.errors import ResultNotStored, ResultUnreadable
+from rolecall.model.reading import ReadsResult
 from rolecall.model.tasks import Enqueued, Need, NextTasks
 
 __all__ = [
@@ -22,10 +23,12 @@ __all__ = [
     "Misfit",
     "NoResult",
     "Report",
+    "ResultPointer",
     "Returned",
     "Snooze",
     "Snoozed",
     "StoredElsewhere",
+    "UnreadableResult",
     "UnstoredResult",
     "WaitFor",
     "why_unstored",
@@ -158,19 +161,19 @@ class Misfit:
 Report = Completed | Failed | Snoozed | Blocked | Cancelled | Returned | Misfit
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class UnstoredResult:
-    """What is read where a completed task has a result that could not be stored; `why` says so.
+class NoUsableResult:
+    """Stands where a result would be: any use of it as a result raises the error that says why there is none.
 
-    Whoever uses it as if it were the result is told by ResultNotStored; only `is`, `isinstance`, `repr` and its own
-    fields are free.
+    `is`, `isinstance`, `repr` and the fields of the subclass are free.
     """
 
-    why: str
-    rolecall: str = MARK
+    __slots__ = ()
+
+    def _error(self) -> Exception:
+        raise NotImplementedError
 
     def _refuse(self, *_: object) -> NoReturn:
-        raise ResultNotStored(self.why)
+        raise self._error()
 
     def __getattr__(self, name: str) -> Any:
         """Refuse what a result might have; what Python itself looks for is simply not there."""
@@ -183,6 +186,32 @@ class UnstoredResult:
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __or__ = __ror__ = __truediv__ = _refuse
     __hash__ = object.__hash__
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnstoredResult(NoUsableResult):
+    """The result of a completed task that could not be stored, and `why`. Using it raises ResultNotStored."""
+
+    why: str
+    rolecall: str = MARK
+
+    def _error(self) -> Exception:
+        return ResultNotStored(self.why)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnreadableResult(NoUsableResult):
+    """A stored result that does not fit the type that its handler declares: another release wrote it, or a person.
+
+    `stored` is the result as JSON values, `problem` says what does not fit. Using it raises ResultUnreadable.
+    """
+
+    problem: str
+    handler: str
+    stored: Any
+
+    def _error(self) -> Exception:
+        return ResultUnreadable(handler=self.handler, problem=self.problem)
 
 
 def why_unstored(result: object) -> str | None:
@@ -201,3 +230,13 @@ class StoredElsewhere(dict[str, Any]):
     def __init__(self, whole: object, *, store: str, path: str, size: int, sha256: str) -> None:
         super().__init__(rolecall=ELSEWHERE, store=store, path=path, bytes=size, sha256=sha256)
         self.whole = whole
+
+
+class ResultPointer(dict[str, Any]):
+    """Where a result is kept that is not in the task's row; `returns` reads it as its handler declares it."""
+
+    __slots__ = ("returns",)
+
+    def __init__(self, stored: Mapping[str, Any], returns: ReadsResult) -> None:
+        super().__init__(stored)
+        self.returns = returns

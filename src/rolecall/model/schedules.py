@@ -65,7 +65,8 @@ class StoredSchedule:
 
     `last_task_count` is how many tasks the last run brought: those that its task made, or 1 where it made none.
     `made_by` is `app` for one that an app declares, else `person`; `edited_at` is when a person last changed it.
-    `revision` grows with every change of the rule, not with its runs.
+    `revision` grows with every change of the rule, not with its runs. `withdrawn` says why a schedule is disabled whose
+    app no longer declares it; one that a person has edited goes on.
     """
 
     id: int
@@ -91,6 +92,7 @@ class StoredSchedule:
     last_task_id: int | None
     last_task_count: int | None
     last_error: str | None
+    withdrawn: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,3 +37,4 @@ class LostReason(StrEnum):
     TIMEOUT = "timeout"
     SHUTDOWN = "shutdown"
     DATABASE = "database"
+    OUT_OF_TURN = "out of turn"

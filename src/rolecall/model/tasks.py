@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypedDict, 
 from rolecall.model.dedupe import Dedupe
 from rolecall.model.durations import Duration
 from rolecall.model.errors import InvalidTask
+from rolecall.model.reading import KnowsResult, ReadsResult
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.states import TaskState
 
@@ -74,9 +75,7 @@ class TaskChanges(TaskOptions, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTask(Generic[R_co]):
-    """A task that is to be enqueued: what to run, with what, and when.
-
-    `NewTask[R]` is one whose handler returns an R; nobody but type checkers looks at it.
+    """A task to enqueue. `NewTask[R]` has a handler that returns an R, for type checkers.
 
     At least one of `handler` and `role` is needed; the database fills in the other. `after` is a delay,
     `scheduled_for` a moment instead (with a time zone); what lies in the past means now. `max_attempts` of 0 is no
@@ -85,6 +84,7 @@ class NewTask(Generic[R_co]):
     finished before it may run; `on_failure` says what its failure does to its parent and siblings, if it is a child.
     Where a task stands with the same `dedupe_key`, `dedupe` says what is done; without it, an open one is kept.
     `trace_context` is the trace that it is asked for in: a W3C traceparent, and after a space its tracestate, if any.
+    `returns` reads its result; a handler's `task()` sets it.
     """
 
     handler: str | None = None
@@ -103,6 +103,7 @@ class NewTask(Generic[R_co]):
     needs: Sequence[Need | int | Enqueued | NewTask] = ()
     on_failure: ChildRule | None = None
     trace_context: str | None = None
+    returns: ReadsResult | None = field(default=None, compare=False, repr=False)
 
     def options(self, **changes: Unpack[TaskChanges]) -> NewTask[R_co]:
         """Return the same task with some fields changed: `task.options(priority=5, key="store:7")`."""
@@ -110,8 +111,8 @@ class NewTask(Generic[R_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class Enqueued(Generic[R_co]):
-    """The answer to one enqueue: the task's id, and whether that task already stood; R is what its handler returns."""
+class Enqueued(KnowsResult, Generic[R_co]):
+    """The answer to one enqueue: the task's id, and whether the task existed already; its handler returns an R."""
 
     id: int
     deduplicated: bool = False
@@ -247,9 +248,11 @@ class TaskSummary:
 
 @dataclass(frozen=True, slots=True)
 class Task(TaskSummary, Generic[R_co]):
-    """One whole row of the pool: the summary, its payload and its result, or an UnstoredResult in its place.
+    """One whole row of the pool: the summary, its payload and its result.
 
-    `Task[R]` is one whose handler returns an R: so JSON has it, and None stands there until it has completed.
+    `Task[R]` is read by the `Enqueued[R]` of a handler that returns an R: `result` is an R once the task has completed,
+    and None before. A task that is read by its id has its result as JSON values. A result that could not
+    be stored is an UnstoredResult, one that does not fit the declared type an UnreadableResult.
     """
 
     payload: dict[str, Any]
@@ -258,9 +261,10 @@ class Task(TaskSummary, Generic[R_co]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Child(Generic[R_co]):
-    """What became of a child; where it continued its chain, the last task of that speaks for it.
+    """What became of a child; if it continued its chain, the last task of the chain speaks for it.
 
-    A result that could not be stored raises ResultNotStored where it is used.
+    `Child[R]` is one of `ctx.children(handler)`: the result of a completed one is an R. Without a handler, results are
+    JSON values. An UnstoredResult or UnreadableResult raises an error where it is used.
     """
 
     id: int
@@ -276,8 +280,8 @@ class Child(Generic[R_co]):
 class Needed(Generic[R_co]):
     """What became of one need, in the order in which they were declared.
 
-    `outcome` is None while it is open. For a chain, result and error are those of its last task. A result that could
-    not be stored raises ResultNotStored where it is used.
+    `outcome` is None while it is open. For a chain, result and error are those of its last task. Results are as in
+    Child.
     """
 
     name: str | None
@@ -325,8 +329,7 @@ class IdempotencyKey(str):
     await charge(order, idempotency_key=ctx.idempotency_key)
     await notify(order, idempotency_key=ctx.idempotency_key("mail"))
 
-    It is the same at every attempt, after a snooze and after a retry by hand, and another one in the step after the
-    children.
+    It is the same at every attempt, also after a snooze or a retry by hand, and differs in the step after the children.
     """
 
     __slots__ = ()
@@ -342,7 +345,8 @@ class NextTasks:
 
     Follow-ups start chains of their own; the continuation is the next task of this chain. Children make the
     task wait for them; siblings are children of the task's own parent. `gathers` says that the handler has a
-    second step, for when the last child has finished; `trace_context` is that of all but the continuation.
+    gather step, which runs when the last child has finished, or at once after a first step without children;
+    `trace_context` is that of all but the continuation.
     """
 
     follow_ups: list[NewTask] = field(default_factory=list)

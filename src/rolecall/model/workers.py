@@ -9,6 +9,7 @@ from enum import StrEnum
 from rolecall.model.errors import ConfigError
 
 __all__ = [
+    "MOST_PREFETCH",
     "MOST_SLOTS",
     "BeatAnswer",
     "Condition",
@@ -22,6 +23,7 @@ __all__ = [
 
 # Of one process.
 MOST_SLOTS = 1_000
+MOST_PREFETCH = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from typing import Any
 from rolecall.app import Next
 from rolecall.model.errors import ResultMissing
 from rolecall.model.large import POINTER
-from rolecall.model.outcomes import ELSEWHERE, NoResult, StoredElsewhere
+from rolecall.model.outcomes import ELSEWHERE, NoResult, ResultPointer, StoredElsewhere
 from rolecall.results.stores import ObjectStore, open_store
 from rolecall.sql.documents import NotStorable, encode
 from rolecall.worker.context import BatchContext, Context
@@ -50,7 +50,7 @@ class LargeResults:
         if result is None or isinstance(result, NoResult | BaseException | StoredElsewhere):
             return result
         try:
-            content = encode(result).encode()
+            content = encode(ctx.written(result)).encode()
         except NotStorable:
             return result  # the worker says why
         if len(content) <= self._over:
@@ -61,7 +61,10 @@ class LargeResults:
         return StoredElsewhere(result, store=self._store.url, path=path, size=len(content), sha256=digest)
 
     async def read(self, result: object) -> Any:
-        """Return the result itself of what a task's row has. Raises ResultMissing."""
+        """Return the result itself, given the result that a task has.
+
+        It has the declared type if the task was read by its Enqueued. Raises ResultMissing.
+        """
         return await asyncio.to_thread(self.read_now, result)
 
     def read_now(self, result: object) -> Any:
@@ -76,7 +79,8 @@ class LargeResults:
         content = self._store.get(path)
         if hashlib.sha256(content).hexdigest() != pointer["sha256"]:
             raise ResultMissing(f"the result {path} is not what was kept")
-        return json.loads(content)
+        whole = json.loads(content)
+        return result.returns.read(whole) if isinstance(result, ResultPointer) else whole
 
 
 def _pointer(result: object) -> Mapping[str, Any] | None:

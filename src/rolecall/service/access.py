@@ -1,4 +1,4 @@
-"""What an operator may do with those who come in: API keys, people and their sessions, this machine's token."""
+"""API keys, people who log in, and the local token of this machine."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from secrets import token_hex
 
 from rolecall.config import AuthMode
 from rolecall.config.access import TOKEN_FILE
-from rolecall.model.access import ApiKey, Credentials, LoginAttempt, LoginLimits, NewApiKey, Person, Scope, Session
+from rolecall.model.access import ApiKey, Credentials, LoginAttempt, LoginLimits, NewApiKey, Person, Scope
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import (
     ApiKeyNotFound,
     ConfigError,
     DuplicatePerson,
-    NotAuthenticated,
     PersonNotFound,
     TooManyRequests,
 )
@@ -36,6 +35,7 @@ __all__ = [
     "StartupGuard",
     "digest_of",
     "keep_token",
+    "login_digests",
     "mode_for",
     "new_secret",
 ]
@@ -171,42 +171,15 @@ class People:
         Raises TooManyRequests after so many failures in a row from one network, or from one browser that is known, or
         ten times as many of all others together: whether anybody bears the name or not.
         """
-        counting = access.try_to_log_in(*_digests(attempt), limits)
+        counting = access.try_to_log_in(*login_digests(attempt), limits)
         wait, is_last = await self._database.run(counting)
         if wait is not None:
             raise TooManyRequests("too many failed logins with this name", retry_after=wait)
         return await self._database.run(access.credentials(attempt.name)), is_last
 
-    async def open_session(
-        self, attempt: LoginAttempt, who: Credentials, *, seconds: float, origin: str | None
-    ) -> Session:
-        """Let a person in whose password was right. Raises NotAuthenticated if it was changed meanwhile."""
-        secret, browser = new_secret("rs"), new_secret("rb")
-        digests = _digests(attempt)
-        opening = access.open_session(who, digest_of(secret), digests[0], seconds=seconds, origin=origin)
-        expires_at = await self._database.act(AuditEvent("sessions.open"), opening)
-        if expires_at is None:
-            raise NotAuthenticated(WRONG_LOGIN)
-        is_new = await self._database.run(access.welcome_browser(who.person_id, *digests, digest_of(browser)))
-        return Session(secret=secret, expires_at=expires_at, browser=browser if is_new else None)
 
-    async def find(self, secret: str, *, idle: float) -> Person | None:
-        """Return whose session this is; None for one that has ended, or was idle for so many seconds."""
-        found = await self._database.run(access.session(digest_of(secret), idle))
-        if found is None:
-            return None
-        person, is_stale = found
-        if is_stale:
-            await self._database.run(access.touch_session(digest_of(secret)))
-        return person
-
-    async def close_session(self, secret: str) -> None:
-        """End a session; one that has ended already is fine."""
-        await self._database.act(AuditEvent("sessions.close"), access.close_session(digest_of(secret)))
-
-
-def _digests(attempt: LoginAttempt) -> tuple[bytes, bytes, bytes | None]:
-    """Of the name, of the name together with the network, and of what the browser is known by."""
+def login_digests(attempt: LoginAttempt) -> tuple[bytes, bytes, bytes | None]:
+    """Return the digests of the name, of the name with the network, and of the name that the browser shows."""
     browser = None if attempt.browser is None else digest_of(attempt.browser)
     # No name holds a line's end: no two pairs are one text.
     return digest_of(attempt.name), digest_of(f"{attempt.name}\n{attempt.network}"), browser

@@ -18,13 +18,14 @@ from rolecall.service import health_checks
 from rolecall.service.database import Database
 from rolecall.service.handoff import Handoff
 from rolecall.service.notifications import NotificationSettings, require_beat
-from rolecall.sql import access, doctor, roles
+from rolecall.sql import access, doctor, roles, schedules
 from rolecall.wake.listener import notify, probe_channel
 from rolecall.wake.transport import Reach, Transport
 
 CHECKS = (
     "autovacuum",
     "clocks",
+    "duties",
     "endless_keys",
     "expired_leases",
     "frozen_age",
@@ -45,6 +46,7 @@ CHECKS = (
     "stranded_work",
     "synchronous_commit",
     "table_care",
+    "withdrawn_schedules",
 )
 LISTENING = "notifications"
 # Only where tasks are handed over by Redis.
@@ -118,8 +120,10 @@ class Doctor:
         yield health_checks.clocks(await ask(doctor.clocks()), here, limits)
         yield health_checks.stranded(await ask(doctor.stranded_work()))
         yield health_checks.hidden_values(await ask(roles.list_handlers()))
+        yield health_checks.withdrawn(await ask(schedules.list_()))
         yield health_checks.partitions(await ask(doctor.missing_partitions()))
         yield health_checks.retention(await ask(doctor.unpruned()), limits)
+        yield health_checks.duties(await ask(doctor.duties()), limits)
         yield health_checks.leases(await ask(doctor.overdue_leases()), limits)
         yield health_checks.uncounted(await ask(doctor.uncounted()), limits)
         yield health_checks.endless_keys(await ask(access.endless_admin_keys()))

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from rolecall.handoff.roll import APART, MIXED
 from rolecall.model.access import ApiKey
 from rolecall.model.doctor import (
+    Bound,
     ClockOfWorker,
+    DutyState,
     Limits,
     OldSnapshot,
     PreparedTransaction,
@@ -22,9 +24,12 @@ from rolecall.model.doctor import (
 from rolecall.model.findings import Finding, Severity
 from rolecall.model.handlers import DeclaredHandler
 from rolecall.model.handoff import HandoffNow
+from rolecall.model.schedules import StoredSchedule
 
 Findings = Iterator[Finding]
 OURS = "rolecall"
+# A duty that has missed so many of its turns is not just late.
+SEVERAL = 5
 
 
 def settings(server: ServerFacts, limits: Limits) -> Findings:
@@ -192,6 +197,18 @@ def hidden_values(handlers: list[DeclaredHandler]) -> Findings:
             )
 
 
+def withdrawn(schedules: list[StoredSchedule]) -> Findings:
+    """Report schedules whose app no longer declares them."""
+    for schedule in schedules:
+        if schedule.withdrawn:
+            state = "still runs, as a person has edited it" if schedule.enabled else "is disabled"
+            yield _warning(
+                "withdrawn_schedules",
+                f"schedule {schedule.name!r} {state}: {schedule.withdrawn}",
+                f"delete it, or enable it to keep it: rolecall schedules delete {schedule.name}",
+            )
+
+
 def partitions(missing: list[str]) -> Findings:
     """Judge whether each day has its partition before it comes."""
     if names := ", ".join(missing):
@@ -222,6 +239,46 @@ def retention(found: list[Unpruned], limits: Limits) -> Findings:
                 problem=f"nobody has pruned {kind.kind} for {kind.late:.0f} s after its time",
                 advice="let a worker run with maintenance, or run `rolecall prune`",
             )
+
+
+def duties(found: list[DutyState], limits: Limits) -> Findings:
+    """Judge whether the duties of the pool are done; those with the same cause share a finding."""
+    failing: dict[str, list[DutyState]] = {}
+    for duty in found:
+        if duty.error is not None and duty.unfinished is not None:
+            failing.setdefault(duty.error, []).append(duty)
+    for error, those in failing.items():
+        yield from _undone(
+            those,
+            max(duty.unfinished or 0.0 for duty in those),
+            limits.failing_duty,
+            problem=f"has failed for {{seconds:.0f}} s: {error.replace('{', '{{').replace('}', '}}')}",
+            advice="see the log of the workers and of the server for the whole error",
+        )
+    stuck = [each for each in found if each.error is None and (each.unfinished or 0.0) >= SEVERAL * each.every]
+    yield from _undone(
+        stuck,
+        max((duty.unfinished or 0.0 for duty in stuck), default=0.0),
+        limits.undone_duty,
+        problem="was begun and has not ended for {seconds:.0f} s",
+        advice="see whether the process that does it hangs or is killed again and again",
+    )
+    left = [each for each in found if each not in stuck and each.overdue >= SEVERAL * each.every]
+    yield from _undone(
+        left,
+        max((duty.overdue for duty in left), default=0.0),
+        limits.undone_duty,
+        problem="has been due for {seconds:.0f} s and no process does it",
+        advice="let a worker or a server run with maintenance",
+    )
+
+
+def _undone(those: list[DutyState], seconds: float, bound: Bound, *, problem: str, advice: str) -> Findings:
+    if those and (severity := bound.judge(seconds)):
+        names = ", ".join(duty.name for duty in those)
+        word = "duty" if len(those) == 1 else "each of the duties"
+        sentence = f"{word} {names} {problem.format(seconds=seconds)}"
+        yield Finding(severity=severity, check="duties", problem=sentence, advice=advice)
 
 
 def _table_of(kind: Unpruned) -> str:

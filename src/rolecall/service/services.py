@@ -24,6 +24,7 @@ from rolecall.service.progress import Progress
 from rolecall.service.roles import Handlers, Roles
 from rolecall.service.scaling import Scaling
 from rolecall.service.schedules import Schedules
+from rolecall.service.sessions import Sessions
 from rolecall.service.tasks import Tasks
 from rolecall.service.trees import Trees
 from rolecall.service.workers import Workers
@@ -137,6 +138,10 @@ class Services:
     @cached_property
     def people(self) -> People:
         return People(self._database)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        return Sessions(self._database)
 
     @cached_property
     def startup_guard(self) -> StartupGuard:

@@ -1,9 +1,7 @@
-"""Typed calls about who may come in: API keys, people, sessions."""
+"""Typed calls about access: API keys, people, idempotent requests."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
-
-from datetime import datetime
 
 from rolecall.model.access import ApiKey, Credentials, KeptAnswer, LoginLimits, Person, RequestKey, Scope
 from rolecall.sql.statement import Row, Statement, nothing, single
@@ -13,22 +11,19 @@ __all__ = [
     "anybody",
     "api_key",
     "api_keys",
-    "close_session",
     "create_api_key",
     "create_own_api_key",
     "credentials",
     "endless_admin_keys",
     "keep_answer",
     "living_api_key",
-    "open_session",
     "people",
+    "read_person",
     "remove_person",
     "revoke_api_key",
-    "session",
     "set_password",
     "take_request",
     "touch_api_key",
-    "touch_session",
     "try_to_log_in",
     "unlock_person",
     "welcome_browser",
@@ -113,7 +108,7 @@ def people() -> Statement[list[Person]]:
     """List the people by name."""
     return Statement(
         query=f"select {PERSON_COLUMNS} from rolecall.people order by name",
-        read=lambda rows: list(map(_read_person, rows)),
+        read=lambda rows: list(map(read_person, rows)),
     )
 
 
@@ -166,42 +161,6 @@ def credentials(name: str) -> Statement[Credentials | None]:
     )
 
 
-def open_session(
-    who: Credentials, digest: bytes, name_digest: bytes, *, seconds: float, origin: str | None
-) -> Statement[datetime | None]:
-    """Let a person in; the answer is when that ends, None if the password has changed meanwhile."""
-    return Statement(
-        query="select rolecall.open_session(%s::bigint, %s::text, %s::bytea, %s::bytea, "
-        "make_interval(secs => %s::float8), %s::text)",
-        params=(who.person_id, who.password_hash, digest, name_digest, seconds, origin),
-        read=single,
-    )
-
-
-def session(digest: bytes, idle: float) -> Statement[tuple[Person, bool] | None]:
-    """Find whose session this is, unless it was idle for so many seconds; true if its use is to be noted again."""
-    columns = ", ".join(f"person.{column}" for column in Person.__slots__)
-    used = "coalesce(session.last_used_at, session.created_at)"
-    return Statement(
-        query=f"select {columns}, {used} < rolecall.clock() - interval '1 minute' from rolecall.sessions as session "
-        "join rolecall.people as person on person.id = session.person_id "
-        "where session.digest = %s::bytea and session.expires_at > rolecall.clock() "
-        f"and {used} > rolecall.clock() - make_interval(secs => %s::float8)",
-        params=(digest, idle),
-        read=lambda rows: (_read_person(rows[0][:-1]), bool(rows[0][-1])) if rows else None,
-    )
-
-
-def touch_session(digest: bytes) -> Statement[None]:
-    """Note that a session is in use."""
-    return Statement(query="select rolecall.touch_session(%s::bytea)", params=(digest,), read=nothing)
-
-
-def close_session(digest: bytes) -> Statement[bool]:
-    """End a session; false if there was none."""
-    return Statement(query="select rolecall.close_session(%s::bytea)", params=(digest,), read=single)
-
-
 def _read_keys(rows: list[Row]) -> list[ApiKey]:
     return [ApiKey(key_id, name, Scope(scope), *rest) for key_id, name, scope, *rest in rows]
 
@@ -210,7 +169,8 @@ def _read_living(rows: list[Row]) -> tuple[bytes, ApiKey] | None:
     return next(((digest, *_read_keys([tuple(key)])) for digest, *key in rows), None)
 
 
-def _read_person(row: Row) -> Person:
+def read_person(row: Row) -> Person:
+    """Read the columns of a person, in the order of the fields."""
     person_id, name, scope, *rest = row
     return Person(person_id, name, Scope(scope), *rest)
 

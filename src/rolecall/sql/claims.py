@@ -19,6 +19,7 @@ __all__ = [
     "claim_these",
     "claim_what_fits",
     "expire",
+    "find_expired",
     "finish",
     "finish_free",
     "finish_here",
@@ -30,6 +31,8 @@ __all__ = [
     "renew",
     "report_info",
     "rescue",
+    "rescue_found",
+    "rescue_harmless",
     "rescue_workers",
     "start",
 ]
@@ -187,6 +190,21 @@ def rescue(limit: int = 1000, silent_for: float = 0.0) -> Statement[dict[int, Ta
     )
 
 
+def find_expired() -> Statement[tuple[list[int], list[int], float]]:
+    """Find claims whose leases have ended; the answer has their ids, their fences, and how many seconds to wait."""
+    return Statement(query="select ids, fences, wait_seconds from rolecall.find_expired()", read=_only_row)
+
+
+def rescue_found(ids: Sequence[int], fences: Sequence[int]) -> Statement[dict[int, TaskState]]:
+    """Return found claims that were not renewed meanwhile; the answer has the new state of each task."""
+    return Statement(
+        query="select task_id, state::text from rolecall.rescue_found(%s::bigint[], %s::int[])",
+        params=(list(ids), list(fences)),
+        read=_read_states,
+        tells=RESCUED,
+    )
+
+
 def expire(limit: int = 1000) -> Statement[dict[int, TaskState]]:
     """Cancel tasks that have expired before they began; the answer says what became of each."""
     return Statement(
@@ -198,11 +216,25 @@ def expire(limit: int = 1000) -> Statement[dict[int, TaskState]]:
 
 
 def rescue_workers(worker_ids: Sequence[int], limit: int = 1000) -> Statement[dict[int, TaskState]]:
-    """Release what workers hold that are known to be dead, and take them off the roll; the answer says what became of
-    each task.
+    """Return all tasks that dead workers hold, and take the workers off the roll.
+
+    The caller has proof that their processes ended. The answer has the new state of each task.
     """
     return Statement(
         query="select task_id, state::text from rolecall.rescue_workers(%s::bigint[], %s::int)",
+        params=(list(worker_ids), limit),
+        read=_read_states,
+        tells=RESCUED,
+    )
+
+
+def rescue_harmless(worker_ids: Sequence[int], limit: int = 1000) -> Statement[dict[int, TaskState]]:
+    """Return the tasks that may run twice of workers that are probably dead, and take the workers off the roll.
+
+    The answer has the new state of each task.
+    """
+    return Statement(
+        query="select task_id, state::text from rolecall.rescue_harmless(%s::bigint[], %s::int)",
         params=(list(worker_ids), limit),
         read=_read_states,
         tells=RESCUED,
@@ -254,3 +286,8 @@ def _about_claims(verb: str, worker_id: int, claims: Iterable[tuple[int, int]]) 
 
 def _read_states(rows: list[Row]) -> dict[int, TaskState]:
     return {task_id: TaskState(state) for task_id, state in rows}
+
+
+def _only_row(rows: list[Row]) -> tuple[list[int], list[int], float]:
+    [(ids, fences, seconds)] = rows
+    return ids, fences, seconds

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from rolecall.model.doctor import (
     ClockOfWorker,
+    DutyState,
     OldSnapshot,
     PreparedTransaction,
     ServerFacts,
@@ -24,6 +25,7 @@ from rolecall.sql.statement import Row, Statement, single
 
 __all__ = [
     "clocks",
+    "duties",
     "how_far_behind",
     "how_far_written",
     "missing_partitions",
@@ -152,13 +154,15 @@ def stranded_work() -> Statement[list[StrandedWork]]:
 
 
 def missing_partitions() -> Statement[list[str]]:
-    """List the partitions of today and tomorrow that do not stand."""
+    """List the partitions of today and tomorrow that are missing, as `finished_tasks of 2026-01-31`."""
     return Statement(
         query=(
-            "select name from unnest(array['finished_tasks', 'task_events']) as parent"
-            " cross join generate_series(0, 1) as ahead cross join lateral (select parent || '_' ||"
-            " to_char((rolecall.clock() at time zone 'utc') + make_interval(days => ahead), 'YYYYMMDD')) as day (name)"
-            " where to_regclass('rolecall.' || name) is null order by name"
+            "select parent || ' of ' || day from unnest(array['finished_tasks', 'task_events']) as parent"
+            " cross join generate_series(0, 1) as ahead"
+            " cross join lateral (select (rolecall.clock() at time zone 'utc')::date + ahead as day) as wanted"
+            " where not exists (select from rolecall.partitions_of(('rolecall.' || parent)::regclass) as made"
+            " where made.begins <= day::timestamp at time zone 'utc' and made.ends > day::timestamp at time zone 'utc')"
+            " order by 1"
         ),
         read=lambda rows: [name for (name,) in rows],
     )
@@ -173,6 +177,14 @@ def unpruned() -> Statement[list[Unpruned]]:
             " from rolecall.retention where isfinite(next_at) order by kind"
         ),
         read=_each(Unpruned),
+    )
+
+
+def duties() -> Statement[list[DutyState]]:
+    """List the duties that were begun once, by name, and how their runs go."""
+    return Statement(
+        query="select name, every, overdue, unfinished, succeeded_at, error from rolecall.duties_now()",
+        read=_each(DutyState),
     )
 
 

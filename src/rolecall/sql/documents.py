@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, assert_never
 
-import msgspec
-
-from rolecall.model.codecs import written
 from rolecall.model.durations import Duration, in_seconds
+from rolecall.model.error_text import clean_error, message_of
 from rolecall.model.errors import InvalidTask
 from rolecall.model.outcomes import (
     MARK,
@@ -26,14 +22,13 @@ from rolecall.model.outcomes import (
     UnstoredResult,
 )
 from rolecall.model.tasks import Enqueued, Need, NewTask, NextTasks
+from rolecall.sql.encoding import NotStorable, encode, encode_text
 from rolecall.sql.statement import from_json
 
 __all__ = [
-    "LONGEST_ERROR",
     "MAX_RESULT_BYTES",
     "EncodedResult",
     "NotStorable",
-    "clean_error",
     "encode",
     "encode_result",
     "encode_text",
@@ -48,11 +43,7 @@ DELAYS = ("after", "timeout")
 OPTIONAL = ("handler", "role", *DELAYS, "key", "dedupe_key", "max_attempts", "on_failure", "trace_context")
 LONGEST_DELAY = 3e9
 MAX_RESULT_BYTES = 1024 * 1024
-LONGEST_ERROR = 8_000
 REPLACEMENT = "\ufffd"
-ESCAPED_NUL = "\\u0000"
-SCALARS = frozenset({str, int, float, bool, type(None)})
-SURE = SCALARS - {float}
 
 
 def tasks_document(tasks: Iterable[NewTask], trace_context: str | None = None) -> str:
@@ -243,8 +234,8 @@ def encode_result(value: object, *, max_bytes: int = MAX_RESULT_BYTES) -> Encode
         text = encode(value)
     except NotStorable as error:
         return _marker(str(error))
-    except Exception as error:  # noqa: BLE001 - a result's own code runs in there and may raise anything
-        return _marker(f"{type(error).__name__}: {error}")
+    except BaseException as error:  # noqa: BLE001 - a result's own code runs in there and may raise anything
+        return _marker(f"{type(error).__name__}: {message_of(error)}")
     size = len(text.encode())
     return EncodedResult(text) if size <= max_bytes else _marker(f"{size} bytes, allowed are {max_bytes}")
 
@@ -257,143 +248,6 @@ def read_result(text: str | None) -> Any:
     return value
 
 
-def clean_error(text: str) -> str:
-    """Return an error text that the database stores: no NUL, no lone surrogate, at most 8,000 characters."""
-    cut = text[:LONGEST_ERROR].replace("\0", REPLACEMENT)
-    return cut.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 def _marker(why: str) -> EncodedResult:
     told = clean_error(why)
     return EncodedResult(encode({"rolecall": MARK, "why": told}), told)
-
-
-__all__ = ["NotStorable", "encode", "encode_text"]
-
-
-class NotStorable(ValueError):
-    """A value that JSON in the database cannot hold; the text says where and why."""
-
-
-def encode(value: object) -> str:
-    """Return the value as compact JSON text; raise NotStorable where the database would refuse it.
-
-    Dataclasses, Structs, pydantic models, datetimes, UUIDs, Decimals, enums, sets, bytes, and what has a codec, are
-    turned into plain JSON first.
-    """
-    return _encode_plain(value) or _encode_any(value)
-
-
-def encode_text(text: str) -> str:
-    """Return a text that is known to be clean as a JSON string."""
-    return json.encoder.encode_basestring(text)
-
-
-def _encode_plain(value: object) -> str | None:
-    """Return what needs no second thought at a tenth of the price; None for everything else."""
-    try:
-        text = msgspec.json.encode(value).decode() if _is_plain(value) else ESCAPED_NUL
-    except (OverflowError, ValueError, RecursionError):
-        return None
-    return None if ESCAPED_NUL in text else text
-
-
-def _is_plain(value: object) -> bool:
-    """Whether msgspec writes it as `json` does: it lets NaN and keys that are no text pass without a word."""
-    if type(value) is dict:
-        for key, item in value.items():
-            if type(key) is not str or (type(item) not in SURE and not _is_plain(item)):
-                return False
-        return True
-    if type(value) is list:
-        return all(type(item) in SURE or _is_plain(item) for item in value)
-    return type(value) in SURE or (type(value) is float and math.isfinite(value))
-
-
-def _encode_any(value: object) -> str:
-    try:
-        text = ENCODER.encode(value)
-        text.encode()
-        suspicious = ESCAPED_NUL in text or not _has_text_keys(value)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise NotStorable(_problem(value) or str(error)) from error
-    # The suspicion may be false (a backslash before u0000 as plain text), so the slow walk has the last word.
-    if suspicious and (problem := _problem(value)):
-        raise NotStorable(problem)
-    return text
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return dict(value)
-    return msgspec.to_builtins(value, str_keys=True, enc_hook=written)
-
-
-ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
-
-
-def _has_text_keys(value: object) -> bool:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if not isinstance(key, str) or (type(item) not in SCALARS and not _has_text_keys(item)):
-                return False
-        return True
-    if isinstance(value, list | tuple):
-        return all(type(item) in SCALARS or _has_text_keys(item) for item in value)
-    return not isinstance(value, Mapping)
-
-
-def _problem(value: object) -> str | None:
-    try:
-        return _first_problem(value, "")
-    except RecursionError:
-        return "the value is nested too deeply"
-
-
-def _first_problem(value: Any, path: str) -> str | None:
-    if value is None or isinstance(value, str | int | float):
-        return _scalar_problem(value, path or "the value")
-    if isinstance(value, Mapping):
-        return _mapping_problem(value, path)
-    if isinstance(value, list | tuple):
-        problems = (_first_problem(item, f"{path}[{n}]") for n, item in enumerate(value))
-        return next(filter(None, problems), None)
-    return _rich_problem(value, path)
-
-
-def _scalar_problem(value: str | float | None, path: str) -> str | None:
-    if isinstance(value, str):
-        problem = _text_problem(value)
-        return f"{path} {problem}" if problem else None
-    if isinstance(value, float) and not math.isfinite(value):
-        return f"{path} is {value!r}, which is not JSON"
-    return None
-
-
-def _mapping_problem(value: Mapping[object, object], path: str) -> str | None:
-    for key, item in value.items():
-        if not isinstance(key, str):
-            return f"{path or 'the value'} has the key {key!r}, which is not text"
-        problem = _text_problem(key)
-        if problem:
-            return f"the key {key!r} {problem}"
-        problem = _first_problem(item, f"{path}.{key}" if path else key)
-        if problem:
-            return problem
-    return None
-
-
-def _rich_problem(value: object, path: str) -> str | None:
-    try:
-        plain = _plain(value)
-    except (TypeError, ValueError, RecursionError):
-        return f"{path or 'the value'} is a {type(value).__name__}, which has no JSON form"
-    return _first_problem(plain, path)
-
-
-def _text_problem(text: str) -> str | None:
-    if "\0" in text:
-        return "contains a NUL character"
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        return "contains half a surrogate pair"
-    return None

@@ -1,4 +1,4 @@
-"""Typed calls about the duties of the pool: whose turn it is."""
+"""Typed calls about the duties of the pool: whose turn it is, and how their runs go."""
 
 # ruff: noqa: S608 - only statements of this package are built into a query
 from __future__ import annotations
@@ -8,9 +8,9 @@ from itertools import starmap
 from typing import TypeVar
 
 from rolecall.model.workers import DutyLook
-from rolecall.sql.statement import Statement
+from rolecall.sql.statement import Statement, nothing
 
-__all__ = ["begin", "look"]
+__all__ = ["begin", "look", "record"]
 
 T = TypeVar("T")
 
@@ -43,4 +43,13 @@ def begin(statement: Statement[T], name: str, every: float, by: str) -> Statemen
         params=(name, every, by, *statement.params),
         read=lambda rows: (statement.read([row[2:] for row in rows if row[1]]),) if rows[0][0] else None,
         tells=statement.tells,
+    )
+
+
+def record(name: str, every: float, by: str, error: str | None = None) -> Statement[None]:
+    """Record that a run of a duty succeeded, or the error that ended it."""
+    return Statement(
+        query="select rolecall.record_duty(%s::text, %s::float8, %s::text, %s::text)",
+        params=(name, every, by, error),
+        read=nothing,
     )

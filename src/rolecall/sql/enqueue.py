@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from rolecall.model.errors import InvalidTask
+from rolecall.model.reading import ReadsResult
 from rolecall.model.tasks import Enqueued, NewTask
 from rolecall.sql.documents import tasks_document
 from rolecall.sql.events import STORED
@@ -26,7 +27,7 @@ def enqueue_many(
     return Statement(
         query="select ids, deduplicated from rolecall.enqueue_many(%s::jsonb)",
         params=(tasks_document(tasks, trace_context),),
-        read=_read_enqueued,
+        read=lambda rows: _read_enqueued(rows, tasks),
         tells=STORED,
         is_confidential=is_confidential,
     )
@@ -58,15 +59,16 @@ def _chunk(
         raise error.moved_by(part.start) from error
 
 
-def _read_enqueued(rows: list[Row]) -> list[Enqueued]:
+def _read_enqueued(rows: list[Row], tasks: Sequence[NewTask]) -> list[Enqueued]:
     ids, deduplicated = rows[0]
+    returns = [task.returns for task in tasks]
     if not deduplicated:
-        return list(map(Enqueued, ids))
+        return [Enqueued(task_id).reading(reader) for task_id, reader in zip(ids, returns, strict=True)]
     # Of a key that comes twice in a batch, the first was stored, unless it stood before: then each has it deduplicated.
     new: Counter[int] = Counter(ids) - Counter(deduplicated)
-    return [_take(new, task_id) for task_id in ids]
+    return [_take(new, task_id, reader) for task_id, reader in zip(ids, returns, strict=True)]
 
 
-def _take(new: Counter[int], task_id: int) -> Enqueued:
+def _take(new: Counter[int], task_id: int, returns: ReadsResult | None) -> Enqueued:
     new[task_id] -= 1
-    return Enqueued(task_id, new[task_id] < 0)
+    return Enqueued(task_id, new[task_id] < 0).reading(returns)

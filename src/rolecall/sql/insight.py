@@ -37,8 +37,9 @@ WORKER_COLUMNS = ", ".join(RegisteredWorker.__slots__)
 ATTEMPT_COLUMNS = ", ".join(Attempt.__slots__)
 ROLE_COLUMNS = (
     "name, description, extract(epoch from lease)::float8, extract(epoch from timeout)::float8, "
-    "coalesce(max_attempts, 0), retry::text, one_root, max_payload_bytes, extract(epoch from keep_completed)::float8, "
-    "extract(epoch from keep_failed)::float8, pause.at, pause.until, pause.by"
+    "coalesce(max_attempts, 0), retry::text, one_root, idempotent, max_payload_bytes, "
+    "extract(epoch from keep_completed)::float8, extract(epoch from keep_failed)::float8, strict_keys, "
+    "pause.at, pause.until, pause.by"
 )
 # A pause whose time is up stands in the row until somebody clears it.
 STANDING_PAUSE = (

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+from rolecall.model.error_text import clean_error
 from rolecall.model.errors import InvalidTask
 from rolecall.model.tasks import NextTasks
-from rolecall.sql.documents import MAX_RESULT_BYTES, NotStorable, clean_error, encode, next_document
+from rolecall.sql.documents import MAX_RESULT_BYTES, NotStorable, encode, next_document
 from rolecall.sql.events import ENDS, TRIGGERED
 from rolecall.sql.statement import Statement, single
 

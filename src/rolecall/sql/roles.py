@@ -31,7 +31,7 @@ __all__ = [
 COLUMNS = (
     "name, role, description, signature::text, extract(epoch from lease)::float8, extract(epoch from timeout)::float8, "
     "max_attempts, retry::text, procedure, key, dedupe_key, extract(epoch from expires)::float8, result_schema::text, "
-    "rolecall.retained_redactions(handlers)"
+    "strict_keys, rolecall.retained_redactions(handlers), withdrawn"
 )
 
 
@@ -89,8 +89,8 @@ def list_handlers(name: str | None = None) -> Statement[list[DeclaredHandler]]:
 
 
 def _read_handler(row: Row) -> DeclaredHandler:
-    name, role, description, signature, lease, timeout, max_attempts, retry, procedure, *keys = row
-    key, dedupe_key, expires, result, retained = keys
+    name, role, description, signature, lease, timeout, max_attempts, retry, procedure, *rest = row
+    key, dedupe_key, expires, result, strict_keys, retained, withdrawn = rest
     return DeclaredHandler(
         name,
         role,
@@ -105,7 +105,9 @@ def _read_handler(row: Row) -> DeclaredHandler:
         dedupe_key,
         expires,
         from_json(result),
+        strict_keys,
         retained,
+        withdrawn,
     )
 
 

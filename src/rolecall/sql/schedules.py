@@ -41,7 +41,7 @@ COLUMNS = (
     "case when declared is null then 'person' else 'app' end, edited_at, revision, "
     "next_run_at, last_run_at, last_task_id, "
     "greatest(last_task_count, (select max(generated) from rolecall.schedule_runs as run "
-    "where run.task_id = last_task_id and run.outcome = 'enqueued')), last_error"
+    "where run.task_id = last_task_id and run.outcome = 'enqueued')), last_error, withdrawn"
 )
 RUN_COLUMNS = (
     "id, slot, at, extract(epoch from at - slot)::float8, outcome, missed, task_id, "

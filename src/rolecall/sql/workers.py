@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
 from itertools import starmap
 
 import msgspec
@@ -15,6 +16,7 @@ __all__ = [
     "beat",
     "beside",
     "command",
+    "declare_release",
     "deregister",
     "mark_idle",
     "register",
@@ -23,7 +25,10 @@ __all__ = [
     "tell_process",
     "unseen",
     "wake_others",
+    "withdraw_undeclared",
 ]
+
+RELEASE_DIGITS = 16
 
 
 def register(worker: WorkerInfo) -> Statement[int]:
@@ -84,6 +89,24 @@ def tell_process(worker_id: int, process: ProcessIdentity | None, sessions: str 
         query="select rolecall.tell_process(%s::bigint, %s::text, %s::bigint, %s::text)",
         params=(worker_id, process and process.space, process and process.started, sessions),
         read=nothing,
+    )
+
+
+def declare_release(worker_id: int, app: str, names: Mapping[str, Sequence[str]]) -> Statement[None]:
+    """Record which app a worker runs and what its code declares: names by kind (schedule, key, role, handler)."""
+    document = encode({kind: sorted(names[kind]) for kind in sorted(names)})
+    release = hashlib.sha256(document.encode()).hexdigest()[:RELEASE_DIGITS]
+    return Statement(
+        query="select rolecall.declare_release(%s::bigint, %s::text, %s::text, %s::jsonb)",
+        params=(worker_id, app, release, document),
+        read=nothing,
+    )
+
+
+def withdraw_undeclared() -> Statement[list[tuple[str, str, str]]]:
+    """Withdraw what no live worker of an app declares any more; the answer lists app, kind and name."""
+    return Statement(
+        query="select app, kind, name from rolecall.withdraw_undeclared()", read=lambda rows: [(*row,) for row in rows]
     )
 
 

@@ -308,7 +308,7 @@ def _attributes(name: str, kind: str | None, handler: str | None) -> Attributes:
 
 
 def _error_type(error: str) -> str:
-    return error.partition("\n")[0].partition(":")[0]
+    return error.partition("\n")[0].partition(":")[0].partition(" (")[0]
 
 
 def _labels(place: Place) -> dict[str, str]:

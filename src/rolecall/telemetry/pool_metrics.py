@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from rolecall.model.doctor import DutyState
 from rolecall.model.overview import RoleGauges
 from rolecall.telemetry.prometheus import Collector, GaugeMetricFamily, Metric
 
@@ -14,14 +15,19 @@ STATUSES = ("ready", "scheduled", "running", "blocked", "waiting")
 
 
 class PoolMetrics(Collector):
-    """The gauges of one answer of the database; without any, metrics without values."""
+    """The gauges of one look at the database; where nothing is known, metrics without values."""
 
-    def __init__(self, roles: Iterable[RoleGauges], now: datetime) -> None:
+    def __init__(self, roles: Iterable[RoleGauges], now: datetime, duties: Iterable[DutyState] = ()) -> None:
         self._roles = list(roles)
+        self._duties = list(duties)
         self._now = now
 
     def collect(self) -> Iterator[Metric]:
-        """What is open by role and status, how long the oldest ready task waits, and what was tried often."""
+        """Yield what is open by role, and how the duties of the pool go."""
+        yield from self._open_tasks()
+        yield from self._duty_runs()
+
+    def _open_tasks(self) -> Iterator[Metric]:
         tasks = GaugeMetricFamily(
             "rolecall_pool_open_jobs", "Open tasks, which are also the open chains.", labels=("role", "status")
         )
@@ -38,6 +44,19 @@ class PoolMetrics(Collector):
             oldest.add_metric((role.role,), max(0.0, (self._now - since).total_seconds()) if since else 0.0)
             stuck.add_metric((role.role,), role.stuck)
         yield from (tasks, oldest, stuck)
+
+    def _duty_runs(self) -> Iterator[Metric]:
+        failing = GaugeMetricFamily(
+            "rolecall_pool_duty_failing_seconds", "For how long a duty has failed; 0 if it does not.", labels=("duty",)
+        )
+        success = GaugeMetricFamily(
+            "rolecall_pool_duty_success_age_seconds", "How long ago a duty last succeeded.", labels=("duty",)
+        )
+        for duty in self._duties:
+            failing.add_metric((duty.name,), (duty.unfinished or 0.0) if duty.error is not None else 0.0)
+            if duty.succeeded_at is not None:
+                success.add_metric((duty.name,), max(0.0, (self._now - duty.succeeded_at).total_seconds()))
+        yield from (failing, success)
 
     def describe(self) -> Iterable[Metric]:
         """Nothing: what it is called is known without a look at it."""

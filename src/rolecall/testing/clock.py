@@ -29,7 +29,8 @@ class Clock:
     """Stops a database's clock and moves it by hand, until `restart`.
 
     Connections that are opened later see the new time by themselves. Those that are open already are told by `follow`
-    (psycopg, sync or async, at every move), or by `show` (any async one, once).
+    (psycopg, sync or async, at every move), or by `show` (any async one, once). Connections of logins that are not the
+    owner's keep the real time.
     """
 
     def __init__(self, dsn: str) -> None:

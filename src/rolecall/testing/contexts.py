@@ -7,6 +7,7 @@ import json
 import secrets
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack
@@ -17,17 +18,20 @@ from rolecall.app import App, HandlerDefinition
 from rolecall.app.contracts import Contract
 from rolecall.db.after_commit import AfterCommit, Call
 from rolecall.model.durations import in_seconds
+from rolecall.model.error_text import describe
 from rolecall.model.errors import AlreadyCompleted, ConfigError, HandlerAborted, HandlerError
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import Child, ClaimedTask, Needed, NewTask, NextTasks
 from rolecall.sql import claims
 from rolecall.sql.documents import encode_result
+from rolecall.sql.encoding import to_plain
 from rolecall.sql.outside import TOKEN_TTL
 from rolecall.testing.asking import in_a_loop, lent
 from rolecall.worker.context import BatchContext, Context
 from rolecall.worker.handler_services import Connection
 from rolecall.worker.in_flight import HeldTask, RunnerSlot
-from rolecall.worker.outcomes import check_contract, describe, unstored_failure
+from rolecall.worker.outcomes import check_contract, unstored_failure
+from rolecall.worker.relatives import children_of, needs_of
 from rolecall.worker.subprocess.messages import address_of
 
 __all__ = ["AttemptFacts", "FakeBatchContext", "FakeContext"]
@@ -165,10 +169,10 @@ class FakeContext(Context, Generic[P, R_co]):
             raise HandlerAborted(reason=reason)
 
     async def children(self, of: HandlerDefinition[..., Any] | None = None) -> list[Child]:
-        return [child for child in self._children if of is None or child.handler == of.name]
+        return children_of([replace(each, result=to_plain(each.result)) for each in self._children], of)
 
     async def needs(self, of: HandlerDefinition[..., Any] | None = None) -> list[Needed]:
-        return [need for need in self._needs if of is None or need.handler == of.name]
+        return needs_of([replace(each, result=to_plain(each.result)) for each in self._needs], of)
 
     async def failed_siblings(self) -> int:
         return self._failed_siblings
@@ -221,10 +225,9 @@ class FakeContext(Context, Generic[P, R_co]):
 
     def require(self, result: object) -> None:
         """Hold a result, and what was asked for, against what the handler promised; raise what fails an attempt."""
-        self._next = check_contract(self._contracts, self.handler, result, self._next)
-        _, why = encode_result(result)
-        contract = self._contracts.get(self.handler)
-        if why is not None and (error := unstored_failure(result, why, handler=self.handler, contract=contract)):
+        stored, self._next = check_contract(self._contracts, self.task, result, self._next)
+        _, why = encode_result(stored)
+        if why is not None and (error := unstored_failure(result, why, handler=self.handler, contract=self._contract)):
             raise error
 
     def ended(self, *, committed: bool, calls_before: int) -> None:
@@ -244,10 +247,9 @@ class FakeContext(Context, Generic[P, R_co]):
             self.require(result)
             self.completed, self.result, self._completed_in = True, result, tx
 
-    def _collect(self) -> NextTasks:
-        if self._next is None:
-            self._next = NextTasks(gathers=self.definition.gather is not None)
-        return self._next
+    @property
+    def _contract(self) -> Contract | None:
+        return self._contracts.get(self.handler)
 
 
 class FakeBatchContext(BatchContext):
@@ -279,12 +281,13 @@ def contract_of_one(handler: HandlerDefinition[..., Any]) -> Mapping[str, Contra
     """Return what a handler promises that can be checked without its app: its result, and a rule of its own."""
     contract = Contract(
         handler=handler.name,
-        result=handler.result,
+        returns=handler.returns,
         continuations=None,
         must_continue=handler.links.must_continue,
         needs=None,
         takes={},
         then=handler.links.then,
+        gathers=handler.gather is not None,
     )
     return {handler.name: contract}
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from rolecall.app import HandlerDefinition
+from rolecall.client.typed_calls import as_declared
 from rolecall.model.tasks import NewTask, Task
 from rolecall.model.transactions import AsyncJoinable, Joinable
 from rolecall.sql.statement import Statement
@@ -161,7 +162,7 @@ def _looked(database: Any, judge: Callable[[Tasks], T]) -> T | Awaitable[T]:
 
 
 def _found(wanted: Wanted, tasks: Tasks) -> list[Task]:
-    return [task for task in tasks if wanted.is_met_by(task)]
+    return [as_declared(wanted.returns, task) for task in tasks if wanted.is_met_by(task)]
 
 
 def _require(wanted: Wanted, tasks: Tasks, times: int | None) -> list[Task]:

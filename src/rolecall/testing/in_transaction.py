@@ -29,9 +29,9 @@ from rolecall.telemetry.context import current
 from rolecall.testing.asking import in_a_loop, on_loan
 from rolecall.worker.afterwards import Afterwards
 from rolecall.worker.events import WorkerEvents
-from rolecall.worker.execution import registry_of, steps_after_children
+from rolecall.worker.execution import registry_of
 from rolecall.worker.handler_services import HandlerServices
-from rolecall.worker.in_flight import HeldTask, InFlight
+from rolecall.worker.in_flight import HeldTask, InFlight, run_isolated, take_back_cancellation
 from rolecall.worker.large import LargeFields
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.outcomes import Outcomes
@@ -145,7 +145,6 @@ class Inside:
             ForkGuard(),
             self._afterwards,
             events,
-            frozenset(steps_after_children(app)),
             large=LargeFields(app.large, app.handlers),
         )
         self._registry: HandlerRegistry = registry_of(app, services, self._outcomes)
@@ -180,10 +179,7 @@ class Inside:
         self._in_flight.take(together)
         first, *others = together
         slot = InlineSlot(others)
-        try:
-            await first.runner.run(first, slot)
-        finally:
-            current.set(())
+        await run_isolated(first.runner.run(first, slot))
         for held in self._writer.take():
             await self._finish(held)
         self._in_flight.drop(together)
@@ -264,6 +260,7 @@ class InlineSlot:
     def __init__(self, others: list[HeldTask]) -> None:
         self.running: Sequence[HeldTask] = ()
         self._others = others
+        self._test = asyncio.current_task()
 
     def occupy(self, held_tasks: Sequence[HeldTask]) -> None:
         for held in held_tasks:
@@ -283,9 +280,11 @@ class InlineSlot:
         """Nobody aborts a handler here."""
 
     def absorb(self) -> bool:
-        """Say whether a CancelledError was the handler's own, and not the end of the test."""
-        task = asyncio.current_task()
-        return task is None or not task.cancelling()
+        """Take back a cancellation of the attempt; return False when the test itself is cancelled."""
+        if self._test is not None and self._test.cancelling():
+            return False
+        take_back_cancellation(asyncio.current_task())
+        return True
 
     def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:  # noqa: ARG002 - they are there already
         others, self._others = self._others, []

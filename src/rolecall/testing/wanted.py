@@ -13,6 +13,7 @@ import msgspec
 from rolecall.app import HandlerDefinition
 from rolecall.model.codecs import written
 from rolecall.model.durations import in_seconds
+from rolecall.model.reading import ReadsResult
 from rolecall.model.tasks import NewTask, Task
 
 __all__ = ["AnyHandler", "Wanted", "read_wanted"]
@@ -47,6 +48,7 @@ class Wanted:
     handler: str | None
     payload: Mapping[str, object]
     options: Mapping[str, object]
+    returns: ReadsResult | None = None
 
     def __str__(self) -> str:
         said = [f"{name}={value!r}" for name, value in (*self.payload.items(), *self.options.items())]
@@ -77,24 +79,26 @@ def read_wanted(what: object, payload: Mapping[str, object] | None, words: Mappi
     named = {word: value for word, value in words.items() if word not in options}
     expected = dict(payload or named)
     name: str | None = None
+    returns: ReadsResult | None = None
     match what:
         case NewTask():
             name, expected, options = what.handler, {**what.payload, **expected}, {**_said_of(what), **options}
+            returns = what.returns
         case HandlerDefinition():
             _require_fields(what, expected, words if payload is None else {})
             asked = {word: value for word, value in what.asked.items() if word != "connection"}
-            name, options = what.name, {**asked, **options}
+            name, options, returns = what.name, {**asked, **options}, what.returns
         case str() | None:
             name = what
         case _:
             raise TypeError(f"a handler, its name or a task can be looked for, not a {type(what).__name__}")
     _require_told(options)
-    return Wanted(handler=name, payload=expected, options=options)
+    return Wanted(handler=name, payload=expected, options=options, returns=returns)
 
 
 def _said_of(task: NewTask) -> dict[str, object]:
     """What a task says beside handler and payload, and not by default."""
-    unsaid = {"handler", "payload", "trace_context"}
+    unsaid = {"handler", "payload", "trace_context", "returns"}
     said = {}
     for field in fields(NewTask):
         value = getattr(task, field.name)

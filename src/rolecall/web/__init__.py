@@ -1,8 +1,8 @@
 """The service layer over HTTP: a thin shell that turns requests into service calls and answers into JSON.
 
-    request ──► limits ──► Access: who is it? ──► route: Reads, Operates or Administers ──► service ──► Postgres
-                                                    │                                        │
-                                                 403 for too little                 errors: one table, problem+json
+    request ──► limits ──► Access: who is it? ──► route: Owns, Reads, Operates, Administers ──► service ──► Postgres
+                                                    │                                            │
+                                                 403 for too little                     errors: one table, problem+json
 
 A route is a function of a few lines: it declares what it takes, which scope it needs, and calls one service.
 It knows no SQL, no table and no SQLSTATE.
@@ -11,6 +11,7 @@ It knows no SQL, no table and no SQLSTATE.
     application, state                  what a server is put together from, and what all its requests share
     limits, http, problems              every request and answer: bounds, hosts, headers, cookies, ETags, errors
     identity, logins, passwords, rates  who asks, and how often; `refusals` writes down who was not let in
+    sessions                            which sessions a caller may see and end
     shared_rates                        how often, counted for several servers together
     dependencies, idempotency           what a route takes: its services by scope, once for each Idempotency-Key
     parameters, new_tasks, views        what requests are made of, and what tasks and chains look like in answers

@@ -27,7 +27,7 @@ from rolecall.service.overview import Overview
 from rolecall.service.shared import Shared
 from rolecall.service.standby import Standby
 from rolecall.service.waits import Waits
-from rolecall.sql import overview
+from rolecall.sql import doctor, overview
 from rolecall.web import documentation
 from rolecall.web.api import ROUTERS
 from rolecall.web.api.schedules import NewSchedule
@@ -35,7 +35,7 @@ from rolecall.web.dashboard import assets
 from rolecall.web.dashboard.pages import PAGES
 from rolecall.web.dashboard.rendering import Renderer, renderer
 from rolecall.web.dashboard.routing import Pages, answer_pages
-from rolecall.web.dependencies import routers_of
+from rolecall.web.dependencies import caller_of, routers_of
 from rolecall.web.http import KnownHosts, SecurityHeaders
 from rolecall.web.idempotency import keep_answers
 from rolecall.web.identity import ForwardingGuard, KeysAndSessions, LocalToken, OpenToAll
@@ -76,11 +76,11 @@ class Application(FastAPI):
     """
 
     hosts: Collection[str] | None = None
+    browser_host: str | None = None
 
     def build_middleware_stack(self) -> ASGIApp:
         """Put what guards the application around all that is inside."""
-        inside = super().build_middleware_stack()
-        return SecurityHeaders(inside if self.hosts is None else KnownHosts(inside, self.hosts))
+        return SecurityHeaders(KnownHosts(super().build_middleware_stack(), self.hosts, self.browser_host))
 
 
 def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collection[str] | None = None) -> FastAPI:
@@ -115,13 +115,13 @@ def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collec
         redoc_url=None,
         redirect_slashes=False,  # the address would be made of what the client says that we are called
     )
-    application.hosts = hosts
+    application.hosts, application.browser_host = hosts, state.access.browser_host
     keep_state(application, state)
     answer_problems(application)
     answer_pages(application)
     documentation.complete(application, state.names)
     keep_answers(application)
-    application.add_middleware(Limits)
+    application.add_middleware(Limits, identify=caller_of)
     for router in (*ROUTERS, documentation.router, assets.router, *PAGES, *mounted):
         application.include_router(router, dependencies=[] if isinstance(router, Pages) else [KNOWN_WORDS])
     return application
@@ -175,6 +175,7 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
         waits=Waits(looking),
         overview=Overview(looking, patience=PATIENCE, checks=app.checks, handoff=Handoff(settings.handoff, looking)),
         gauges=Shared(lambda: looking.run(overview.gauges()), seconds=GAUGES_EVERY, patience=WAIT),
+        duties=Shared(lambda: looking.run(doctor.duties()), seconds=GAUGES_EVERY, patience=WAIT),
         pages=pages,
         refusals=Refusals(lambda actor, event, outcome: Pooled(pool, actor).note(event, outcome)),
         redis=redis,
@@ -191,9 +192,7 @@ def _access(settings: AccessSettings, rates: Rates, forwarding: ForwardingGuard)
         case AuthMode.off:
             return OpenToAll(settings, forwarding)
         case AuthMode.token if settings.token is not None:
-            return KeysAndSessions(
-                settings, rates, forwarding, LocalToken(settings.token, settings.session_minutes * 60)
-            )
+            return KeysAndSessions(settings, rates, forwarding, LocalToken(settings.token))
         case AuthMode.token:
             raise ConfigError("the token itself is missing", variable="token")
         case AuthMode.keys | None:

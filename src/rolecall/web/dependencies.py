@@ -33,10 +33,13 @@ __all__ = [
     "Anybody",
     "Connections",
     "Connects",
+    "Enters",
     "KnownCaller",
     "Operates",
+    "Owns",
     "Reads",
     "Requires",
+    "caller_of",
     "routers_of",
 ]
 
@@ -45,11 +48,20 @@ __all__ = [
 Shown = Annotated[HTTPAuthorizationCredentials | None, Security(HTTPBearer(auto_error=False, description="rk_..."))]
 
 
-async def identify(request: Request, _shown: Shown) -> Caller:
-    """The dependency that lets nobody unknown pass."""
-    caller = await state_of(request).access.identify(request)
-    request.state.caller = caller
+async def caller_of(request: Request) -> Caller:
+    """Identify the caller by the headers of the request, once per request.
+
+    Raises NotAuthenticated, NotAllowed, TooManyRequests.
+    """
+    caller: Caller | None = getattr(request.state, "caller", None)
+    if caller is None:
+        caller = request.state.caller = await state_of(request).access.identify(request)
     return caller
+
+
+async def identify(request: Request, _shown: Shown) -> Caller:
+    """The dependency of every route that is not open to everybody."""
+    return await caller_of(request)
 
 
 KnownCaller = Annotated[Caller, Depends(identify)]
@@ -64,14 +76,17 @@ Anybody = Annotated[None, Depends(let_in_anybody)]
 
 @dataclass(frozen=True, slots=True)
 class Requires:
-    """The dependency that lets a request pass, and hands it the services; `via` names the shell in the audit log."""
+    """The dependency that checks the caller's scope and returns the services; `via` names the shell in the audit log.
 
-    scope: Scope
+    Without a scope, every authenticated caller passes.
+    """
+
+    scope: Scope | None
     via: Via = "api"
 
     async def __call__(self, request: Request, caller: KnownCaller) -> Services:
         actor = replace(caller.actor, via=self.via)
-        if not caller.scope.includes(self.scope):
+        if self.scope is not None and not caller.scope.includes(self.scope):
             route = f"{request.method} {request.scope['route'].path}"
             about = {"asked": route, "needs": self.scope.value, "has": caller.scope.value}
             note_refusal(request, "scopes.refused", about, actor)
@@ -81,6 +96,9 @@ class Requires:
         return state_of(request).services_for(request, replace(caller, actor=actor))
 
 
+# For routes that show or change nothing but what belongs to the caller.
+Enters = Annotated[Services, Depends(Requires(None))]
+Owns = Annotated[Services, Depends(Requires(Scope.OWN))]
 Reads = Annotated[Services, Depends(Requires(Scope.READ))]
 Operates = Annotated[Services, Depends(Requires(Scope.OPERATE))]
 Administers = Annotated[Services, Depends(Requires(Scope.ADMIN))]

@@ -31,18 +31,17 @@ from rolecall.web.problems import Responses, problem
 
 __all__ = [
     "API",
+    "LOCAL_DOMAIN",
     "LOCAL_NAMES",
     "UNCHANGED",
     "KnownHosts",
     "SecurityHeaders",
     "browser_name",
-    "forget_login_cookies",
+    "forget_session",
     "has_login_cookie",
     "host_name",
     "host_of",
-    "keep_local",
     "keep_session",
-    "local_stamp",
     "own_address",
     "path_below",
     "refuse_embedding",
@@ -57,6 +56,8 @@ API = "/api/"
 # Browsers take a backslash for a slash, pass over tabs and line ends, and two slashes lead to another host.
 OWN_PATH = re.compile(r"/(?!/)[^\\\x00-\x20\x7f]*")
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+# Browsers resolve every name below it to loopback.
+LOCAL_DOMAIN = ".localhost"
 HEADERS = {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
     "cross-origin-resource-policy": "same-origin",
@@ -69,7 +70,6 @@ STRICT_TRANSPORT = ("strict-transport-security", "max-age=31536000")
 OTHER_SITES = frozenset({"cross-site", "same-site"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 SESSION_COOKIE = "rolecall"
-LOCAL_COOKIE = "rolecall-local"
 # It opens nothing: it only tells this browser from strangers who try to log in.
 BROWSER_COOKIE = "rolecall-browser"
 BROWSER_SECONDS = 180 * 86_400
@@ -106,18 +106,28 @@ def host_of(listener: socket) -> str:
 
 
 class KnownHosts:
-    """Answers 421 to a request for any other host."""
+    """Rejects requests with several Host headers (400), and those for another host (421); without `hosts`, any host
+    is served.
 
-    def __init__(self, application: ASGIApp, hosts: Collection[str]) -> None:
+    `secret` is one more host, which is not named to strangers.
+    """
+
+    def __init__(self, application: ASGIApp, hosts: Collection[str] | None, secret: str | None = None) -> None:
         self._application = application
         self._hosts = hosts
+        self._secret = secret
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and host_name(Headers(scope=scope).get("host", "")) not in self._hosts:
-            answer = problem(421, "unknown-host", f"this server is called {' or '.join(sorted(self._hosts))}")
-            await answer(scope, receive, send)
-        else:
-            await self._application(scope, receive, send)
+        answer = self._refusal(Headers(scope=scope).getlist("host")) if scope["type"] == "http" else None
+        await (answer or self._application)(scope, receive, send)
+
+    def _refusal(self, named: list[str]) -> ASGIApp | None:
+        if len(named) > 1:
+            return problem(400, "several-hosts", "a request has one Host header")
+        host = host_name("".join(named))
+        if self._hosts is None or host in self._hosts or host == self._secret:
+            return None
+        return problem(421, "unknown-host", f"this server is called {' or '.join(sorted(self._hosts))}")
 
 
 def host_name(host: str) -> str:
@@ -202,26 +212,15 @@ def session_secret(request: Request) -> str | None:
     return request.cookies.get(_session_cookie(request)) or None
 
 
-def keep_local(request: Request, response: Response, stamp: str, seconds: int) -> None:
-    """Let the browser keep what was made of this machine's token."""
-    _set_cookie(request, response, _local_cookie(request), stamp, seconds)
-
-
-def local_stamp(request: Request) -> str | None:
-    """What the browser has kept of this machine's token, if it has."""
-    return request.cookies.get(_local_cookie(request)) or None
-
-
 def has_login_cookie(request: Request) -> bool:
-    """Whether the browser has kept anything that lets it in, or did until now."""
-    return session_secret(request) is not None or local_stamp(request) is not None
+    """Return whether the browser keeps a session, even one that has ended."""
+    return session_secret(request) is not None
 
 
-def forget_login_cookies(request: Request, response: Response) -> None:
-    """Let the browser forget what lets it in."""
-    for name in (_session_cookie(request), _local_cookie(request)):
-        if name in request.cookies:
-            _set_cookie(request, response, name, "", 0)
+def forget_session(request: Request, response: Response) -> None:
+    """Make the browser forget its session."""
+    if has_login_cookie(request):
+        _set_cookie(request, response, _session_cookie(request), "", 0)
 
 
 def _set_cookie(request: Request, response: Response, name: str, value: str, seconds: int) -> None:
@@ -231,13 +230,11 @@ def _set_cookie(request: Request, response: Response, name: str, value: str, sec
 
 
 def _session_cookie(request: Request) -> str:
-    return _cookie_name(request, SESSION_COOKIE)
-
-
-def _local_cookie(request: Request) -> str:
-    # Browsers send a cookie to all ports of a host: several servers of one machine have a name each.
+    if not host_name(request.headers.get("host", "")).endswith(LOCAL_DOMAIN):
+        return _cookie_name(request, SESSION_COOKIE)
+    # Browsers send a cookie to all ports of a host, and servers with the same token share their host name.
     port = (request.scope.get("server") or ("", None))[1]
-    return _cookie_name(request, f"{LOCAL_COOKIE}-{port}")
+    return _cookie_name(request, f"{SESSION_COOKIE}-{port}")
 
 
 def _cookie_name(request: Request, name: str) -> str:

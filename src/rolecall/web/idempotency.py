@@ -29,11 +29,11 @@ from rolecall.service.database import InTransaction
 from rolecall.service.services import Services
 from rolecall.sql import access
 from rolecall.telemetry import UntilCommit
-from rolecall.web.dependencies import KnownCaller, Operates, Requires
+from rolecall.web.dependencies import KnownCaller, Operates, Owns, Requires
 from rolecall.web.problems import problem_of
 from rolecall.web.state import state_of
 
-__all__ = ["OperatesOnce", "OperatesOnceByForm", "keep_answers"]
+__all__ = ["OperatesOnce", "OperatesOnceByForm", "OwnsOnce", "keep_answers"]
 
 HEADER = b"idempotency-key"
 # A form cannot set a header: its address has the key.
@@ -171,6 +171,10 @@ async def _operate_once(request: Request, services: Operates, caller: KnownCalle
     return services if key is None else await _begin(request, caller, key)
 
 
+async def _own_once(request: Request, services: Owns, caller: KnownCaller, key: Key = None) -> Services:
+    return services if key is None else await _begin(request, caller, key)
+
+
 async def _operate_once_by_form(
     request: Request, services: OperatesByForm, caller: KnownCaller, request_key: FormKey = None
 ) -> Services:
@@ -196,6 +200,7 @@ async def _begin(request: Request, caller: Caller, key: str) -> Services:
 
 
 OperatesOnce = Annotated[Services, Depends(_operate_once)]
+OwnsOnce = Annotated[Services, Depends(_own_once)]
 OperatesOnceByForm = Annotated[Services, Depends(_operate_once_by_form)]
 
 

@@ -1,8 +1,11 @@
-"""Says who sent a request: by the API key that it shows, by the session that a login has opened (a cookie keeps it,
-or a program shows it as it would a key), or by this machine's token, in place of which a browser keeps until when it
-lets in, signed with the token.
+"""Identifies the sender of a request: by API key, by session, or by the local token of this machine.
 
-What came through another server, which may let a whole network in, is refused where only this machine may come in.
+A browser keeps its session in a cookie; a program may show the secret of a person's session like a key. With a local
+token, cookies count under one host name only, `rolecall-<random>.localhost`: browsers send cookies to every port of a
+host, and other programs listen at other ports of 127.0.0.1.
+
+Requests that came through another server, which may let a whole network in, are rejected where only this machine may
+come in.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import asyncio
 import hashlib
 import hmac
 import logging
-import time
+from base64 import b32encode
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import NoReturn
@@ -19,11 +22,12 @@ from typing import NoReturn
 from fastapi import Request
 
 from rolecall.config import AccessSettings
-from rolecall.model.access import ApiKey, Caller, Scope
+from rolecall.model.access import ApiKey, Caller, Scope, Session
 from rolecall.model.audit import Actor
 from rolecall.model.errors import DatabaseError, NotAllowed, NotAuthenticated
+from rolecall.service.access import digest_of, new_secret
 from rolecall.service.services import Services
-from rolecall.web.http import local_stamp, refuse_embedding, refuse_other_sites, require_own_site, session_secret
+from rolecall.web.http import host_name, refuse_embedding, refuse_other_sites, require_own_site, session_secret
 from rolecall.web.rates import Rates
 from rolecall.web.state import address_of, note_refusal, state_of
 
@@ -33,27 +37,16 @@ __all__ = [
     "LocalToken",
     "OpenToAll",
     "person",
-    "session_of",
 ]
 
-SESSION = "rs_"
+SESSION = "rs"
+LOCAL_SESSION = "rsl"
+# 60 bits.
+NAME_LENGTH = 12
 PROXY_PREFIX = "x-forwarded"
-PROXY_HEADERS = frozenset(
-    {
-        "cf-connecting-ip",
-        "client-ip",
-        "fastly-client-ip",
-        "forwarded",
-        "forwarded-for",
-        "true-client-ip",
-        "via",
-        "x-client-ip",
-        "x-cluster-client-ip",
-        "x-envoy-external-address",
-        "x-original-forwarded-for",
-        "x-real-ip",
-    }
-)
+PROXY_HEADERS = frozenset({"forwarded", "forwarded-for", "via", "x-envoy-external-address", "x-original-forwarded-for"})
+# As in CF-Connecting-IP, Fly-Client-IP, X-Azure-ClientIP, X-AppEngine-User-IP: each vendor has a word before it.
+PROXY_SUFFIXES = ("client-ip", "clientip", "connecting-ip", "real-ip", "remote-ip", "source-ip", "user-ip")
 UNTRUSTED_PROXY = (
     "Requests come through %s, whose word for where they come from is not taken: see ROLECALL_FORWARDED_BY"
 )
@@ -66,7 +59,7 @@ class OpenToAll:
     """For a server that only this machine can reach: everybody may do everything, but no page of another site."""
 
     asks = False
-    takes_token = False
+    browser_host = None
 
     def __init__(self, settings: AccessSettings, forwarding: ForwardingGuard) -> None:
         self._trusted = settings.trusted_origins
@@ -83,9 +76,17 @@ class OpenToAll:
         """Everybody may stay."""
         return True
 
-    async def exchange(self, _request: Request, _shown: str) -> str | None:
-        """Nobody needs a token here."""
-        return None
+    def takes_cookies(self, _request: Request) -> bool:
+        """Cookies count under every name, and are not needed."""
+        return True
+
+    async def is_token(self, _request: Request, _shown: str) -> bool:
+        """There is no token."""
+        return False
+
+    async def open_session(self, _request: Request, *, seconds: int) -> Session:
+        """There is no token."""
+        raise NotAllowed(f"there is no local token that could open a session of {seconds} s")
 
 
 class KeysAndSessions:
@@ -108,9 +109,13 @@ class KeysAndSessions:
         self._one_by_one = asyncio.Lock()
 
     @property
-    def takes_token(self) -> bool:
-        """Whether this machine's token lets in."""
-        return self._local is not None
+    def browser_host(self) -> str | None:
+        """The host name of this server for browsers, where the local token lets in."""
+        return None if self._local is None else self._local.host
+
+    def takes_cookies(self, request: Request) -> bool:
+        """Return whether cookies count under the host name of the request."""
+        return self.browser_host in {None, host_name(request.headers.get("host", ""))}
 
     async def identify(self, request: Request) -> Caller:
         """Return who asks. Raises NotAuthenticated, NotAllowed, TooManyRequests."""
@@ -133,17 +138,26 @@ class KeysAndSessions:
         except DatabaseError:
             return True  # nobody can say that he would not
 
-    async def exchange(self, request: Request, shown: str) -> str | None:
-        """Return what a browser keeps in place of this machine's token; None for what is not the token.
-
-        Raises NotAllowed, TooManyRequests.
-        """
+    async def is_token(self, request: Request, shown: str) -> bool:
+        """Return whether this is the local token. Raises NotAllowed, and TooManyRequests after too many wrong ones."""
         self._forwarding.check(request)
+        refuse_embedding(request, self._trusted)
         if self._local is not None and self._local.fits(shown):
-            return self._local.stamp()
+            return True
         note_refusal(request, "keys.refused", {"what": "the local token"})
-        await self._rates.count_attempt(address_of(request))
-        return None
+        # Counted apart: a page of another site can make a browser ask here, which must not delay the logins of people.
+        await self._rates.count_attempt(address_of(request), "token")
+        return False
+
+    async def open_session(self, request: Request, *, seconds: int) -> Session:
+        """Open a session of the local token, for a browser that has shown it. Raises NotAllowed without one."""
+        if self._local is None:
+            raise NotAllowed("this server has no local token")
+        secret = new_secret(LOCAL_SESSION)
+        services = state_of(request).services(_local(request))
+        return await services.sessions.open_local(
+            secret, self._local.digest(secret), seconds=seconds, origin=address_of(request)
+        )
 
     async def _find(self, request: Request) -> Caller | None:
         """Find out who shows something that lets in at this moment."""
@@ -152,29 +166,36 @@ class KeysAndSessions:
         async with self._one_by_one if worn_out else nullcontext():
             if "authorization" in request.headers:
                 return await self._by_key(request, _bearer(request))
-            return await self._by_session(request, session_secret(request)) or self._by_stamp(request)
+            return await self._by_session(request, self._cookie(request))
 
     async def _by_key(self, request: Request, secret: str) -> Caller | None:
         if self._local is not None and self._local.fits(secret):
             return _local(request)
-        if secret.startswith(SESSION):
+        if secret.startswith(f"{SESSION}_"):
             return await self._by_session(request, secret)
         key = await _look_up(request).keys.find(secret)
         return None if key is None else _program(key, request)
 
     async def _by_session(self, request: Request, secret: str | None) -> Caller | None:
-        found = None if secret is None else await _look_up(request).people.find(secret, idle=self._idle)
+        if secret is None:
+            return None
+        is_local = self._local is not None and secret.startswith(f"{LOCAL_SESSION}_")
+        digest = self._local.digest(secret) if self._local is not None and is_local else digest_of(secret)
+        found = await _look_up(request).sessions.find(digest, idle=self._idle)
         if found is None:
             return None
-        return replace(person(found.name, found.scope, request), person_id=found.id)
+        if found.person is None:
+            return replace(_local(request), session=digest)
+        who = found.person
+        return replace(person(who.name, who.scope, request), person_id=who.id, session=digest)
 
-    def _by_stamp(self, request: Request) -> Caller | None:
-        kept = local_stamp(request)
-        return _local(request) if self._local and kept and self._local.lets_in(kept) else None
+    def _cookie(self, request: Request) -> str | None:
+        """The session that the browser shows, where cookies count."""
+        return session_secret(request) if self.takes_cookies(request) else None
 
     async def _refuse(self, request: Request) -> NoReturn:
         shown = request.headers.get("authorization")
-        if shown is None and session_secret(request) is None:
+        if shown is None and self._cookie(request) is None:
             raise NotAuthenticated("show an API key (`Authorization: Bearer rk_...`), or log in")
         note_refusal(request, "sessions.refused" if shown is None else "keys.refused")
         await self._rates.count_attempt(address_of(request))
@@ -188,14 +209,6 @@ class KeysAndSessions:
 def person(name: str, scope: Scope, request: Request) -> Caller:
     """The caller that a person is."""
     return Caller(actor=Actor(name=name, via="api", origin=address_of(request)), scope=scope)
-
-
-def session_of(request: Request) -> str | None:
-    """The secret of the session that a request shows, as a program does or by its cookie."""
-    if "authorization" not in request.headers:
-        return session_secret(request)
-    secret = _bearer(request)
-    return secret if secret.startswith(SESSION) else None
 
 
 def _bearer(request: Request) -> str:
@@ -239,7 +252,8 @@ class ForwardingGuard:
 
 def _came_through(request: Request) -> bool:
     return request.scope.get("http_version") == OLD_HTTP or any(
-        name in PROXY_HEADERS or name.startswith(PROXY_PREFIX) for name in request.headers
+        name in PROXY_HEADERS or name.startswith(PROXY_PREFIX) or name.endswith(PROXY_SUFFIXES)
+        for name in request.headers
     )
 
 
@@ -249,28 +263,20 @@ def _came_from_elsewhere(request: Request) -> bool:
 
 
 class LocalToken:
-    """The token of this machine, and what is made of it; a new token ends all that was made of the old one."""
+    """The local token, and what is derived from it; a new token ends the sessions that the old one has opened."""
 
-    def __init__(self, token: str, seconds: int) -> None:
+    def __init__(self, token: str) -> None:
         self._token = token.encode("ascii")
-        self.seconds = seconds
+        # Only who holds the token can work it out, so no other program of this machine can lure a browser to the name.
+        self.host = f"rolecall-{b32encode(self.digest('host'))[:NAME_LENGTH].decode().lower()}.localhost"
 
     def fits(self, shown: str) -> bool:
-        """Whether this is the token."""
+        """Return whether this is the token; takes the same time for every wrong one."""
         return hmac.compare_digest(_bytes(shown), self._token)
 
-    def stamp(self) -> str:
-        """Make what a browser keeps; it lets in for `seconds`."""
-        return self._signed(str(int(time.time()) + self.seconds))
-
-    def lets_in(self, kept: str) -> bool:
-        """Whether a browser may come in with what it has kept."""
-        until = kept.partition(".")[0]
-        genuine = hmac.compare_digest(_bytes(kept), _bytes(self._signed(until)))
-        return genuine and int(until) > time.time()
-
-    def _signed(self, until: str) -> str:
-        return f"{until}.{hmac.digest(self._token, _bytes(until), hashlib.sha256).hex()}"
+    def digest(self, text: str) -> bytes:
+        """Return the digest of a text, keyed with the token."""
+        return hmac.digest(self._token, _bytes(text), hashlib.sha256)
 
 
 def _bytes(text: str) -> bytes:

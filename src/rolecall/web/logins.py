@@ -7,7 +7,7 @@ import logging
 from fastapi import Request
 
 from rolecall.config import AccessSettings
-from rolecall.model.access import Credentials, LoginAttempt, LoginLimits, Scope, Session
+from rolecall.model.access import Caller, Credentials, LoginAttempt, LoginLimits, Scope, Session
 from rolecall.model.errors import NotAuthenticated, TooManyRequests
 from rolecall.service.access import WRONG_LOGIN
 from rolecall.service.services import Services
@@ -61,9 +61,10 @@ class Logins:
             raise NotAuthenticated(WRONG_LOGIN)
         return await self._open(request, attempt, who)
 
-    async def close(self, request: Request, name: str, secret: str) -> None:
-        """End a session."""
-        await _services(request, name).people.close_session(secret)
+    async def close(self, request: Request, caller: Caller) -> None:
+        """End the session that the caller has shown, if it was one."""
+        if caller.session is not None:
+            await state_of(request).services(caller).sessions.close(caller.session)
 
     def _note_failure(self, request: Request, attempt: LoginAttempt, *, is_known: bool, is_last: bool) -> None:
         # No name that nobody bears: people type passwords there.
@@ -75,7 +76,7 @@ class Logins:
 
     async def _open(self, request: Request, attempt: LoginAttempt, who: Credentials) -> Session:
         services = _services(request, attempt.name)
-        return await services.people.open_session(attempt, who, seconds=self._seconds, origin=address_of(request))
+        return await services.sessions.open(attempt, who, seconds=self._seconds, origin=address_of(request))
 
 
 def _services(request: Request, name: str) -> Services:

@@ -37,8 +37,8 @@ from rolecall.service.arguments import LONGEST_NAME
 from rolecall.sql.documents import encode
 from rolecall.web.api.access import PRINTABLE
 from rolecall.web.api.health import require_ready
-from rolecall.web.dependencies import Administers, Anybody, KnownCaller, Operates, Reads
-from rolecall.web.idempotency import OperatesOnce
+from rolecall.web.dependencies import Administers, Anybody, Enters, KnownCaller, Owns
+from rolecall.web.idempotency import OwnsOnce
 from rolecall.web.parameters import Body, PathId, SearchText, ShortText
 from rolecall.web.passwords import LONGEST, hash_password
 from rolecall.web.problems import refuses
@@ -121,7 +121,7 @@ class ShownTask(BaseModel):
 
 @own.post("/tasks", status_code=201, responses=refuses(409))
 async def create_task(
-    task: TaskRequest, services: OperatesOnce, caller: KnownCaller, request: Request, response: Response
+    task: TaskRequest, services: OwnsOnce, caller: KnownCaller, request: Request, response: Response
 ) -> ShownTask:
     """Enqueue a task; 409 while one of the caller's with the same title and payload has not completed."""
     entry = _entry(task, caller.owner, state_of(request).app)
@@ -132,7 +132,7 @@ async def create_task(
 
 @own.get("/tasks")
 async def list_tasks(  # sizes: the words of the query
-    services: Reads,
+    services: Enters,
     caller: KnownCaller,
     search: SearchText | None = None,
     status: Status | None = None,
@@ -146,13 +146,13 @@ async def list_tasks(  # sizes: the words of the query
 
 
 @own.get("/tasks/{task_id:int}")
-async def show_task(task_id: PathId, services: Reads, caller: KnownCaller) -> ShownTask:
+async def show_task(task_id: PathId, services: Enters, caller: KnownCaller) -> ShownTask:
     """One task of the caller's; 401 for somebody else's."""
     return _shown(await services.owned_tasks.get(task_id, caller.owner))
 
 
 @own.delete("/tasks/{task_id:int}", status_code=204, responses=refuses(409))
-async def delete_task(task_id: PathId, services: Operates, caller: KnownCaller) -> None:
+async def delete_task(task_id: PathId, services: Owns, caller: KnownCaller) -> None:
     """Delete a task of the caller's, with what is below it; 401 for somebody else's."""
     await services.owned_tasks.delete(task_id, caller.owner)
 
@@ -216,14 +216,14 @@ async def log_in(request: Request, shown: Login, _: Anybody) -> LoginToken:
 
 
 class UserRequest(Login):
-    """Who may log in from now on, and what they may do then."""
+    """A new login; by default it may use these routes and nothing else."""
 
-    scope: Annotated[Scope, Field(strict=False)] = Scope.OPERATE
+    scope: Annotated[Scope, Field(strict=False)] = Scope.OWN
 
 
 @own.post("/users", status_code=201, responses=refuses(409))
 async def add_user(user: UserRequest, services: Administers) -> Person:
-    """Let somebody log in; an administrator's to say, not everybody's."""
+    """Add a person who may log in, with the scope `own` unless another one is given; for admins."""
     password_hash = await asyncio.to_thread(hash_password, user.password)
     return await services.people.add(user.username, user.scope, password_hash)
 
@@ -262,7 +262,7 @@ class MadeKey(ShownKey):
 
 
 @own.post("/api-keys", status_code=201)
-async def create_key(asked: KeyRequest, services: Reads, caller: KnownCaller) -> MadeKey:
+async def create_key(asked: KeyRequest, services: Enters, caller: KnownCaller) -> MadeKey:
     """Make an API key of one's own; with a login only, so that no key outlives itself by another one."""
     if caller.person_id is None or caller.key_id is not None:
         raise NotAllowed("an API key is made by a person who has logged in, not by another key")
@@ -274,13 +274,13 @@ async def create_key(asked: KeyRequest, services: Reads, caller: KnownCaller) ->
 
 
 @own.get("/api-keys")
-async def list_keys(services: Reads, caller: KnownCaller) -> list[ShownKey]:
+async def list_keys(services: Enters, caller: KnownCaller) -> list[ShownKey]:
     """The API keys of the caller's, the newest first, with those that were revoked or have expired lately."""
     return [ShownKey(**_key(key)) for key in await services.keys.list() if _is_own(key, caller)]
 
 
 @own.delete("/api-keys/{key_id:int}", status_code=204)
-async def revoke_key(key_id: PathId, services: Reads, caller: KnownCaller) -> None:
+async def revoke_key(key_id: PathId, services: Enters, caller: KnownCaller) -> None:
     """Let an API key open nothing from now on; 403 for one that is not the caller's."""
     if not _is_own(await services.keys.get(key_id), caller):
         raise NotAllowed(f"API key {key_id} is somebody else's")

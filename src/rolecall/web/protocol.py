@@ -31,6 +31,10 @@ __all__ = [
 
 END = b"connection: close\r\ncontent-length: 0\r\n\r\n"
 TOO_LONG = "too long"
+CHOPPED = "in tiny chunks"
+# A body comes in chunks of this size on average, or larger; the first ones may be smaller.
+CHUNK_BYTES = 16
+FREE_CHUNKS = 64
 # Files that are no visitors' connections: those to the database, the log, the program's own.
 OWN_FILES = 128
 # Ticks from one line of the log to the next one about the same.
@@ -65,6 +69,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._bounds = places.bounds
         self._bytes_left = self._bounds.head
         self._in_head = True
+        self._chunks_left = FREE_CHUNKS
+        self._body_bytes = 0
         self._waited: tuple[Phase, int] = (Phase.HEAD, 0)
         self._seconds = 0
 
@@ -93,6 +99,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         self._in_head = True
+        self._chunks_left, self._body_bytes = FREE_CHUNKS, 0
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
@@ -105,6 +112,11 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         self._bytes_left += len(body)
+        self._body_bytes += len(body)
+        self._chunks_left -= 1
+        if self._chunks_left + self._body_bytes // CHUNK_BYTES < 0:
+            self._places.note(CHOPPED)
+            raise OutOfBounds
         super().on_body(body)
 
     def on_message_complete(self) -> None:

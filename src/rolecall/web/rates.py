@@ -46,9 +46,9 @@ class Rates:
             for rate in self._requests:
                 await self._count_shared(rate, caller.counted_as)
 
-    async def count_attempt(self, address: str | None) -> None:
-        """Raise TooManyRequests for an address from which too many have tried to come in."""
-        await self._count(self._attempts, "address", network_of(address))
+    async def count_attempt(self, address: str | None, kind: str = "address") -> None:
+        """Count an attempt to log in; each kind has its own count. Raises TooManyRequests after too many."""
+        await self._count(self._attempts, kind, network_of(address))
 
     async def is_worn_out(self, address: str | None) -> bool:
         """Whether one more attempt from there would be too many; none is counted."""

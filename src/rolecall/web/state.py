@@ -15,6 +15,8 @@ from rolecall.brokers import RedisLink
 from rolecall.config import Settings
 from rolecall.model.access import Caller, Session
 from rolecall.model.audit import Actor
+from rolecall.model.doctor import DutyState
+from rolecall.model.errors import NotAllowed
 from rolecall.model.overview import RoleGauges
 from rolecall.service.database import Database, Pooled
 from rolecall.service.live import Live
@@ -36,6 +38,7 @@ __all__ = [
     "address_of",
     "keep_state",
     "note_refusal",
+    "require_cookies",
     "state_of",
 ]
 
@@ -53,16 +56,22 @@ class Access(Protocol):
         """Whether there are sessions: whether who comes in may go out again."""
 
     @property
-    def takes_token(self) -> bool:
-        """Whether this machine's token lets in."""
+    def browser_host(self) -> str | None:
+        """The only host name under which cookies count; None if they count under every name."""
+
+    def takes_cookies(self, request: Request) -> bool:
+        """Return whether cookies count under the host name of the request."""
 
     async def identify(self, request: Request) -> Caller: ...
 
     async def still_knows(self, request: Request) -> bool:
         """Whether who sent a request that is still being answered would be let in now."""
 
-    async def exchange(self, request: Request, shown: str) -> str | None:
-        """Return what a browser keeps in place of this machine's token; None for what is not the token."""
+    async def is_token(self, request: Request, shown: str) -> bool:
+        """Return whether this is the local token. Raises NotAllowed, and TooManyRequests after too many wrong ones."""
+
+    async def open_session(self, request: Request, *, seconds: int) -> Session:
+        """Open a session of the local token, for a browser that has shown it. Raises NotAllowed without one."""
 
 
 class OpensSessions(Protocol):
@@ -73,7 +82,7 @@ class OpensSessions(Protocol):
 
     async def open(self, request: Request, name: str, password: str) -> Session: ...
 
-    async def close(self, request: Request, name: str, secret: str) -> None: ...
+    async def close(self, request: Request, caller: Caller) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +107,7 @@ class WebState:
     waits: Waits
     overview: Overview
     gauges: Shared[list[RoleGauges]]
+    duties: Shared[list[DutyState]]
     pages: Renderer
     refusals: Refusals
     redis: RedisLink | None = None
@@ -130,6 +140,15 @@ def keep_state(application: FastAPI, state: WebState) -> None:
 def state_of(request: Request) -> WebState:
     state: WebState = request.app.state.rolecall
     return state
+
+
+def require_cookies(request: Request) -> None:
+    """Raise NotAllowed where a cookie would not count; asked before a login that is kept in one."""
+    if not state_of(request).access.takes_cookies(request):
+        raise NotAllowed(
+            "browsers log in under another host name of this server: open the address with the local token first. "
+            "Programs show an API key or the token (`Authorization: Bearer ...`)"
+        )
 
 
 def note_refusal(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from rolecall.db.after_commit import Call, make_calls_async
 from rolecall.model.outcomes import Completed
-from rolecall.worker.in_flight import HeldTask
+from rolecall.worker.in_flight import HeldTask, fresh_context
 
 ACCEPTED_BEFORE = "already"
 log = logging.getLogger("rolecall.worker")
@@ -36,7 +36,7 @@ class Afterwards:
         for held in group:
             calls, held.afterwards = held.afterwards, None
             if calls and type(held.report) is Completed and verdicts.get(held.task.id) in (None, ACCEPTED_BEFORE):
-                task = asyncio.create_task(make_calls_async(calls))
+                task = asyncio.create_task(make_calls_async(calls), context=fresh_context())
                 self._under_way.add(task)
                 task.add_done_callback(self._under_way.discard)
 

@@ -113,7 +113,7 @@ class Completer:
     def give_back(self, held_tasks: Iterable[HeldTask]) -> None:
         """Take tasks that are to be claimable again: those that have not begun, and those that a stop interrupts."""
         for held in held_tasks:
-            held.ended = True
+            held.ended = held.given_back = True
             if held.began_at:
                 self._interrupted.append(held)
             else:
@@ -323,7 +323,8 @@ class Completer:
             asyncio.get_running_loop().call_later(AGAIN_AFTER, self._begin_again, busy)
         for held in group:
             reason = answers.get(held.task.id)
-            held.started = held.started or reason is None
+            if reason is None:
+                held.has_started()
             answer = self._recording.get(held)
             if reason != BUSY and answer is not None and not answer.done():
                 answer.set_result(reason)

@@ -26,7 +26,9 @@ from rolecall.telemetry.tracing import step
 from rolecall.worker.handler_services import Connection, HandlerServices
 from rolecall.worker.handler_transactions import open_transaction
 from rolecall.worker.in_flight import HeldTask
-from rolecall.worker.outcomes import check_contract, unstored_failure
+from rolecall.worker.outcomes import check_contract, is_last_step, unstored_failure
+from rolecall.worker.program import Contract
+from rolecall.worker.relatives import children_of, needs_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -174,9 +176,12 @@ class Context(TaskContext):
     async def children(self, of: HandlerDefinition[..., R]) -> list[Child[R]]: ...
 
     async def children(self, of: HandlerDefinition[..., Any] | None = None) -> list[Child]:
-        """Return what became of the children (of one handler), in the order in which they were spawned."""
+        """Return what became of the children, in the order in which they were spawned.
+
+        If a handler is given, only its tasks, with results of the type that it declares; else results are JSON values.
+        """
         found = await self._services.session.run(structure.children(self._held.task.id))
-        return [child for child in found if of is None or child.handler == of.name]
+        return children_of(found, of)
 
     @overload
     async def needs(self) -> list[Needed]: ...
@@ -185,9 +190,12 @@ class Context(TaskContext):
     async def needs(self, of: HandlerDefinition[..., R]) -> list[Needed[R]]: ...
 
     async def needs(self, of: HandlerDefinition[..., Any] | None = None) -> list[Needed]:
-        """Return what became of everything that this task needs (of one handler), in the order declared."""
+        """Return what became of everything that this task needs, in the order declared.
+
+        If a handler is given, only its tasks, with results of the type that it declares; else results are JSON values.
+        """
         found = await self._services.session.run(structure.needs(self._held.task.id))
-        return [need for need in found if of is None or need.handler == of.name]
+        return needs_of(found, of)
 
     async def failed_siblings(self) -> int:
         """Count the children of the same parent that have failed or were cancelled so far."""
@@ -233,6 +241,11 @@ class Context(TaskContext):
         async with open_transaction(self._services, {self: self._held}) as tx:
             yield tx
 
+    def written(self, result: object) -> object:
+        """Return a result as JSON values of its declared type, if one is declared; raise ContractBroken."""
+        owes_result = self._contract is not None and is_last_step(self._contract, self.task, self._next)
+        return self._contract.write_result(result) if self._contract and owes_result else result
+
     def after_commit(self, call: Call) -> None:
         """Make a call once what this handler does is committed: an async function awaited, a plain one in a thread.
 
@@ -251,17 +264,20 @@ class Context(TaskContext):
 
         `tx` is what `transaction()` gives, or a connection or session of your own (asyncpg, SQLAlchemy's asyncio,
         psycopg); where its transaction is rolled back, what the handler returns or raises counts instead. Write nothing
-        but outside the database after it, and end the transaction soon: it holds the task's row. Raises HandlerAborted
-        if the claim is lost and AlreadyCompleted if an earlier transaction has completed it: undo yours then;
-        `transaction()` does so even where the error is caught. Raises ContractBroken for a result that is not of the
-        promised type, and TypeError for one that was never awaited. Again within the same transaction it changes
-        nothing.
+        but outside the database after it, and end the transaction soon: it holds the task's row. Again within the same
+        transaction it changes nothing.
+
+        Raises HandlerAborted if the claim is lost, or if the outcome of the task before it in the place of its key is
+        not stored within 2 seconds: the task is given back and runs again later. Raises AlreadyCompleted if an earlier
+        transaction has completed it. Undo your transaction then; `transaction()` does so even where the error is
+        caught. Raises ContractBroken for a result that is not of the promised type, and TypeError for one that was
+        never awaited.
         """
         connection = join_async(tx)
-        # What ran before it in the place of its key ends before it.
-        await self._services.in_flight.gone(self._held.after)
-        next_tasks = await self._services.large.detach(self._checked(result))
-        report, collector = self._completed(result, next_tasks, tx)
+        await self._services.in_flight.wait_for_turn(self._held)
+        stored, next_tasks = self._checked(result)
+        next_tasks = await self._services.large.detach(next_tasks)
+        report, collector = self._completed(stored, next_tasks, tx)
         with step(self._services.tracing, "complete"):
             statement = claims.finish_here(self._held.worker_id, [report])
             self._require_accepted(await run_async(connection, statement, collector))
@@ -273,14 +289,15 @@ class Context(TaskContext):
         """
         connection = join(tx)
         if self._held.after is not None:
-            self.wait(self._services.in_flight.gone(self._held.after))
-        next_tasks = self._services.large.detach_now(self._checked(result))
-        report, collector = self._completed(result, next_tasks, tx)
+            self.wait(self._services.in_flight.wait_for_turn(self._held))
+        stored, next_tasks = self._checked(result)
+        next_tasks = self._services.large.detach_now(next_tasks)
+        report, collector = self._completed(stored, next_tasks, tx)
         with step(self._services.tracing, "complete"):
             self._require_accepted(run(connection, claims.finish_here(self._held.worker_id, [report]), collector))
 
-    def _checked(self, result: object) -> NextTasks | None:
-        return check_contract(self._services.contracts, self.handler, result, self._next)
+    def _checked(self, result: object) -> tuple[object, NextTasks | None]:
+        return check_contract(self._services.contracts, self.task, result, self._next)
 
     def _completed(
         self, result: object, next_tasks: NextTasks | None, tx: object
@@ -334,15 +351,18 @@ class Context(TaskContext):
     def _encoded(self, result: object) -> str:
         text, why = encode_result(result)
         if why is not None:
-            contract = self._services.contracts.get(self.handler)
-            if error := unstored_failure(result, why, handler=self.handler, contract=contract):
+            if error := unstored_failure(result, why, handler=self.handler, contract=self._contract):
                 raise error
             self.log.warning("The result of task %d (%s) was not stored: %s", self.task_id, self.handler, why)
         return text
 
+    @property
+    def _contract(self) -> Contract | None:
+        return self._services.contracts.get(self.handler)
+
     def _collect(self) -> NextTasks:
         if self._next is None:
-            self._next = NextTasks(gathers=self._held.task.handler in self._services.gathering)
+            self._next = NextTasks()
         return self._next
 
     def wait(self, call: Coroutine[Any, Any, T]) -> T:

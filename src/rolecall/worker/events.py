@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from time import time
 
+from rolecall.model.error_text import summarize
 from rolecall.model.outcomes import Blocked, Cancelled, Completed, Failed, Misfit, Report, Returned, Snoozed
 from rolecall.model.states import LostReason
 from rolecall.sql.events import ENDS, EventCollector
@@ -62,7 +63,7 @@ class WorkerEvents:
     def failed(self, kind: EventType, error: BaseException) -> None:
         """Tell of an error that is no task's, from any thread."""
         if kind in self._emitter.wanted:
-            self._emitter.emit([Event(type=kind, at=time(), error=f"{type(error).__name__}: {error}")])
+            self._emitter.emit([Event(type=kind, at=time(), error=summarize(error))])
 
     def began(self, held_tasks: Sequence[HeldTask]) -> None:
         """Handlers are called now; to be called where it `tells_begins`."""

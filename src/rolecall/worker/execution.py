@@ -11,12 +11,7 @@ from rolecall.worker.program import Handler, Program
 from rolecall.worker.runners import AsyncRunner, HandlerRegistry, NoGather, runner_for
 from rolecall.worker.tracing import traced
 
-__all__ = ["registry_of", "steps_after_children"]
-
-
-def steps_after_children(app: Program) -> dict[str, Handler]:
-    """Return the steps that are called when the children of a handler's task have finished, by its name."""
-    return {name: handler.gather for name, handler in app.handlers.items() if handler.gather}
+__all__ = ["registry_of"]
 
 
 def registry_of(app: Program, services: HandlerServices, outcomes: Outcomes) -> HandlerRegistry:
@@ -31,10 +26,9 @@ def registry_of(app: Program, services: HandlerServices, outcomes: Outcomes) -> 
         runner = ProcedureRunner(procedure, services, outcomes, app.middlewares_of(procedure.name))
         return traced(runner, services.tracing)
 
-    gathering = steps_after_children(app)
     own = {name: run(handler) for name, handler in app.handlers.items()}
     gather_runners = {
-        name: run(gathering[name]) if name in gathering else AsyncRunner(NoGather(name), services, outcomes, ())
-        for name in own
+        name: run(handler.gather) if handler.gather else AsyncRunner(NoGather(name), services, outcomes, ())
+        for name, handler in app.handlers.items()
     }
     return HandlerRegistry(own, gather_runners, run_procedure)

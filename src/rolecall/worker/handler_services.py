@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -43,7 +42,7 @@ class Lender(Protocol):
 class HandlerServices:
     """What every context of a worker shares: a session for facts, a pool for handlers' transactions, the
     loop, what handlers promised, processes that can be killed, the calls that wait for a commit, who hears of
-    events, which handlers have a step after their children, who traces, and where large fields are kept.
+    events, who traces, and where large fields are kept.
     """
 
     session: Session
@@ -55,6 +54,5 @@ class HandlerServices:
     fork_guard: ForkGuard
     afterwards: Afterwards
     events: WorkerEvents
-    gathering: AbstractSet[str] = frozenset()
     tracing: Tracing | None = None
     large: LargeFields = NOWHERE

@@ -148,7 +148,8 @@ class LagWatch:
                 claims.start(worker_id, [(held.task.id, held.task.fence) for held in group])
             )
             for held in group:
-                held.started = held.task.id not in answers
+                if held.task.id not in answers:
+                    held.has_started()
 
     async def _give_back(self, waiting: Sequence[HeldTask], lag: float) -> None:
         log.warning("The loop has not turned for %.1f s: %d tasks are given back, not begun", lag, len(waiting))

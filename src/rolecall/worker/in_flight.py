@@ -1,20 +1,24 @@
-"""The tasks in flight in this process: from the claim's answer until the answer to their report."""
+"""The tasks in flight in this process, from the claim's answer until the answer to their report; and how an attempt is
+isolated: each runs as an asyncio task of its own, with context variables of its own.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import decimal
 import math
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from contextvars import Context, ContextVar, copy_context
 from itertools import groupby
 from operator import attrgetter
 from time import monotonic
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from rolecall.config import failpoints
 from rolecall.db.after_commit import Call
-from rolecall.model.outcomes import Completed, Report, Returned
+from rolecall.model.errors import HandlerAborted
+from rolecall.model.outcomes import Completed, Report
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import ClaimedTask
 from rolecall.sql.events import EventCollector
@@ -24,6 +28,9 @@ from rolecall.wake.waker import Waker
 LOOKS_PER_LEASE = 4
 LONGEST_WAIT = 2.0
 SUSPECT_FROM = 3  # by how much the fence exceeds the attempt: a claim adds one to both, a loss one to the fence
+TOO_EARLY = "the outcome of the task before it in the place of its key cannot be stored yet: this task is given back"
+# Seconds after which rolecall.harmless_claims may return a claim of which the database does not know that it began.
+UNSTARTED_LEASE = 10.0
 
 T = TypeVar("T")
 Place = tuple[str | None, int]  # a key, and the number of one of its slots
@@ -69,15 +76,18 @@ class RunnerSlot(Protocol):
 class HeldTask:
     """One claimed task: who runs it, since when, and what became of it. Times are monotonic seconds.
 
-    `claimed_at` is the moment at which the database was asked for it: the lease that it gave is no shorter
-    than from there on. `lease_ends_at` says until when the task was surely this worker's, by the last answer
-    about it.
+    `claimed_at` is the moment before the claim was sent, so that the lease in the database ends no earlier than
+    that plus the lease. `asked_at` is the same of the last call that renewed the lease, and `lease_ends_at`
+    follows from it. `free_at` is the earliest moment at which another worker may get the task, whatever the
+    evidence against this worker: the end of its lease, and earlier while the database does not know that the
+    task has begun (`rolecall.harmless_claims`).
     """
 
     __slots__ = (
         "aborted",
         "after",
         "afterwards",
+        "asked_at",
         "began_at",
         "claimed_at",
         "collector",
@@ -88,6 +98,8 @@ class HeldTask:
         "expires_at",
         "finishing",
         "follows",
+        "free_at",
+        "given_back",
         "lease_ends_at",
         "look_at",
         "place",
@@ -106,20 +118,21 @@ class HeldTask:
         self.task = task
         self.place: Place | None = None if task.key_slot is None else (task.key, abs(task.key_slot))
         self.follows = (task.key_slot or 0) < 0  # its place was not free when it was claimed
-        self.after: HeldTask | None = None  # what was claimed before it for its place, and may not be stored yet
+        self.after: HeldTask | None = None  # the task before it in its place, until that one's outcome is stored
         self.runner = runner
         self.worker_id = worker_id
         self.claimed_at = claimed_at
         self.deadline = None if task.timeout_seconds is None else claimed_at + task.timeout_seconds
-        self.look_again(claimed_at)
         # Whether the database has recorded that it began: an only attempt counts from its claim.
         self.started = task.max_attempts == 1 and not self.follows
+        self.look_again(claimed_at)
         self.expires_at = math.inf if task.expires_seconds is None else claimed_at + task.expires_seconds
         self.delivered_at = claimed_at  # since when it waits for a slot
         self.began_at = 0.0  # until its handler is called
         self.slot: RunnerSlot | None = None
         self.aborted: LostReason | None = None
         self.ended = False  # the handler returned, raised, or is not waited for any more
+        self.given_back = False  # without an outcome, for any worker to claim again
         self.finishing = False  # its row is locked by the handler's own transaction
         self.refusal: BaseException | None = None  # why no transaction of the handler's may commit any more
         self.committed = False  # a transaction of the handler's has completed it: nothing is left to report
@@ -146,10 +159,6 @@ class HeldTask:
         """For how many seconds its handler has run; 0 if it has not begun."""
         return monotonic() - self.began_at if self.began_at else 0.0
 
-    def is_late(self, now: float) -> bool:
-        """Return whether it must not begin any more: it has expired, or its lease has run out."""
-        return self.lease_ends_at <= now or self.expires_at <= now
-
     @property
     def is_safe(self) -> bool:
         """Whether its handler's own transaction completes it, or has: nobody else can take it then."""
@@ -163,18 +172,37 @@ class HeldTask:
 
     @property
     def ends_its_line(self) -> bool:
-        """Whether nothing that was claimed after it for its place may begin: it keeps the place, or was given back."""
-        return self.keeps_its_place or type(self.report) is Returned
+        """Whether no task that was claimed after it for its place may begin: it keeps the place, or is given back."""
+        return self.keeps_its_place or self.given_back
 
     def lease_ran_out(self, now: float) -> bool:
         """Whether its lease is over though its time is not: somebody else may have it."""
         return self.lease_ends_at <= now and (self.deadline is None or self.deadline > now)
 
+    def may_begin(self, now: float) -> bool:
+        """Whether nobody else can have been given it yet, and it has not expired."""
+        return now < min(self.lease_ends_at, self.free_at, self.expires_at)
+
+    def has_started(self) -> None:
+        """Note that the database knows that it began."""
+        self.started = True
+        self.look_again(self.asked_at)
+
+    def stop_at(self, grace: float) -> float:
+        """Return when to abort its handler so that it has ended before another worker may begin.
+
+        The handler is left `grace` seconds, but no more than a quarter of the time that the last answer gave.
+        """
+        return self.free_at - min(grace, (self.free_at - self.asked_at) / LOOKS_PER_LEASE)
+
     def look_again(self, asked_at: float) -> None:
         """Plan the next question to the database about it, after one that was asked then and answered."""
         lease = self.task.lease_seconds
         deadline = math.inf if self.deadline is None else self.deadline
-        self.look_at = min(asked_at + lease / LOOKS_PER_LEASE, deadline)
+        sure = lease if self.started else min(lease, UNSTARTED_LEASE)
+        self.asked_at = asked_at
+        self.free_at = asked_at + sure
+        self.look_at = min(asked_at + sure / LOOKS_PER_LEASE, deadline)
         self.lease_ends_at = min(asked_at + lease, deadline)
 
 
@@ -208,7 +236,8 @@ class InFlight:
                     replaced.append(older)
                 self._held[held.task.id] = held
                 if held.place is not None:
-                    held.after = self._last.get(held.place)
+                    # A task that got a free place follows none: the outcome of the one before it is stored.
+                    held.after = self._last.get(held.place) if held.follows else None
                     self._last[held.place] = held
         return replaced
 
@@ -231,19 +260,68 @@ class InFlight:
         if not self._held:
             self.emptied.nudge()
 
-    async def gone(self, held: HeldTask | None) -> None:
-        """Wait until a task was dropped: until its outcome is stored, or never will be.
+    async def wait_for_turn(self, held: HeldTask) -> None:
+        """Wait until the outcome of the task before `held` in its place is stored, or never will be.
 
-        Not for ever: what keeps it from being stored may be the transaction of whoever waits here.
+        Raises HandlerAborted after LONGEST_WAIT seconds: `held` is given back and runs again later. The outcome may
+        be kept back by the very transaction in which the caller waits, so a longer wait might never end.
         """
-        with suppress(TimeoutError):
+        before = held.after
+        try:
             async with asyncio.timeout(LONGEST_WAIT):
-                while held is not None and self._held.get(held.task.id) is held:
+                while before is not None and self._held.get(before.task.id) is before:
                     future = asyncio.get_running_loop().create_future()
                     self._awaited.append(future)
                     await future
+        except TimeoutError:
+            held.aborted = held.aborted or LostReason.OUT_OF_TURN
+            held.refusal = HandlerAborted(TOO_EARLY, reason=held.aborted)
+            raise held.refusal from None
 
     def all(self) -> list[HeldTask]:
         """Return a copy that any thread may walk."""
         with self._lock:
             return list(self._held.values())
+
+
+async def run_isolated(attempt: Coroutine[Any, Any, None]) -> None:
+    """Run an attempt to its end in an asyncio task and a context of its own; raise what it raises.
+
+    Cancelling the caller cancels the attempt. An attempt that ends as cancelled by its own doing does not cancel the
+    caller.
+    """
+    try:
+        await asyncio.get_running_loop().create_task(attempt, context=fresh_context())
+    except asyncio.CancelledError:
+        caller = asyncio.current_task()
+        if caller is None or caller.cancelling():
+            raise
+
+
+def fresh_context() -> Context:
+    """Return a copy of the current context for one attempt.
+
+    The decimal module keeps an object in a context variable and changes it in place: a plain copy of the context would
+    share it.
+    """
+    context = copy_context()
+    arithmetic = None if DECIMAL is None else context.get(DECIMAL)
+    if arithmetic is not None:
+        context.run(decimal.setcontext, arithmetic.copy())
+    return context
+
+
+def take_back_cancellation(task: asyncio.Task[Any] | None) -> None:
+    """Forget every cancellation that a task has been sent so far."""
+    while task is not None and task.cancelling():
+        task.uncancel()
+
+
+def _find_decimal_variable() -> ContextVar[decimal.Context] | None:
+    """Return the decimal module's variable, which it does not export; None where decimal uses thread-locals."""
+    empty = Context()
+    empty.run(decimal.getcontext)
+    return next(iter(empty), None)
+
+
+DECIMAL = _find_decimal_variable()

@@ -21,6 +21,8 @@ from rolecall.worker.session import DatabaseSession
 MOST_RENEWALS = 1_000
 SLACK = 0.02
 LONGEST_NAP = 60.0
+BUSY = "busy"
+AGAIN_AFTER = 1.0
 LostTask = tuple[HeldTask, LostReason]
 
 log = logging.getLogger("rolecall.worker")
@@ -32,9 +34,12 @@ class LeaseKeeper:
 
     It lives in the heartbeat thread, so that leases are kept while a handler blocks the worker's loop;
     `watch` and `look_now` may be called from any thread, `on_lost` is called in the heartbeat thread. A
-    deadline counts whether the database answers or not. Otherwise its silence aborts nothing (whoever lost a
-    task learns it from the first answer after that) unless this worker `fences` itself off when a lease has
-    run out.
+    deadline counts whether the database answers or not.
+
+    Without an answer, a worker with `stop_when_cut_off` aborts handlers before another worker may begin their
+    tasks, `grace` seconds early so that they have ended by then (`HeldTask.stop_at`). Any worker aborts
+    those of which the database does not know that they began. Other handlers go on, and learn of a loss from
+    the next answer.
     """
 
     def __init__(
@@ -44,13 +49,15 @@ class LeaseKeeper:
         on_lost: Callable[[list[LostTask]], None],
         events: WorkerEvents,
         *,
-        fences: bool = False,
+        stop_when_cut_off: bool = False,
+        grace: float = 0.0,
     ) -> None:
         self._in_flight = in_flight
         self._session = session
         self._on_lost = on_lost
         self._events = events
-        self._fences = fences
+        self._stop_when_cut_off = stop_when_cut_off
+        self._grace = grace
         self._renewal: asyncio.Task[None] | None = None
         self._reported: set[HeldTask] = set()
         self._waker = Waker()
@@ -105,26 +112,33 @@ class LeaseKeeper:
 
     def _until_next(self) -> float:
         # While the database is being asked, only an end can come.
-        moments = (self._ends_at(held) if self._renewal else held.look_at for held in self._watched())
+        moments = (
+            self._stops_at(held) if self._renewal or held.is_safe else min(held.look_at, self._stops_at(held))
+            for held in self._watched()
+        )
         self._planned = min(moments, default=math.inf)
         return max(0.0, min(self._planned - monotonic(), LONGEST_NAP))
 
     def _report_overdue(self) -> None:
         now = monotonic()
-        overdue = [held for held in self._watched() if self._ends_at(held) <= now]
+        overdue = [held for held in self._watched() if self._stops_at(held) <= now]
         if overdue:
             self._reported = {*self._reported.intersection(self._in_flight.all()), *overdue}
-            self._on_lost([(held, _why_overdue(held, now)) for held in overdue])
-            self._events.renewed((), [held for held in overdue if held.lease_ran_out(now)])
+            lost = [(held, _why_overdue(held, now)) for held in overdue]
+            self._on_lost(lost)
+            self._events.renewed((), [held for held, reason in lost if reason is LostReason.DATABASE])
 
-    def _ends_at(self, held: HeldTask) -> float:
-        deadline = math.inf if held.deadline is None else held.deadline
-        return min(deadline, held.lease_ends_at) if self._fences else deadline
+    def _stops_at(self, held: HeldTask) -> float:
+        """Return when its handler must stop unless its lease is renewed before."""
+        deadline = math.inf if held.deadline is None or held.is_safe else held.deadline
+        if self._stop_when_cut_off or not held.started:
+            return min(deadline, held.stop_at(self._grace))
+        return deadline
 
     def _take_due(self) -> list[HeldTask]:
         before = monotonic() + SLACK
         everything, self._all = self._all, False
-        return [held for held in self._watched() if everything or held.look_at <= before]
+        return [held for held in self._watched() if not held.is_safe and (everything or held.look_at <= before)]
 
     async def _renew_each(self, due: Iterable[HeldTask]) -> None:
         try:
@@ -144,23 +158,30 @@ class LeaseKeeper:
             claims.renew(worker_id, [(held.task.id, held.task.fence) for held in portion])
         )
         now = monotonic()
-        expired = [held for held in portion if held.lease_ran_out(now)]
-        for held in portion:
+        busy = [held for held in portion if reasons.get(held.task.id) == BUSY]
+        answered = [held for held in portion if reasons.get(held.task.id) != BUSY]
+        for held in busy:
+            # The lease ends when it did, as another transaction has locked the row.
+            held.look_at = now + AGAIN_AFTER
+        expired = [held for held in answered if held.lease_ran_out(now)]
+        for held in answered:
             held.look_again(asked_at)
-        self._events.renewed([held for held in portion if held.task.id not in reasons], expired)
-        if reasons:
-            self._on_lost([(held, LostReason(reasons[held.task.id])) for held in portion if held.task.id in reasons])
+        self._events.renewed([held for held in answered if held.task.id not in reasons], expired)
+        lost = [(held, LostReason(reasons[held.task.id])) for held in answered if held.task.id in reasons]
+        if lost:
+            self._on_lost(lost)
 
     def _watched(self) -> Iterable[HeldTask]:
         return (
             held
             for held in self._in_flight.all()
-            if held.aborted is None and not held.is_safe and held not in self._reported
+            if held.aborted is None and not held.committed and held not in self._reported
         )
 
 
 def _why_overdue(held: HeldTask, now: float) -> LostReason:
-    return LostReason.TIMEOUT if held.deadline is not None and held.deadline <= now else LostReason.DATABASE
+    is_late = held.deadline is not None and held.deadline <= now and not held.is_safe
+    return LostReason.TIMEOUT if is_late else LostReason.DATABASE
 
 
 def _portions(due: Iterable[HeldTask]) -> Iterable[tuple[int, list[HeldTask]]]:

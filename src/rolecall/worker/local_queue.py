@@ -1,6 +1,4 @@
-"""Where claimed tasks wait for a slot, slots wait for tasks, and the loop gets its turn in between; and how many tasks
-may wait here beyond the free slots.
-"""
+"""Claimed tasks wait here for a slot, and free slots wait for tasks; and how many tasks may wait beyond the slots."""
 
 from __future__ import annotations
 
@@ -16,7 +14,6 @@ from rolecall.wake.waker import Waker
 from rolecall.worker.in_flight import HeldTask
 from rolecall.worker.places import Places
 
-SLICE = 0.001
 NO_CALL = -1
 HORIZON = 0.15
 SPAN = 0.25
@@ -31,9 +28,8 @@ class LocalQueue:
     the others behind it in `places`.
 
     Slots take from the left. When the queue is as short as `call_at`, or a slot finds it empty, the producer
-    is called. Handlers that never suspend would starve the loop: `slice_ends` says when a slot must let it
-    turn. What is not to begin any more is handed to `give_back`. Tasks are taken from it by the worker's
-    loop, and by the heartbeat thread while that one stands still.
+    is called. Tasks that may not begin any more are handed to `give_back`. Tasks are taken from it by the
+    worker's loop, and by the heartbeat thread while the loop is blocked.
     """
 
     def __init__(self, give_back: Callable[[list[HeldTask]], None]) -> None:
@@ -43,10 +39,8 @@ class LocalQueue:
         self._lock = threading.Lock()
         self.room = Waker()
         self.call_at = NO_CALL
-        self.slice_ends = 0.0
         self.closed = False
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._turn_is_near = False
 
     @property
     def free_slots(self) -> int:
@@ -63,10 +57,10 @@ class LocalQueue:
         with self._lock:
             while self.ready and next_one is None:
                 held = self.ready.popleft()
-                if held.is_late(now):
-                    late.append(held)
-                else:
+                if held.may_begin(now):
                     next_one = held
+                else:
+                    late.append(held)
         if late:
             self._give_back_late(late)
         return next_one
@@ -78,9 +72,9 @@ class LocalQueue:
         self._wake(len(self.ready))
 
     def let_next(self, held: HeldTask) -> None:
-        """Let the task behind an ended one begin, before tasks that were claimed later.
+        """Let the task behind an ended one begin, before those that were claimed later.
 
-        The tasks behind it are given back if it waits for its children, and keeps its place, or was given back itself.
+        All behind it are given back if it keeps its place, to wait for its children, or is given back itself.
         """
         others: list[HeldTask] = []
         with self._lock:
@@ -116,7 +110,7 @@ class LocalQueue:
         if self.waiting <= self.call_at:
             self.call_producer()
         now = monotonic()
-        if late := [other for other in alike if other.is_late(now)]:
+        if late := [other for other in alike if not other.may_begin(now)]:
             self._give_back_late(late)
         return [other for other in alike if other not in late]
 
@@ -160,24 +154,12 @@ class LocalQueue:
             if waiting in self._waiting:
                 self._waiting.remove(waiting)
 
-    async def let_the_loop_turn(self) -> None:
-        """Begin a new slice after one turn of the loop; all slots share the slices, so that turns stay short."""
-        if not self._turn_is_near:
-            self._turn_is_near = True
-            asyncio.get_running_loop().call_soon(self._turn)
-        await asyncio.sleep(0)
-
     def _give_back_late(self, late: list[HeldTask]) -> None:
-        # They have expired, or this process stood still, or the claim's answer was late: then another worker may have
-        # them, or have ended them.
+        # The tasks expired, or this process was frozen, or the claim's answer was late: another worker may have them.
         with self._lock:
             late += [other for held in late for other in self.places.close(held)]
-        log.warning("%d tasks are not begun, as their leases have run out or they have expired meanwhile", len(late))
+        log.warning("%d tasks are given back unbegun: they were claimed too long ago, or have expired", len(late))
         self._give_back(late)
-
-    def _turn(self) -> None:
-        self._turn_is_near = False
-        self.slice_ends = monotonic() + SLICE
 
     def _wake(self, slots: int) -> None:
         """Wake waiting slots; one that is just being cancelled waits no more."""

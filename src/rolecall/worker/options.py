@@ -8,11 +8,9 @@ from dataclasses import dataclass, field, replace
 from rolecall.config import Settings
 from rolecall.config.handoff import HandoffSettings
 from rolecall.model.errors import ConfigError
-from rolecall.model.workers import MOST_SLOTS, require_slots_of_roles
+from rolecall.model.workers import MOST_PREFETCH, MOST_SLOTS, require_slots_of_roles
 from rolecall.wake.choice import POSTGRES, require_named
 from rolecall.wake.transport import Transport
-
-MOST_PREFETCH = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,16 +20,18 @@ class WorkerOptions:
     `roles`: empty = every role. `slots`: how many tasks run at once, of all roles together; or of each role by its name
     (`{"analytics": 4, "import": 2}`), so that none takes a slot of another: these are the roles then, and each has an
     entry of its own on the roll. `until_idle`: end when nothing is left to do, as `rolecall.worker.idleness` says.
-    `prefetch`: the most tasks that may be claimed beyond the free slots, 0 =
-    none. `name`: how people call this worker; by default made from its role. `notifications`: how it hears of work
-    before it looks: `postgres`, `poll`, `in-process`, the address of a broker, or a transport; `listen=False`: poll.
+    `prefetch`: the most tasks to claim beyond the free slots. With 0, at most as many tasks of a key are claimed as may
+    run at once. `name`: how people call this worker; by default made from its role. `notifications`: what notifies it
+    of work: `postgres`, `poll`, `in-process`, the address of a broker, or a transport; `listen=False`: poll.
     `grace`: how long running handlers may go on after a stop. `abort_grace`: how long an aborted handler may
     take to end before its task is reported without it. `call_deadline`: the longest wait for one answer of
     the database. `pooled`: whether the DSN leads to a pooler in transaction mode, so that nothing may be
     prepared or set on a connection; None finds out. `listen_dsn` is then the direct way, for notifications
-    only; without one, a worker behind a pooler polls. `stop_when_cut_off`: abort a handler (reason
-    `database`) when its lease has run out because the database did not answer, so that it surely runs nowhere
-    else meanwhile; by default it goes on, as mostly nobody could take its task either. `memory_backoff`,
+    only; without one, a worker behind a pooler polls. `stop_when_cut_off`: abort handlers (reason `database`)
+    while the database does not answer, `abort_grace` seconds (at most a quarter of the lease) before their
+    leases end, so that they have stopped when another worker may begin their tasks. Without it they go on:
+    a short outage costs nothing, but a worker that is cut off alone for longer than a lease runs its
+    handlers while the next attempts run elsewhere. `memory_backoff`,
     `cpu_backoff`: the share of what the container (else the machine) has, from which on nothing more is
     claimed while a task runs, until `backoff_duration` seconds after it was last exceeded; None = never.
     `pod`, `node`: where the process runs, for the roll.
@@ -112,9 +112,11 @@ def worker_options(all_settings: Settings) -> WorkerOptions:
         roles=settings.roles,
         name=settings.name,
         slots=settings.slots,
+        prefetch=settings.prefetch,
         poll_interval=settings.poll_interval,
         heartbeat_interval=settings.heartbeat_interval,
         grace=settings.grace,
+        stop_when_cut_off=settings.stop_when_cut_off,
         memory_backoff=settings.memory_backoff,
         cpu_backoff=settings.cpu_backoff,
         backoff_duration=settings.backoff_duration,

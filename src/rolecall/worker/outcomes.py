@@ -4,17 +4,17 @@ declared, and an exception becomes a text and a verdict.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from inspect import isawaitable, iscoroutine
 from itertools import chain
-from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
-from rolecall.model.errors import ContractBroken, HandlerError, InvalidPayload, PermanentFailure, Retry
+from rolecall.model.error_text import Scrub, describe, message_of
+from rolecall.model.errors import ContractBroken, HandlerError, HandlerMissing, InvalidPayload, PermanentFailure, Retry
 from rolecall.model.outcomes import (
     Blocked,
     Cancel,
@@ -30,8 +30,8 @@ from rolecall.model.outcomes import (
 )
 from rolecall.model.redaction import without
 from rolecall.model.states import LostReason
-from rolecall.model.tasks import NextTasks
-from rolecall.sql.documents import clean_error, encode_result
+from rolecall.model.tasks import ClaimedTask, NextTasks
+from rolecall.sql.documents import encode_result
 from rolecall.telemetry.tracing import Tracing
 from rolecall.worker.events import WorkerEvents
 from rolecall.worker.in_flight import HeldTask
@@ -39,10 +39,9 @@ from rolecall.worker.large import LargeFields
 from rolecall.worker.program import Contract
 
 # A timeout is a failure of a task that a slot has taken; the others lose their deadline with their claim.
-GIVEN_BACK = frozenset({LostReason.SHUTDOWN, LostReason.DATABASE, LostReason.TIMEOUT})
-MOST_FRAMES = 8
-LONGEST_MESSAGE = 4_000
-OUR_FOLDER = str(Path(__file__).parent)
+GIVEN_BACK = frozenset({
+    LostReason.SHUTDOWN, LostReason.DATABASE, LostReason.TIMEOUT, LostReason.OUT_OF_TURN,
+})  # fmt: skip
 
 
 class Writer(Protocol):
@@ -91,7 +90,7 @@ class Outcomes:
     ) -> None:
         """Do as `returned` does, once what is large of what comes next is kept elsewhere."""
         if held.aborted is None and not held.committed and not held.ended:
-            result, next_tasks = self._checked(held.task.handler, result, next_tasks)
+            result, next_tasks = self._checked(held.task, result, next_tasks)
             next_tasks = await large.detach(next_tasks)
         self.returned(held, result, next_tasks, checked=True)
 
@@ -107,10 +106,10 @@ class Outcomes:
             return
         held.ended = True
         if not checked and (next_tasks is not None or held.task.handler in self._contracts):
-            result, next_tasks = self._checked(held.task.handler, result, next_tasks)
+            result, next_tasks = self._checked(held.task, result, next_tasks)
         if isinstance(result, BaseException):
             self._tell_if_invalid(held, result)
-        held.report = _report(held, result, next_tasks, self._contracts.get(held.task.handler))
+        held.report = self._report(held, result, next_tasks)
         if self._tracing is not None and next_tasks is not None and isinstance(held.report, Completed):
             self._tracing.following(next_tasks)
         self._add(held, [held])
@@ -122,7 +121,8 @@ class Outcomes:
             return
         held.ended = True
         self._tell_if_invalid(held, error)
-        held.report = self._misfit(held, error) or _failure(held, error)
+        verdict = judge(error, self._scrub(together or [held]))
+        held.report = self._misfit(held, verdict) or _failure(held, verdict)
         self._add(held, together or [held])
 
     def aborted(self, held: HeldTask) -> None:
@@ -156,72 +156,87 @@ class Outcomes:
 
     def _tell_if_invalid(self, held: HeldTask, error: BaseException) -> None:
         if isinstance(error, ContractBroken) or (isinstance(error, RaisedElsewhere) and error.verdict.invalid):
-            self._events.invalid(held, self._hushed(str(error), [held]))
+            self._events.invalid(held, self._hushed(message_of(error), [held]))
 
-    def _misfit(self, held: HeldTask, error: BaseException) -> Misfit | None:
-        task, verdict = held.task, judge(error)
+    def _scrub(self, together: Sequence[HeldTask]) -> Scrub:
+        """Return what removes hidden values of these tasks from a text."""
+        return partial(self._hushed, together=together) if together[0].task.handler in self._secrets else str
+
+    def _misfit(self, held: HeldTask, verdict: Verdict) -> Misfit | None:
         if not verdict.misfit:
             return None
+        task = held.task
         intake = self._intakes[task.handler]
         return Misfit(id=task.id, fence=task.fence, intake=intake, error=verdict.text)
 
-    def _checked(self, handler: str, result: object, next_tasks: NextTasks | None) -> tuple[object, NextTasks | None]:
-        """Return the result with what follows it; or, in its place, the error that it is not what was declared."""
+    def _report(self, held: HeldTask, result: object, next_tasks: NextTasks | None) -> Report:
+        task = held.task
+        ran = held.ran
+        match result:
+            case None:
+                return Completed(id=task.id, fence=task.fence, ran=ran, next_tasks=next_tasks)
+            case Snooze():
+                return Snoozed(id=task.id, fence=task.fence, after=result.seconds, at=result.until, ran=ran)
+            case WaitFor():
+                return Blocked(id=task.id, fence=task.fence, needs=result.needs, ran=ran)
+            case Cancel():
+                return Cancelled(id=task.id, fence=task.fence, error=result.reason, ran=ran)
+            case BaseException():
+                return _failure(held, judge(result, self._scrub([held])))
+            case _:
+                text, why = encode_result(result)
+                contract = self._contracts.get(task.handler)
+                if why is not None and (
+                    error := unstored_failure(result, why, handler=task.handler, contract=contract)
+                ):
+                    return _failure(held, judge(error, self._scrub([held])))
+                return Completed(
+                    id=task.id, fence=task.fence, result_json=text, unstored=why, ran=ran, next_tasks=next_tasks
+                )
+
+    def _checked(
+        self, task: ClaimedTask, result: object, next_tasks: NextTasks | None
+    ) -> tuple[object, NextTasks | None]:
+        """Return the result as it is stored and the next tasks; the error in its place if it breaks the contract."""
         if isinstance(result, NoResult | BaseException):
             return result, None
         try:
-            return result, check_contract(self._contracts, handler, result, next_tasks)
-        except Exception as error:  # noqa: BLE001 - what a handler's own rule raises belongs to its task
+            return check_contract(self._contracts, task, result, next_tasks)
+        except BaseException as error:  # noqa: BLE001 - what a handler's own rule raises belongs to its task
             return error, None
 
 
 def check_contract(
-    contracts: Mapping[str, Contract], handler: str, result: object, next_tasks: NextTasks | None
-) -> NextTasks | None:
-    """Return what comes after a step: what it asked for, and what its handler's rule makes of the result.
+    contracts: Mapping[str, Contract], task: ClaimedTask, result: object, next_tasks: NextTasks | None
+) -> tuple[object, NextTasks | None]:
+    """Return a step's result as it is stored, and the next tasks.
 
-    Checks the step's end against its handler's contract, and what comes against what that must need. A step
-    that leaves children is not the last: it owes no result yet. Raises ContractBroken and InvalidPayload.
+    The next tasks are those that the step asked for, and those that its handler's rule makes of the result. Checks the
+    step's end against its handler's contract, and the needs of the next tasks against their handlers' contracts. Only
+    the last step owes a result. Raises ContractBroken and InvalidPayload.
     """
     following = NextTasks() if next_tasks is None else next_tasks
-    contract = contracts.get(handler)
-    if contract is not None and not following.children:
-        contract.check_result(result)
+    contract = contracts.get(task.handler)
+    stored = result
+    if contract is not None and contract.gathers:
+        following = next_tasks = replace(following, gathers=True)
+    if contract is not None and not is_last_step(contract, task, next_tasks):
+        contract.check_earlier_step(following.continuation)
+    elif contract is not None:
+        require_awaited(result, task.handler)
+        stored = contract.write_result(result)
         contract.check_continuation(following.continuation)
         if derived := contract.follow_ups_of(result):
             following = next_tasks = replace(following, follow_ups=[*following.follow_ups, *derived])
     continuation = filter(None, [following.continuation])
-    for task in chain(following.follow_ups, following.children, following.siblings, continuation):
-        if (its_contract := contracts.get(task.handler or "")) is not None:
-            its_contract.check_needs(task)
-    return next_tasks
+    for new in chain(following.follow_ups, following.children, following.siblings, continuation):
+        if (its_contract := contracts.get(new.handler or "")) is not None:
+            its_contract.check_needs(new)
+    return stored, next_tasks
 
 
-def _report(held: HeldTask, result: object, next_tasks: NextTasks | None, contract: Contract | None) -> Report:
+def _failure(held: HeldTask, verdict: Verdict) -> Failed:
     task = held.task
-    ran = held.ran
-    match result:
-        case None:
-            return Completed(id=task.id, fence=task.fence, ran=ran, next_tasks=next_tasks)
-        case Snooze():
-            return Snoozed(id=task.id, fence=task.fence, after=result.seconds, at=result.until, ran=ran)
-        case WaitFor():
-            return Blocked(id=task.id, fence=task.fence, needs=result.needs, ran=ran)
-        case Cancel():
-            return Cancelled(id=task.id, fence=task.fence, error=result.reason, ran=ran)
-        case BaseException():
-            return _failure(held, result)
-        case _:
-            text, why = encode_result(result)
-            if why is not None and (error := unstored_failure(result, why, handler=task.handler, contract=contract)):
-                return _failure(held, error)
-            return Completed(
-                id=task.id, fence=task.fence, result_json=text, unstored=why, ran=ran, next_tasks=next_tasks
-            )
-
-
-def _failure(held: HeldTask, error: BaseException) -> Failed:
-    task, verdict = held.task, judge(error)
     return Failed(
         id=task.id,
         fence=task.fence,
@@ -249,16 +264,28 @@ def _after_abort(held: HeldTask) -> Report | None:
             return None
 
 
-def unstored_failure(result: object, why: str, *, handler: str, contract: Contract | None) -> Exception | None:
-    """Return why an attempt whose result cannot be stored has failed; None where it has completed all the
-    same.
+def is_last_step(contract: Contract, task: ClaimedTask, next_tasks: NextTasks | None) -> bool:
+    """Whether no other step follows, as far as the handler knows: it spawned no children, and has been gathered."""
+    return not (next_tasks and next_tasks.children) and not (contract.gathers and not task.step)
 
-    What was never awaited has not been done, and a promised result is there to be read.
-    """
+
+def require_awaited(result: object, handler: str) -> None:
+    """Raise TypeError for a result that is still to be awaited: the work has not been done."""
     if isawaitable(result):
         if iscoroutine(result):
             result.close()  # or Python complains of it at some other time and place
-        return TypeError(f"{handler!r} returned a {type(result).__name__} that nobody awaited: is an `await` missing?")
+        raise TypeError(f"{handler!r} returned a {type(result).__name__} that nobody awaited: is an `await` missing?")
+
+
+def unstored_failure(result: object, why: str, *, handler: str, contract: Contract | None) -> Exception | None:
+    """Return the error of an attempt whose result cannot be stored; None if the task completes all the same.
+
+    A result that was not awaited has not been computed, and a promised result must be there to be read.
+    """
+    try:
+        require_awaited(result, handler)
+    except TypeError as error:
+        return error
     if contract is not None and contract.promises_result:
         problem = f"result of {handler!r} cannot be stored: {why}"
         return ContractBroken(problem, code="invalid_output", handler=handler, details={"problem": why})
@@ -289,53 +316,24 @@ class RaisedElsewhere(HandlerError):
         self.verdict = verdict
 
 
-def judge(error: BaseException) -> Verdict:
-    """Decide what an exception that a handler raised means for its task."""
+def judge(error: BaseException, scrub: Scrub = str) -> Verdict:
+    """Decide what an exception that a handler raised means for its task.
+
+    `scrub` removes hidden values from its text.
+    """
     match error:
         case RaisedElsewhere():
             return error.verdict
         case InvalidPayload():
-            return Verdict(text=str(error), final=True, misfit=error.stored, invalid=True)
+            return Verdict(text=scrub(message_of(error)), final=True, misfit=error.stored, invalid=True)
+        case HandlerMissing():
+            return Verdict(text=scrub(message_of(error)), invalid=True)
         case ContractBroken():
-            return Verdict(text=str(error), invalid=True)
+            # The work is done, and another attempt would end alike.
+            return Verdict(text=scrub(message_of(error)), final=True, invalid=True)
         case Retry():
-            return Verdict(text=describe(error.__cause__ or error), after=error.after, at=error.at)
+            return Verdict(text=describe(error.__cause__ or error, scrub), after=error.after, at=error.at)
         case PermanentFailure():
-            return Verdict(text=describe(error if error.problem else error.__cause__ or error), final=True)
+            return Verdict(text=describe(error if error.problem else error.__cause__ or error, scrub), final=True)
         case _:
-            return Verdict(text=describe(error))
-
-
-def describe(error: BaseException) -> str:
-    """Return `Type: message` and the tail of the traceback, without the worker's own frames.
-
-    The text is what the database stores and a log can hold, whatever the error's message was.
-    """
-    frames = _frames(error)
-    tail = "".join(traceback.format_list(frames[-MOST_FRAMES:])).rstrip()
-    cause = error.__cause__
-    because = f"\ncaused by {_headline(cause)}" if cause is not None else ""
-    return clean_error(f"{_headline(error)}{because}\n{tail}" if tail else f"{_headline(error)}{because}")
-
-
-def _headline(error: BaseException) -> str:
-    kind = type(error)
-    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    message = _message(error)
-    return f"{name}: {message}" if message else name
-
-
-def _message(error: BaseException) -> str:
-    try:
-        text = str(error)
-    except Exception as unprintable:  # noqa: BLE001 - an error whose own __str__ fails must still be told
-        text = f"(its message cannot be shown: {type(unprintable).__name__})"
-    return text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]} ..."
-
-
-def _frames(error: BaseException) -> list[traceback.FrameSummary]:
-    return list(_foreign(traceback.extract_tb(error.__traceback__)))
-
-
-def _foreign(frames: Iterable[traceback.FrameSummary]) -> Iterable[traceback.FrameSummary]:
-    return (frame for frame in frames if not frame.filename.startswith(OUR_FOLDER))
+            return Verdict(text=describe(error, scrub))

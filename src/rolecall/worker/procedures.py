@@ -56,8 +56,8 @@ class ProcedureRunner:
         context = Context(held, self._services)
         try:
             async with self._lent_connection(held) as connection:
-                # Its end commits with it: that of what ran before it in the place of its key comes first.
-                await self._services.in_flight.gone(held.after)
+                # Its outcome commits with it, and must not be stored before its predecessor's.
+                await self._services.in_flight.wait_for_turn(held)
                 if held.must_record_start:
                     await slot.record_starts((held,))
                 if not slot.begin((held,)):

@@ -79,14 +79,21 @@ class Contract(Protocol):
     """What a handler promised of its outcomes."""
 
     @property
+    def gathers(self) -> bool:
+        """True if the handler has a gather step."""
+
+    @property
     def promises_result(self) -> bool:
         """True if the type of the result is promised."""
 
-    def check_result(self, result: object) -> None:
-        """Raise ContractBroken if the result is not of the promised type."""
+    def write_result(self, result: object) -> object:
+        """Return the result as plain JSON values, if its type is promised; raise ContractBroken if it does not fit."""
 
     def follow_ups_of(self, result: object) -> Sequence[NewTask]:
         """Return the follow-ups that the handler's rule makes of a result."""
+
+    def check_earlier_step(self, continuation: NewTask | None) -> None:
+        """Raise ContractBroken if a step that another step follows continues the chain."""
 
     def check_continuation(self, task: NewTask | None) -> None:
         """Raise ContractBroken, InvalidPayload if this may not continue the chain, or something must."""
@@ -97,6 +104,10 @@ class Contract(Protocol):
 
 class Program(Protocol):
     """Everything that can be done here."""
+
+    @property
+    def name(self) -> str:
+        """The name of the app."""
 
     @property
     def handlers(self) -> Mapping[str, Handler]:

@@ -8,7 +8,7 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
@@ -42,6 +42,17 @@ async def declare_unchecked(session: Runs, app: Program) -> None:
     await session.run(schedules.ensure(app.schedules.values()))
 
 
+def declared_names(app: Program) -> dict[str, Sequence[str]]:
+    """Return the names of what the app declares, by kind."""
+    declared_roles, handlers = app.declaration()
+    return {
+        "role": [str(role["name"]) for role in declared_roles],
+        "handler": [str(handler["name"]) for handler in handlers],
+        "key": list(app.key_capacities),
+        "schedule": list(app.schedules),
+    }
+
+
 class Registration:
     """Holds the id under which new claims are made; tasks claimed under an older id keep that one.
 
@@ -53,12 +64,14 @@ class Registration:
         self,
         info: WorkerInfo,
         in_flight: InFlight,
+        app: Program,
         *,
         condition: Callable[[], Condition],
         on_command: Callable[[WorkerCommand | None], None],
         known_by: Callable[[], str | None],
     ) -> None:
         self.info = info
+        self._app = app
         self._known_by = known_by
         self._taken_for_dead = False
         self._condition = condition
@@ -71,6 +84,7 @@ class Registration:
         """Enter the roll under a new id."""
         worker_id = await session.run(workers.register(self.info))
         await session.run(workers.tell_intakes(worker_id, self.info.intakes))
+        await session.run(workers.declare_release(worker_id, self._app.name, declared_names(self._app)))
         if not self._taken_for_dead:
             await session.run(workers.tell_process(worker_id, own_process(), self._known_by()))
         self.worker_id = worker_id

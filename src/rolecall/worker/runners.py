@@ -266,7 +266,9 @@ class BatchRunner:
         for held in begun:
             try:
                 items[held] = self._handler.decode(held.task.payload_json)
-            except Exception as error:  # noqa: BLE001 - one task's payload is no other task's problem
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:  # noqa: BLE001 - one task's payload is no other task's problem
                 self._outcomes.raised(held, error)
         return items
 

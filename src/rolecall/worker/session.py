@@ -196,8 +196,7 @@ class DatabaseSessions:
 
     async def connect(self, name: str) -> Connection:
         self._fork_guard.require()
-        what = f"worker:{name}:{self._mark}" if self._mark else f"worker:{name}"
-        connection = await connect_async(self._dsn, what, self._pooler)
+        connection = await connect_async(self._dsn, self._named(name), self._pooler)
         self._fork_guard.add(connection)
         return connection
 
@@ -208,7 +207,10 @@ class DatabaseSessions:
 
     def pool(self, name: str, *, most: int) -> AsyncConnectionPool[Connection]:
         """Make a pool for handlers' own transactions; it opens with its first use."""
-        return async_pool(self._dsn, name, self._pooler, max_size=most)
+        return async_pool(self._dsn, self._named(name), self._pooler, max_size=most)
+
+    def _named(self, name: str) -> str:
+        return f"worker:{name}:{self._mark}" if self._mark else f"worker:{name}"
 
     async def _connect_relaxed(self, name: str) -> Connection:
         connection = await self.connect(name)

@@ -18,7 +18,7 @@ from rolecall.model.states import LostReason
 from rolecall.telemetry.context import current
 from rolecall.worker.completer import Completer
 from rolecall.worker.events import WorkerEvents
-from rolecall.worker.in_flight import HeldTask
+from rolecall.worker.in_flight import HeldTask, run_isolated, take_back_cancellation
 from rolecall.worker.local_queue import Demand, LocalQueue
 from rolecall.worker.session import ForkGuard
 from rolecall.worker.slot_thread import SlotThread
@@ -27,12 +27,11 @@ T = TypeVar("T")
 
 
 class Slot:
-    """Awaits handlers directly: no coroutine, timer or context of its own for a task, which is what makes it
-    fast.
+    """Runs one attempt at a time, each as an asyncio task of its own in a context of its own.
 
-    The price is that an abort must cancel the slot itself; `interrupt` does so only while a handler is
-    running, and the runner that awaited it turns the cancellation back into an outcome, so the slot lives
-    on.
+    The context is a copy of the one that the worker started in. Context variables and everything that is kept by
+    `asyncio.current_task()` therefore end with the attempt. An abort cancels the attempt's task; the runner turns the
+    cancellation into an outcome. Cancelling the slot cancels the attempt as well.
     """
 
     def __init__(  # sizes: what a slot works with
@@ -53,6 +52,7 @@ class Slot:
         self._completer = completer
         self._events = events
         self._task: asyncio.Task[None] | None = None
+        self._attempt: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         """Work until the queue closes; a handler that runs then is waited for."""
@@ -61,15 +61,10 @@ class Slot:
         self._demand.work()
         try:
             while not queue.closed:
-                held = queue.take()
-                if held is None:
+                if queue.ready:
+                    await run_isolated(self._work())
+                else:
                     await self._rest()
-                    continue
-                if queue.waiting <= queue.call_at:
-                    queue.call_producer()
-                await self._work(held)
-                if monotonic() > queue.slice_ends:
-                    await queue.let_the_loop_turn()
         finally:
             self._thread.stop()
 
@@ -93,7 +88,7 @@ class Slot:
         for held in held_tasks:
             if held.aborted is not None:
                 continue
-            if held.is_late(began_at):
+            if not held.may_begin(began_at):
                 held.aborted = LostReason.DATABASE
                 continue
             held.began_at = began_at
@@ -106,18 +101,14 @@ class Slot:
 
     def interrupt(self) -> None:
         """Cancel the running handler, if every task it works on must stop and it can be cancelled at all."""
-        if self.running and self.running[0].runner.interruptible and self._must_stop and self._task is not None:
-            self._task.cancel()
+        if self.running and self.running[0].runner.interruptible and self._must_stop and self._attempt is not None:
+            self._attempt.cancel()
 
     def absorb(self) -> bool:
-        """Take a cancellation back that an abort caused; false when somebody else cancelled the slot."""
-        task = self._task
-        if task is None or not task.cancelling():
-            return True
-        if not self._must_stop:
+        """Take back a cancellation of the attempt; return False when the slot itself is cancelled."""
+        if self._is_cancelled and not self._must_stop:
             return False
-        while task.cancelling():
-            task.uncancel()
+        take_back_cancellation(self._attempt)
         return True
 
     def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:
@@ -137,13 +128,24 @@ class Slot:
     def _must_stop(self) -> bool:
         return all(held.aborted or held.ended for held in self.running)
 
-    async def _work(self, held: HeldTask) -> None:
+    @property
+    def _is_cancelled(self) -> bool:
+        return self._task is not None and self._task.cancelling() > 0
+
+    async def _work(self) -> None:
+        # Taken here and not by the slot: no loop turn passes between the queue and the handler, so a task is either
+        # still in the queue or has begun.
+        held = self._queue.take()
+        if held is None:
+            return
+        self._attempt = asyncio.current_task()
+        if self._queue.waiting <= self._queue.call_at:
+            self._queue.call_producer()
         try:
             await held.runner.run(held, self)
         finally:
             self._fork_guard.require()
-        running, self.running = self.running, ()
-        current.set(())
+        running, self.running, self._attempt = self.running, (), None
         for ended in running:
             if ended.place is not None:
                 self._queue.let_next(ended)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from rolecall.maintenance.duties import withdraw_undeclared
 from rolecall.maintenance.periodic import Periodic
 from rolecall.maintenance.runner import MaintenanceRunner
 from rolecall.maintenance.runs import Telling
@@ -33,7 +34,7 @@ from rolecall.worker.afterwards import Afterwards
 from rolecall.worker.commands import CommandFollower
 from rolecall.worker.completer import Completer
 from rolecall.worker.events import WorkerEvents
-from rolecall.worker.execution import registry_of, steps_after_children
+from rolecall.worker.execution import registry_of
 from rolecall.worker.handler_services import HandlerServices
 from rolecall.worker.handoff import HandoffClaims
 from rolecall.worker.health import Signs, WorkerHealth, judge
@@ -94,6 +95,7 @@ class Wiring:
         await declare(self.claim_session, self._app)
         await self._look_for_procedures()
         await self.registration.register(self.claim_session)
+        await withdraw_undeclared(self.claim_session)
 
     def duties(self) -> dict[str, Coroutine[Any, Any, None]]:
         """Return what runs side by side in the worker's loop, by name."""
@@ -149,6 +151,7 @@ class Wiring:
         self.registration = Registration(
             worker,
             self.in_flight,
+            self._app,
             condition=self._condition,
             on_command=self._hear_command,
             known_by=lambda: self._sessions.known_by,
@@ -196,7 +199,6 @@ class Wiring:
             self._fork_guard,
             self.afterwards,
             self.events,
-            frozenset(steps_after_children(self._app)),
             tracing,
             LargeFields(self._app.large, self._app.handlers),
         )
@@ -205,7 +207,12 @@ class Wiring:
     def _build_production(self) -> None:
         options = self._options
         self.keeper = LeaseKeeper(
-            self.in_flight, self.renew_session, self._abort_lost, self.events, fences=options.stop_when_cut_off
+            self.in_flight,
+            self.renew_session,
+            self._abort_lost,
+            self.events,
+            stop_when_cut_off=options.stop_when_cut_off,
+            grace=options.abort_grace,
         )
         self.delivery = Delivery(
             self.local_queue,

@@ -8,6 +8,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from time import time
 from typing import Any
 
+from rolecall.model.error_text import describe
 from rolecall.model.errors import HandlerError, RolecallError
 from rolecall.model.platforms import refuse_windows
 from rolecall.model.workers import Workplace
@@ -16,7 +17,6 @@ from rolecall.wake.transport import Reach
 from rolecall.worker.health import WorkerHealth
 from rolecall.worker.idleness import IdleWatch
 from rolecall.worker.options import WorkerOptions
-from rolecall.worker.outcomes import describe
 from rolecall.worker.program import Program
 from rolecall.worker.shutdown import Shutdown
 from rolecall.worker.wiring import Wiring

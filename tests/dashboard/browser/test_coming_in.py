@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import psycopg
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, Route, expect
+from playwright.async_api import Browser, Error, Page, Route, expect
 
 from rolecall import App
 from rolecall.config import AccessSettings, AuthMode, Settings
@@ -20,6 +23,7 @@ from rolecall.service.database import OneConnection
 from rolecall.service.services import Services
 from rolecall.web import build
 from rolecall.web.http import LOCAL_NAMES
+from rolecall.web.identity import LocalToken
 from rolecall.web.passwords import hash_password
 from tests.dashboard.browser.sites import Site, serving
 from tests.dashboard.crews import join
@@ -36,25 +40,79 @@ def locked(database: str, app: App) -> Iterator[Site]:
         yield site
 
 
-async def test_the_address_with_the_token_opens_the_dashboard_and_leaves_it_behind(
-    browser: Browser, database: str, app: App, tmp_path: Path
-) -> None:
-    token = keep_token(tmp_path / "token")
+@pytest.fixture
+def token(tmp_path: Path) -> str:
+    return keep_token(tmp_path / "token")
+
+
+@pytest.fixture
+def by_token(database: str, app: App, token: str) -> Iterator[Site]:
+    """A server to which the local token gives access."""
     access = AccessSettings(auth=AuthMode.token, token=token)
     with serving(build(database, app, Settings(access=access), hosts=LOCAL_NAMES)) as site:
-        context = await browser.new_context(base_url=site.address)
-        page = await context.new_page()
+        yield site
 
-        await page.goto(f"/enter?token={token}")
-        await expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
-        await expect(page.locator("#stream-state[data-state=on]")).to_be_attached()
-        address = page.url
-        await page.get_by_role("button", name="Log out").click()
-        await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
-        await expect(page.get_by_text("At this machine no login is needed")).to_be_visible()
-        await context.close()
 
-    assert address == f"{site.address}/"
+@pytest.fixture
+def neighbour() -> Iterator[tuple[str, list[str]]]:
+    """A server of somebody else at another port, and the cookies that it is sent."""
+    cookies: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            cookies.extend(self.headers.get_all("cookie", []))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *arguments: object) -> None:
+            """Write nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", cookies
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+async def test_address_with_the_token_opens_the_dashboard_under_a_name_of_its_own(
+    browser: Browser, by_token: Site, token: str
+) -> None:
+    context = await browser.new_context(base_url=by_token.address)
+    page = await context.new_page()
+
+    await page.goto(f"/enter?token={token}")
+    await expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
+    await expect(page.locator("#stream-state[data-state=on]")).to_be_attached()
+    address = page.url
+    await page.get_by_role("link", name="local", exact=True).click()
+    await expect(page.get_by_role("rowheader", name="local token admin")).to_be_visible()
+    await page.get_by_role("button", name="Log out").click()
+    await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    await expect(page.get_by_text("At this machine no password is needed")).to_be_visible()
+    await context.close()
+
+    assert address == f"http://{LocalToken(token).host}:{by_token.address.rpartition(':')[2]}/"
+
+
+async def test_server_at_another_port_is_sent_no_cookie(
+    browser: Browser, by_token: Site, token: str, neighbour: tuple[str, list[str]]
+) -> None:
+    elsewhere, cookies = neighbour
+    context = await browser.new_context(base_url=by_token.address)
+    page = await context.new_page()
+
+    await page.goto(f"/enter?token={token}")
+    await expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
+    kept = await context.cookies()
+    answer = await context.request.get(elsewhere)
+    with suppress(Error):  # there is no page to show
+        await page.goto(elsewhere)
+    await context.close()
+
+    assert [each["name"].rpartition("-")[0] for each in kept] == ["rolecall"]
+    assert (answer.status, cookies) == (204, [])
 
 
 @pytest_asyncio.fixture(loop_scope="session")

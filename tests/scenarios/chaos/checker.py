@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from tests.scenarios.chaos import steady
+from tests.scenarios.chaos import in_line, steady
 from tests.scenarios.chaos.evidence import Notes
 from tests.scenarios.chaos.server import Server
 
@@ -69,6 +69,14 @@ LAWS = {
         where one.until is not null
         group by one.run, one.key, one.began_at
         having count(*) > coalesce((%(capacities)s::jsonb -> split_part(one.key, '-', 1))::int, 1)""",
+    "a task of a key began before an older one": in_line.BEGUN_TOO_EARLY,
+    "an outcome was stored before that of an older task of its key": in_line.STORED_TOO_EARLY,
+    "a task began again beside a run that only lost its connections": """
+        select one.task_id, one.run, other.run
+        from chaos.runs as one
+        join chaos.runs as other on other.task_id = one.task_id and other.began_at > one.began_at
+            and other.began_at < one.ended_at
+        where one.handler = 'endure'""",
     "a task that may run once began twice": """
         select task_id, array_agg(run || ' at attempt ' || attempt || ', fence ' || fence) from chaos.runs
         where handler = any(%(once)s) group by task_id having count(*) > 1""",
@@ -224,6 +232,9 @@ LAWS_OF_EVERY_MOMENT = (
     "an acknowledged task is lost",
     "an older claim than the newest has completed a task",
     "more tasks of one key ran at once than may",
+    "a task of a key began before an older one",
+    "an outcome was stored before that of an older task of its key",
+    "a task began again beside a run that only lost its connections",
     "a task that may run once began twice",
     "a request was carried out in part, or twice",
     "a task was tried more often than it may be",
@@ -238,8 +249,11 @@ LAWS_OF_EVERY_MOMENT = (
 BY_OTHERS = r"^One or more child tasks failed$|^Parent task failed$|^dependency failed: "
 PLANNED = rf"chaos\.workload\.Planned|did not finish within|{BY_OTHERS}"
 LOST = "^the lease ran out|^its worker died|^the deadline passed|^its worker was stopped"
-DATABASE = "Database(Unavailable|ReadOnly)|psycopg.*(OperationalError|ReadOnlySqlTransaction|AdminShutdown|CrashShutdown|CannotConnectNow|PoolTimeout|PoolClosed)"
-TRANSACTING = ["settle", "linger", "family", "insist", "poison"]
+DATABASE = (
+    "Database(Unavailable|ReadOnly)|psycopg.*(OperationalError|ReadOnlySqlTransaction|AdminShutdown|CrashShutdown"
+    "|IdleInTransactionSessionTimeout|CannotConnectNow|PoolTimeout|PoolClosed)"
+)
+TRANSACTING = ["settle", "linger", "family", "insist", "poison", "seal"]
 
 # What must have happened, or the soak has proved nothing.
 BITES = {
@@ -272,6 +286,7 @@ BITES = {
         select count(*) from chaos.runs as one join chaos.runs as other on other.key = one.key and other.task_id <> one.task_id
             and other.began_at > one.began_at and other.began_at < one.ended_at
         where one.key like 'pair-%'""",
+    "in line": "select count(*) from chaos.runs where key like 'line-%'",
     "ran once": "select count(*) from rolecall.all_tasks where handler = 'once' and state = 'completed'",
     "ordered": "select count(*) from chaos.orders",
     "asked": "select count(*) from rolecall.all_tasks where handler = 'asked' and state = 'completed'",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 LOST = re.compile(r"must stop: taken|was dropped: taken")
 HANDED_OVER = re.compile("Tasks are handed over by Redis")
+KEPT_BACK = re.compile(r"\d+ outcomes cannot be stored yet")
 ALREADY = re.compile("had been stored before")
 # Warnings that chaos brings about; anything else, or worse, is a finding. The driver's own are no finding.
 EXPECTED = re.compile(
@@ -25,10 +26,10 @@ EXPECTED = re.compile(
     r"|The loop has not turned for"
     r"|The handler of task \d+ \(\w+\) did not stop within"
     r"|This worker could not leave the roll"
-    r"|\d+ tasks are not begun, as their leases have run out"
+    r"|\d+ tasks are given back unbegun"
     r"|Task \d+ had completed: what its handler did again"
     r"|\d+ outcomes cannot be stored yet"
-    r"|Worker [\d, ]+ is dead, as "
+    r"|Worker [\d, ]+ (is dead, as |has no (heartbeat and no )?session left)"
     r"|What a process left behind is not seen to at once"
     r"|The roll did not know this worker any more"
     r"|A worker ended with -?\d+, starting it again"
@@ -48,6 +49,7 @@ class Said:
 
     lost: int = 0
     already: int = 0
+    kept_back: int = 0
     handed_over: int = 0
     odd: Counter[str] = field(default_factory=Counter)
 
@@ -59,6 +61,7 @@ def read(folder: Path) -> Said:
         for record in _records(log):
             message = str(record["message"])
             said.lost += bool(LOST.search(message))
+            said.kept_back += bool(KEPT_BACK.match(message))
             said.already += bool(ALREADY.search(message))
             said.handed_over += bool(HANDED_OVER.match(message))
             if not _is_expected(record):

@@ -45,7 +45,8 @@ class Change:
 class Mutant:
     """A bug to seed, and what the checker must tell of it, as a pattern.
 
-    `prepare` makes a database where it matters; it takes so many `callers` over HTTP.
+    `prepare` makes a database where it matters; it takes so many `callers` over HTTP; with `severs` the soak first
+    refuses connections.
     """
 
     name: str
@@ -53,9 +54,16 @@ class Mutant:
     changes: tuple[Change, ...]
     prepare: str = "select"
     callers: int = 0
+    severs: bool = False
 
 
 MUTANTS = (
+    Mutant(
+        "no session is taken for a proof",
+        "a task began again beside a run",
+        (Change("harmless_claims", "role.idempotent and task.key is null", "true"),),
+        severs=True,
+    ),
     Mutant(
         "finish without fence",
         "an older claim than the newest has completed a task",
@@ -76,6 +84,14 @@ MUTANTS = (
         (
             Change("room_of_keys", "when cardinality(holder.slots) >= room.capacity then '{}'", ""),
             Change("give_tasks", "picked.slot)", "picked.slot + (random() * 30000)::smallint)"),
+        ),
+    ),
+    Mutant(
+        "a claim goes past a locked task of its key",
+        "a task of a key began before an older one",
+        (
+            Change("win_keys", "bool_and(mine.id is not null) over (partition by placed.key order by placed.turn)", "mine.id is not null"),
+            Change("settle_keys", "except select unnest(p_full)", "except select unnest(p_full) from pg_sleep(random() * 0.05)"),
         ),
     ),
     Mutant(
@@ -104,7 +120,7 @@ MUTANTS = (
     Mutant(
         "a request is carried out again",
         "a request was carried out in part, or twice",
-        (Change("take_request", "if not found then", "if true then"),),
+        (Change("take_request", "if v_kept.answered_at <= ", "if true or v_kept.answered_at <= "),),
         callers=1,
     ),
     Mutant(
@@ -142,6 +158,7 @@ def hunt(mutant: Mutant, seed_number: int = DEFAULTS.seed, tell: Callable[[str],
         supervisors=0,
         dispatchers=0,
         callers=mutant.callers,
+        severs=mutant.severs,
         stall=12,
         sabotage=partial(seed, mutant),
         enough=is_told,

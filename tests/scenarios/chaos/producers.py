@@ -27,7 +27,7 @@ from rolecall.db.run import translated
 from rolecall.model.errors import DatabaseError
 from rolecall.model.tasks import NeedRule
 from rolecall.telemetry.logs import set_up_logging
-from tests.scenarios.chaos import lifeline, stacks, steady
+from tests.scenarios.chaos import in_line, lifeline, stacks, steady
 from tests.scenarios.chaos.stop import StopSignal
 from tests.scenarios.chaos.workload import make_app
 
@@ -38,9 +38,10 @@ PAUSE = 0.03
 TRY_AGAIN_AFTER = 0.1
 POISON_SECONDS = 5.0
 COLD_KEYS = 12
-# How often come many tasks of all kinds, some of one key one by one, some of one key at once, and two that become one.
-BATCHES = (0.4, 0.4, 0.1, 0.1)
-RIVALS, HOLDERS = 3, 6
+# How often come many tasks of all kinds, some of one key one by one, some of one key at once, two that become one, and
+# some of the producer's own key, in their order.
+BATCHES = (0.4, 0.4, 0.1, 0.1, 0.2)
+RIVALS, HOLDERS, LINE = 3, 6, 10
 # How long the first of some rivals runs at most, and how long the others wait for it at most.
 LONGEST_RIVAL, RIVALRY_SECONDS = 0.1, 0.5
 PENDING = b"select from rolecall.tasks where dedupe_key = %s and state = 'pending'"
@@ -65,6 +66,9 @@ FAILING = ("note", "settle", "herd")
 STEADY_KEYS = 6
 # How often something is ordered in a transaction of the producer's own, and what becomes of some of these.
 ORDERS, UNDOING, UNORDERING = 0.15, 0.1, 0.2
+# How often a transaction holds a running task of somebody's line, whose outcome is kept back meanwhile, and how long.
+HOLDING, LONGEST_HOLD = 0.2, 3.0
+HOLD = b"select from rolecall.tasks where key like 'line-%' and state = 'running' limit 1 for update skip locked"
 # How long what is merged or replaced waits for more of its kind.
 MERGED_AFTER = 1.5
 MERGE = Dedupe(mode="merge", merge=merge_fields(numbers="union"))
@@ -95,7 +99,8 @@ class Producer:
     def run(self, open_tasks: Callable[[], int]) -> None:
         while not self.stopped(PAUSE):
             if open_tasks() < MOST_OPEN:
-                for batch in self.chance.choices((self._crowd, self._rivals, self._holders, self._twins), BATCHES)[0]():
+                makers = (self._crowd, self._rivals, self._holders, self._twins, self._line)
+                for batch in self.chance.choices(makers, BATCHES)[0]():
                     self._enqueue(batch)
                 if self.chance.random() < ORDERS:
                     self._order()
@@ -129,6 +134,9 @@ class Producer:
             with translated(), self.connections.connection() as connection, connection.transaction():
                 connection.execute(level)
                 task_id = self._write_order(connection, name)
+                if level is not REPEATABLE and self.chance.random() < HOLDING:
+                    connection.execute(HOLD)
+                    time.sleep(self.chance.uniform(0, LONGEST_HOLD))
                 if level is not REPEATABLE and self.chance.random() < UNORDERING:
                     self.client.cancel(task_id - self.chance.randint(1, MOST_OPEN), connection=connection)
                 if self.chance.random() < UNDOING:
@@ -197,6 +205,19 @@ class Producer:
         key = self._key("hold")
         names = [f"{self.name}:{next(self.numbers)}" for _ in range(HOLDERS)]
         return [[NewTask(handler="hold", key=key, priority=9, dedupe_key=name) for name in names]]
+
+    def _line(self) -> list[list[NewTask]]:
+        """Make tasks of a key that only this producer uses; they run one after another."""
+        return [
+            [
+                NewTask(
+                    handler=self.chance.choice(in_line.HANDLERS),
+                    key=in_line.KEY.format(self.name),
+                    dedupe_key=f"{self.name}:{next(self.numbers)}",
+                )
+                for _ in range(LINE)
+            ]
+        ]
 
     def _twins(self) -> list[list[NewTask]]:
         kind = self.chance.choice(list(DEDUPES))

@@ -41,6 +41,7 @@ class Proxy:
         self._links: set[Link] = set()
         self._fatal: bytes | None = None
         self._holds: bytes | None = None
+        self._refuses = False
         self.cut = threading.Event()
         self.held = threading.Event()
         self._server: asyncio.Server | None = None
@@ -73,6 +74,16 @@ class Proxy:
         self._loop.call_soon_threadsafe(self._loop.call_later, seconds, _cut_all, links)
         return len(links)
 
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """Cut every connection, and refuse new ones for the block."""
+        self._refuses = True
+        self._loop.call_soon_threadsafe(_cut_all, list(self._links))
+        try:
+            yield
+        finally:
+            self._refuses = False
+
     def lose_the_answer_to(self, question: bytes) -> None:
         """Let the next question with this text reach the server, and cut its connection instead of the answer."""
         self._fatal = question
@@ -88,6 +99,9 @@ class Proxy:
 
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with closing(writer), contextlib.suppress(OSError):
+            if self._refuses:
+                writer.transport.abort()
+                return
             answers, server = await self._reach()
             link = Link(writer, server)
             self._links.add(link)

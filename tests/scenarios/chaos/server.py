@@ -46,8 +46,9 @@ create trigger note_tick after insert on rolecall.schedule_runs for each row exe
 OPTIONS = ServerOptions(extra={"log_line_prefix": "%e %a: ", "log_lock_waits": "off"})
 LINE = re.compile(r"^(?P<code>[0-9A-Z]{5}) (?P<who>.*?): (?P<level>ERROR|FATAL|PANIC):  (?P<said>.*)$", re.MULTILINE)
 # A connection that was cut, a server that goes, comes up or is not there yet, a call that was given up, and the first look for
-# an owner who is not made yet; a write while the database is read-only; a request that is sent again while it is under way.
-EXPECTED = re.compile("08...|57P0[123]|57014|28P01|25006|RC060")
+# an owner who is not made yet; a write while the database is read-only; a request that is sent again while it is under way; a
+# completing transaction that stayed open, and a caller whom one kept waiting.
+EXPECTED = re.compile("08...|57P0[123]|57014|25006|25P03|28P01|RC051|RC060")
 WRITE_HERE = "set default_transaction_read_only = off; "
 READ_ONLY = f"alter database {DATABASE} {{}}"
 END_OTHERS = """\

@@ -21,7 +21,7 @@ from rolecall.db.embedded.process import wait_until
 from rolecall.db.run import run
 from rolecall.sql import roles
 from tests.brokers import redis
-from tests.scenarios.chaos import checker, evidence, logs, steady
+from tests.scenarios.chaos import checker, evidence, logs, refusal, severed, steady
 from tests.scenarios.chaos.crew import Crew
 from tests.scenarios.chaos.faults import OF_REDIS, Faults, Plan
 from tests.scenarios.chaos.pace import Pace
@@ -37,10 +37,10 @@ WARM_UP_SECONDS = 60.0
 REQUIRED: Mapping[str, int] = MappingProxyType({
     "tasks": 300, "takeovers": 3, "rescued": 5, "parked": 5, "retried": 3, "poison failed": 1, "ticks": 5,
     "lost": 1, "already": 1, "gathered": 2, "inherited": 2, "disinherited": 1, "chained": 2, "insisted": 1, "shared": 2,
-    "ran once": 1, "ordered": 2, "asked": 3, "broken requests": 1, "merged": 1, "changed": 2,
+    "ran once": 1, "in line": 20, "kept back": 1, "ordered": 2, "asked": 3, "broken requests": 1, "merged": 1, "changed": 2,
     "kill": 3, "freeze": 2, "cut": 5, "mute": 2, "crash": 2, "bereave": 1, "behead": 1, "unserve": 2, "migrated": 1,
     "deny": 1, "expired": 1, "brief": 1, "crunched": 1,
-    "handed over": 3, "flush": 2, "unredis": 1, "undispatch": 1,
+    "severed": 1, "handed over": 3, "flush": 2, "unredis": 1, "undispatch": 1,
 })  # fmt: skip
 # Several, so that it takes a moment to fire them: two who do so at once meet.
 SCHEDULES = """\
@@ -77,6 +77,7 @@ class Options:
     sabotage: Callable[[Server], None] | None = None
     enough: Callable[[list[str]], bool] | None = None
     without: tuple[str, ...] = ()
+    severs: bool = True
 
 
 DEFAULTS = Options()
@@ -102,6 +103,7 @@ class Soak:
         self._server = Server(folder / "data")
         self._parked = 0
         self._enough = False
+        self._severed = 0
         self._missing: list[str] = []
 
     def run(self) -> Report:
@@ -119,6 +121,8 @@ class Soak:
                 faults = Faults(server, proxy, crew, broker, chance=self._chance, tell=self._tell)
                 staff = (options.workers, options.producers, options.supervisors, options.callers, options.dispatchers)
                 with crew.working(*staff):
+                    if options.severs:
+                        self._sever(proxy, crew)
                     self._rage(crew, faults)
                     if not self._enough:
                         self._drain(crew)
@@ -131,6 +135,11 @@ class Soak:
         for key, capacity in steady.CAPACITIES.items():
             self._server.insist(SET_CAPACITY, (f"{key}-*", capacity))
         self._server.insist(SCHEDULES, (True,))
+
+    def _sever(self, proxy: Proxy, crew: Crew) -> None:
+        wait_until(lambda: self._server.number(FINISHED) > 0, WARM_UP_SECONDS)
+        self._severed = refusal.sever(self._server, proxy, crew, crew.tend)
+        self._tell(f"severed: {self._severed} handlers went on without the database for {severed.REFUSED_SECONDS:g} s")
 
     def _rage(self, crew: Crew, faults: Faults) -> None:
         """Let work begin, and carry the plan out until enough has happened."""
@@ -206,10 +215,12 @@ class Soak:
         told = {
             "lost": said.lost,
             "already": said.already,
+            "kept back": said.kept_back,
             "handed over": said.handed_over,
             "unanswered enqueues": notes.unanswered,
             "broken requests": notes.broken,
             "parked": self._parked,
+            "severed": self._severed,
         }
         return (
             told | checker.bites(self._server) | faults.done | {"worker deaths": crew.deaths, "migrated": crew.migrated}

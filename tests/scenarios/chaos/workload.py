@@ -9,7 +9,7 @@ from functools import cache
 import msgspec
 
 from rolecall import App, BatchContext, Context, ProcessContext, Snooze, linear
-from tests.scenarios.chaos import steady, wicked
+from tests.scenarios.chaos import in_line, severed, steady, wicked
 from tests.scenarios.chaos.ledger import Ledger, own_ledger, pay
 
 ROLE = "chaos"
@@ -51,7 +51,9 @@ def make_app(version: int = 1) -> App:
     _add_merged_handlers(app, ledger)
     _add_changed_handlers(app, ledger, version)
     wicked.add_handlers(app, ROLE, ledger)
+    in_line.add_handlers(app, ROLE, ledger)
     steady.add_handlers(app, ledger)
+    severed.add_handlers(app, ledger)
     return app
 
 

@@ -66,6 +66,40 @@ def test_the_free_places_of_a_key_are_taken_before_anything_follows(engine: Engi
     assert [claim.key_slot for claim in engine.claim_in_order(worker)] == [1, 2, -1, -2]
 
 
+@pytest.mark.parametrize("run", [1, 32])
+def test_no_task_is_claimed_past_an_older_one_of_its_key_that_is_locked(
+    engine: Engine, session: Session, worker: int, run: int
+) -> None:
+    first, *_ = ids = [engine.enqueue(key="store") for _ in range(3)]
+    other = session()
+    with other.connection.transaction():
+        other.rows("select from rolecall.tasks where id = %s for update", first)
+        assert engine.claim_in_order(worker, run=run) == []
+
+    assert [claim.id for claim in engine.claim_in_order(worker, run=run)] == ids[:run]
+
+
+def test_a_run_of_a_key_ends_before_a_task_that_is_locked(engine: Engine, session: Session, worker: int) -> None:
+    first, second, third, _ = (engine.enqueue(key="store") for _ in range(4))
+    other = session()
+    with other.connection.transaction():
+        other.rows("select from rolecall.tasks where id = %s for update", third)
+        assert places(engine.claim_in_order(worker)) == [(first, 1), (second, -1)]
+
+
+def test_a_key_with_room_for_two_gives_no_place_past_a_locked_task(
+    engine: Engine, session: Session, worker: int
+) -> None:
+    engine.rows("select rolecall.set_key_capacity('store', 2)")
+    first, second = (engine.enqueue(key="store") for _ in range(2))
+    other = session()
+    with other.connection.transaction():
+        other.rows("select from rolecall.tasks where id = %s for update", first)
+        assert engine.claim_in_order(worker) == []
+
+    assert places(engine.claim_in_order(worker)) == [(first, 1), (second, 2)]
+
+
 def test_nothing_follows_a_task_that_waits_for_its_children(engine: Engine, worker: int) -> None:
     engine.enqueue(key="store")
     [parent] = engine.claim_in_order(worker)
@@ -93,6 +127,15 @@ def test_nothing_of_less_priority_follows(engine: Engine, worker: int) -> None:
 def test_a_task_of_one_attempt_follows_none(engine: Engine, worker: int) -> None:
     first, _ = engine.enqueue(key="store"), engine.enqueue(key="store", max_attempts=1)
     assert places(engine.claim_in_order(worker, start=5)) == [(first, 1)]
+
+
+def test_no_task_is_claimed_ahead_past_an_older_one_of_one_attempt(engine: Engine, worker: int) -> None:
+    other = engine.enqueue()
+    once, ordinary = engine.enqueue(key="store", max_attempts=1), engine.enqueue(key="store")
+
+    assert [claim.id for claim in engine.claim_in_order(worker, start=1)] == [other]
+    assert [claim.id for claim in engine.claim_in_order(worker, start=1)] == [once]
+    assert engine.task(ordinary).state == "pending"
 
 
 def test_what_is_given_back_unbegun_leaves_the_place_to_who_runs_there(engine: Engine, worker: int) -> None:
@@ -132,3 +175,66 @@ def test_a_report_that_must_wait_keeps_those_of_its_place_that_come_after_it(
 
     assert verdicts == {first: "busy", second: "busy"}
     assert engine.task(other).state == "completed"
+
+
+def test_a_report_waits_for_the_child_that_ran_before_it_in_its_place(
+    engine: Engine, session: Session, worker: int
+) -> None:
+    parent = engine.enqueue()
+    [claim] = engine.claim_in_order(worker)
+    engine.complete(claim, next={"children": [{"role": "work", "key": "store"}]})
+    second = engine.enqueue(key="store")
+    claims = engine.claim_in_order(worker)
+    assert [claim.id for claim in claims][1:] == [second]
+
+    reports = [report(claim, "completed") for claim in claims]
+    somebody = session()
+    with somebody.connection.transaction():
+        somebody.rows("select from rolecall.tasks where id = %s for update", parent)
+        verdicts = dict(engine.rows("select * from rolecall.finish_free(%s, %s)", worker, Jsonb(reports)))
+
+    assert verdicts == {claim.id: "busy" for claim in claims}
+
+
+def strict(engine: Engine, **handlers: bool) -> None:
+    """Declare the role with strict keys, and handlers of it that say otherwise or the same."""
+    engine.declare(
+        {"name": "work", "strict_keys": not handlers},
+        handlers=[{"name": name, "role": "work", "strict_keys": is_strict} for name, is_strict in handlers.items()],
+    )
+
+
+def test_of_a_key_that_is_strict_no_more_tasks_are_claimed_than_may_run(engine: Engine, worker: int) -> None:
+    strict(engine)
+    engine.rows("select rolecall.set_key_capacity('pair', 2)")
+    for key in ("store", "pair"):
+        for _ in range(4):
+            engine.enqueue(key=key)
+
+    claims = engine.claim_in_order(worker)
+    assert [(claim.key, claim.key_slot) for claim in claims] == [("store", 1), ("pair", 1), ("pair", 2)]
+    assert engine.claim_in_order(worker) == [], "tasks of a full key are parked"
+
+    engine.complete(claims[0])
+    assert [claim.key for claim in engine.claim_in_order(worker)] == ["store"]
+
+
+@pytest.mark.parametrize("first", ["careful", "quick"])
+def test_no_task_is_claimed_behind_one_with_strict_keys_nor_the_other_way_round(engine: Engine, first: str) -> None:
+    strict(engine, careful=True, quick=False)
+    second = "quick" if first == "careful" else "careful"
+    ids = [engine.enqueue(key="store", handler=name) for name in (first, second)]
+    worker = engine.worker()
+
+    assert [claim.id for claim in engine.claim_in_order(worker)] == ids[:1]
+    engine.enqueue(key="store", handler=second)
+    assert engine.claim_in_order(worker) == []
+
+
+def test_a_handler_may_be_claimed_ahead_though_its_role_has_strict_keys(engine: Engine) -> None:
+    strict(engine)
+    engine.declare({"name": "work"}, handlers=[{"name": "quick", "role": "work", "strict_keys": False}])
+    worker = engine.worker()
+    for _ in range(3):
+        engine.enqueue(key="store", handler="quick")
+    assert [claim.key_slot for claim in engine.claim_in_order(worker)] == [1, -1, -1]

@@ -101,7 +101,7 @@ def test_dropping_a_day_drops_its_counts_but_for_what_stays(engine: Engine) -> N
     roll_up(engine)
     assert rolled_up(engine) == 7
 
-    day = engine.value("select min(name) from rolecall.old_partitions('rolecall.finished_tasks', 'infinity') as name")
+    day = engine.value("select min(partition::text) from rolecall.partitions_of('rolecall.finished_tasks')")
     engine.rows("select rolecall.drop_partition(%s, %s)", day, [child])
 
     assert rolled_up(engine) == 3

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 import pytest
 from psycopg.types.json import Jsonb
 
+from rolecall.db.run import translated
+from rolecall.model.errors import RowsBusy
 from tests.sql.conftest import Session
 from tests.sql.engine import Claim, Engine, report
 
@@ -223,6 +225,51 @@ def test_what_others_do_goes_on_beside_an_open_transaction(
     assert [name for name, _ in caller.fire_schedules()] == ["tick"]
     assert run is not None
     assert engine.state(run) == "cancelled"
+
+
+HELD_ROWS = "select id from rolecall.tasks for update"
+OPERATORS = {
+    "cancel": ("select * from rolecall.cancel(array[%(task)s::bigint])", HELD_ROWS),
+    "trigger": ("select * from rolecall.trigger(array[%(task)s::bigint])", HELD_ROWS),
+    "complete": ("select rolecall.complete_task(%(task)s)", HELD_ROWS),
+    "fail": ("select rolecall.fail_task(%(task)s)", HELD_ROWS),
+    "complete chain": ("select rolecall.complete_chain(%(task)s)", HELD_ROWS),
+    "hold chain": ("select rolecall.hold_chain(%(task)s)", HELD_ROWS),
+    "delete": ("select rolecall.delete_task(%(task)s)", HELD_ROWS),
+    "delete many": ("select * from rolecall.delete_tasks(array[%(task)s::bigint])", HELD_ROWS),
+    "token": ("select rolecall.fail_by_token(%(token)s)", HELD_ROWS),
+    "retry": ("select * from rolecall.retry(array[%(failed)s::bigint])", "select from rolecall.finished_tasks for update"),
+    "pause": ("select * from rolecall.pause_role('work')", "select from rolecall.roles for update"),
+    "resume": ("select rolecall.resume_role('work')", "select from rolecall.roles for update"),
+    "capacity": ("select rolecall.set_key_capacity('k', 2)", "select from rolecall.keys for update"),
+    "put schedule": ("select rolecall.put_schedule(%(schedule)s)", "select from rolecall.schedules for update"),
+    "delete schedule": ("select rolecall.delete_schedule('tick')", "select from rolecall.schedules for update"),
+    "trigger schedule": ("select rolecall.trigger_schedule('tick')", "select from rolecall.schedules for update"),
+    "command": ("select rolecall.command_worker(%(worker)s, 'drain')", "select from rolecall.workers for update"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "held"), OPERATORS.values(), ids=OPERATORS)
+def test_operators_call_gives_up_on_rows_that_stay_locked(
+    engine: Engine, gate: Engine, caller: Engine, call: str, held: str
+) -> None:
+    failed = engine.enqueue()
+    engine.fail_task(failed)
+    engine.put_schedule()
+    task_id = engine.enqueue(key="k", scheduled_for="2030-01-01T00:00:00Z")
+    running = engine.enqueue(key="k")
+    worker = engine.claim_one().worker_id
+    token = engine.value("select rolecall.issue_token(%s)", running)
+    said = Jsonb({"name": "tick", "role": "work", "every": 30})
+    given = {"task": task_id, "failed": failed, "token": token, "worker": worker, "schedule": said}
+    before = engine.rows("select id, state, scheduled_for from rolecall.all_tasks order by id")
+    gate.rows(held)
+
+    with pytest.raises(RowsBusy, match="nothing was changed"), translated():
+        caller.connection.execute(call.encode(), given)
+
+    gate.rows("rollback")
+    assert engine.rows("select id, state, scheduled_for from rolecall.all_tasks order by id") == before
 
 
 @pytest.mark.parametrize("kind", ["interval", "cron"])

@@ -79,7 +79,7 @@ def test_days_are_utc_whatever_the_session_says(engine: Engine) -> None:
 
     assert (
         engine.value(
-            "select pg_get_expr(relpartbound, oid) from pg_class where relname = 'finished_tasks_20260101'"
+            "select pg_get_expr(relpartbound, oid) from pg_class where oid = 'rolecall.finished_tasks_20260101'::regclass"
         ).count("2026-01-01 14:00:00+14")
         == 1
     )

@@ -85,10 +85,10 @@ def test_a_day_with_nothing_past_its_time_is_not_read(engine: Engine) -> None:
         pass
     engine.clock.advance(days=5)
 
-    listed = engine.rows("select name from rolecall.days_to_prune(null, rolecall.clock())")
+    listed = engine.rows("select label from rolecall.days_to_prune(null, rolecall.clock())")
 
-    assert ("finished_tasks_20260102",) in listed
-    assert ("finished_tasks_20260101",) not in listed
+    assert ("2026-01-02",) in listed
+    assert ("2026-01-01",) not in listed
 
 
 def test_a_day_that_is_in_use_is_tried_again_in_a_minute_and_noted(engine: Engine, session: Session) -> None:

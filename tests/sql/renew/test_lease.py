@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from tests.sql.conftest import Session
 from tests.sql.engine import LEASE, START, TIMEOUT, Engine
 
 
@@ -94,3 +95,19 @@ def test_an_unknown_task_is_deleted(engine: Engine) -> None:
 
 def test_nothing_to_renew_is_nothing(engine: Engine) -> None:
     assert engine.rows("select * from rolecall.renew(1, '{}', '{}')") == []
+
+
+def test_claim_whose_row_is_locked_is_busy_and_keeps_its_lease(engine: Engine, session: Session) -> None:
+    held, free = engine.enqueue_many([{"role": "work"}] * 2)[0]
+    worker = engine.worker()
+    engine.claim(2, worker=worker)
+    before = engine.task(held).lease_until
+    engine.clock.advance(seconds=10)
+    other = session()
+    with other.connection.transaction():
+        other.rows("select from rolecall.tasks where id = %s for update", held)
+        answer = dict(engine.rows("select * from rolecall.renew(%s, %s, '{1,1}')", worker, [held, free]))
+
+    assert answer == {held: "busy"}
+    assert engine.task(held).lease_until == before
+    assert engine.task(free).lease_until > before

@@ -1,4 +1,4 @@
-"""What proves that a worker is dead: that its process has gone, or that none of its sessions stands."""
+"""Which workers have no session left, and whose process can be looked at from one machine."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
+from psycopg.types.json import Jsonb
 
-from tests.sql.engine import LEASE, Engine
+from tests.sql.engine import LEASE, Engine, report
 
 MARK = "0123456789ab"
 STANDING = "from pg_stat_activity where datname = current_database() and application_name ~ %s"
@@ -60,13 +61,13 @@ def test_a_worker_whose_session_stands_lives(crew: Crew) -> None:
     assert crew.looks() == []
 
 
-def test_a_worker_without_a_session_at_two_looks_is_dead(crew: Crew) -> None:
+def test_worker_without_a_session_at_two_looks_is_found(crew: Crew) -> None:
     crew.end_session()
 
     assert crew.looks() == [crew.worker_id]
 
 
-def test_one_look_proves_nothing(crew: Crew) -> None:
+def test_one_look_is_not_enough(crew: Crew) -> None:
     crew.end_session()
 
     assert crew.look() == []
@@ -151,13 +152,26 @@ def test_a_worker_that_took_itself_off_the_roll_is_not_looked_for(crew: Crew) ->
     assert crew.looks() == []
 
 
-def test_one_that_left_something_behind_is(crew: Crew) -> None:
+@pytest.mark.parametrize("idempotent", [True, False])
+def test_worker_off_the_roll_is_found_while_it_holds_something_harmless(crew: Crew, *, idempotent: bool) -> None:
+    crew.engine.declare({"name": "work", "idempotent": idempotent})
     crew.engine.enqueue()
     crew.engine.claim_one(worker=crew.worker_id)
     crew.engine.rows("update rolecall.workers set stopped_at = rolecall.clock()")
     crew.end_session()
 
-    assert crew.looks() == [crew.worker_id]
+    assert crew.looks() == ([crew.worker_id] if idempotent else [])
+
+
+def test_session_that_completes_a_task_is_its_workers(crew: Crew) -> None:
+    crew.engine.enqueue()
+    claim = crew.engine.claim_one(worker=crew.worker_id)
+    with crew.session.transaction():
+        crew.session.execute(
+            "select * from rolecall.finish_here(%s, %s)", [crew.worker_id, Jsonb([report(claim, "completed")])]
+        )
+
+        assert crew.looks() == []
 
 
 def test_every_login_sees_whose_sessions_stand(crew: Crew) -> None:

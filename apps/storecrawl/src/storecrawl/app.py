@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 from rolecall import App, exponential
 from storecrawl.health_checks import CHECKS
@@ -76,14 +77,13 @@ def build_app(settings: CrawlSettings) -> App:
 
 def _declare_roles(app: App, settings: CrawlSettings) -> None:
     patience = exponential(first=settings.retry_first, cap=30 * settings.retry_first)
+    # At most one task of a store is claimed: the health queries of the original system report a second one.
+    declare = partial(app.role, retry=patience, lease=settings.lease, strict_keys=True)
     for name, timeout in UPSTREAM_ROLES.items():
-        app.role(name, retry=patience, lease=settings.lease, max_attempts=UPSTREAM_ATTEMPTS, timeout=timeout)
+        declare(name, max_attempts=UPSTREAM_ATTEMPTS, timeout=timeout)
     for name, timeout in OTHER_ROLES.items():
-        app.role(name, retry=patience, lease=settings.lease, timeout=timeout)
-    app.role(
-        "analytics_refresh", retry=patience, lease=settings.lease, timeout=ANALYTICS_TIMEOUT,
-        max_attempts=ANALYTICS_ATTEMPTS, one_root=True,
-    )  # fmt: skip
+        declare(name, timeout=timeout)
+    declare("analytics_refresh", timeout=ANALYTICS_TIMEOUT, max_attempts=ANALYTICS_ATTEMPTS, one_root=True)
 
 
 def _declare_schedules(app: App, settings: CrawlSettings) -> None:

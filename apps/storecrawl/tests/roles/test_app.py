@@ -39,6 +39,11 @@ def test_every_role_of_the_crawl_has_its_handler() -> None:
     }
 
 
+def test_at_most_one_task_of_a_store_is_claimed_whatever_its_role() -> None:
+    """What the original documents promise of stores."""
+    assert {role.strict_keys for role in build_app(CrawlSettings()).roles.values()} == {True}
+
+
 def test_the_default_schedules_fetch_discover_and_analyse() -> None:
     """The regular crawl is scheduled as payload_fetch_all."""
     schedules = build_app(CrawlSettings()).schedules.values()

@@ -7,13 +7,13 @@ from typing import Annotated
 from typer import Argument, Option
 
 from rolecall.cli.output import print_facts, print_line, print_table
+from rolecall.cli.scopes import ScopeOption
 from rolecall.cli.shell import Shell
-from rolecall.model.access import ApiKey, NewApiKey, Scope
+from rolecall.model.access import ApiKey, NewApiKey
 from rolecall.model.errors import ConfigError
 from rolecall.service.access import DAYS, MOST_DAYS
 
 Name = Annotated[str, Argument(help="What the key is for; the audit log tells it.")]
-Asked = Annotated[Scope, Option("--scope", help="read: look; operate: tasks and workers; admin: everything.")]
 Id = Annotated[int, Argument(metavar="ID", help="The number of the key, as `keys list` shows it.")]
 Days = Annotated[int | None, Option(help=f"How many days it lives, 1 to {MOST_DAYS}; default {DAYS}.")]
 
@@ -24,7 +24,7 @@ def create(
     shell: Shell,
     name: Name,
     *,
-    scope: Asked,
+    scope: ScopeOption,
     days: Days = None,
     never: Annotated[bool, Option("--never", help="It never expires.")] = False,
 ) -> None:

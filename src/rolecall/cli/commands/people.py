@@ -6,21 +6,21 @@ import sys
 from getpass import getpass
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
 from rolecall.cli.output import print_line, print_table
+from rolecall.cli.scopes import ScopeOption
 from rolecall.cli.shell import Shell
 from rolecall.cli.web import load_passwords
-from rolecall.model.access import Person, Scope
+from rolecall.model.access import Person
 from rolecall.model.errors import ConfigError
 
 Name = Annotated[str, Argument(help="The name with which the person logs in.")]
-Asked = Annotated[Scope, Option("--scope", help="read: look; operate: tasks and workers; admin: everything.")]
 
 COLUMNS = ("id", "name", "scope", "created", "last login")
 
 
-def add(shell: Shell, name: Name, *, scope: Asked) -> None:
+def add(shell: Shell, name: Name, *, scope: ScopeOption) -> None:
     """Let a person log in; the password is asked for, or read from stdin."""
     password_hash = load_passwords().hash_password(_ask_password())
     person = shell.call(lambda services: services.people.add(name, scope, password_hash))

@@ -18,7 +18,9 @@ COLUMNS = (
     "lease s",
     "timeout s",
     "attempts",
+    "idempotent",
     "payload bytes",
+    "strict keys",
     "paused since",
     "until",
     "by",
@@ -55,5 +57,13 @@ def resume(shell: Shell, name: Name) -> None:
 
 
 def _row(role: DeclaredRole) -> tuple[object, ...]:
-    limits = (role.lease, role.timeout, role.max_attempts or "unlimited", role.max_payload_bytes)
-    return (role.name, *limits, role.paused_at, role.paused_until, role.paused_by, role.description)
+    limits = (role.lease, role.timeout, role.max_attempts or "unlimited", role.idempotent, role.max_payload_bytes)
+    return (
+        role.name,
+        *limits,
+        "yes" if role.strict_keys else "no",
+        role.paused_at,
+        role.paused_until,
+        role.paused_by,
+        role.description,
+    )

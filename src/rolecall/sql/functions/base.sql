@@ -1,4 +1,4 @@
--- The only clock: the database's, or the moment that a test has set in rolecall.fake_now.
+-- The only clock: the database's, or the time that a test of the owner has set in rolecall.fake_now.
 -- returns: the time now, moving within a transaction
 -- search_path: not set, so that it is inlined into what asks for the time
 create or replace function rolecall.clock()
@@ -6,7 +6,40 @@ returns timestamptz
 language sql
 volatile
 as $$
-    select coalesce(nullif(current_setting('rolecall.fake_now', true), '')::timestamptz, clock_timestamp())
+    select case
+        when current_setting('rolecall.fake_now', true) <> '' then rolecall.fake_clock()
+        else clock_timestamp()
+    end
+$$;
+
+-- Reads the time that a session has set in rolecall.fake_now. Only the owner may set the clock: with another
+-- login's time, functions that run with the owner's rights would delete or reassign what is not due yet.
+-- returns: that time in the owner's session, the real time in all others
+create or replace function rolecall.fake_clock()
+returns timestamptz
+language sql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+    select case
+        when rolecall.is_owners_session() then current_setting('rolecall.fake_now')::timestamptz
+        else clock_timestamp()
+    end
+$$;
+
+-- Tells whether the login of this session has all rights of the schema's owner. In any other session the
+-- functions run with rights that the caller does not have, so neither its settings nor functions that it
+-- names may be trusted.
+-- returns: true for the owner, its members and superusers
+create or replace function rolecall.is_owners_session()
+returns boolean
+language sql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+    select pg_has_role(session_user, place.nspowner, 'member')
+    from pg_catalog.pg_namespace as place
+    where place.nspname = 'rolecall'
 $$;
 
 -- Raises a typed error from inside an expression, so that a batch is validated in the pass that stores it.
@@ -102,6 +135,27 @@ begin
         'lock_timeout', round(extract(epoch from least(2 * v_now, v_most)) * (600 + 400 * random()))::text,
         true
     );
+end
+$$;
+
+-- Waits before another try as wait_longer does, for a call of an operator that began at p_began: gives up
+-- after five seconds. The caller has undone what it did.
+-- raises: RC051 others hold rows that the call needs
+create or replace function rolecall.wait_a_while(p_began timestamptz)
+returns void
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if clock_timestamp() > p_began + interval '5 s' then
+        perform rolecall.refuse(
+            'RC051',
+            'nothing was changed: another transaction has held rows that this call needs for 5 s;'
+            ' try again, or end that transaction (pg_stat_activity lists it)'
+        );
+    end if;
+    perform rolecall.wait_longer();
 end
 $$;
 

@@ -89,4 +89,4 @@ create type rolecall.task_filter as (
 );
 
 -- What a caller may do; each includes those before it.
-create type rolecall.scope as enum ('read', 'operate', 'admin');
+create type rolecall.scope as enum ('own', 'read', 'operate', 'admin');

@@ -3,7 +3,8 @@
 -- no new tasks for now, which command it has heard of, and once, as intakes, which payloads its handlers
 -- take. What proves that it is dead stands here too: where its pid means something (one boot of a machine,
 -- one pid namespace) and when that process began, and the last part of its sessions' application_name, with
--- the first look since which none of them stands.
+-- the first look since which none of them stands. `login` has registered it: no other login may report for it
+-- (null: registered before logins were recorded).
 create table rolecall.workers (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     name text not null,
@@ -34,6 +35,9 @@ create table rolecall.workers (
     pid_started bigint,
     sessions text,
     unseen_since timestamptz,
+    login text default session_user,
+    app text,
+    release text,
     constraint slots_are_positive check (slots > 0),
     constraint a_stopped_worker_is_not_idle check (stopped_at is null or not idle),
     constraint command_is_one_that_workers_know check (command in ('drain', 'decommission')),

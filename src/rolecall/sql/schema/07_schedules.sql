@@ -24,6 +24,7 @@ create table rolecall.schedules (
     revision int not null default 1,
     declared jsonb,
     edited_at timestamptz,
+    withdrawn text,
     constraint name_is_short check (length(name) between 1 and 100),
     constraint every_is_between_a_second_and_ten_years check (every between '1 s' and '10 years'),
     constraint payload_is_an_object check (jsonb_typeof(payload) = 'object'),

@@ -25,9 +25,10 @@ create table rolecall.people (
 -- A key that a person has made for herself goes with her.
 alter table rolecall.api_keys add column person_id bigint references rolecall.people on delete cascade;
 create index api_keys_by_person on rolecall.api_keys (person_id) where person_id is not null;
+-- A session without a person was opened with the local token.
 create table rolecall.sessions (
     digest bytea primary key,
-    person_id bigint not null references rolecall.people on delete cascade,
+    person_id bigint references rolecall.people on delete cascade,
     origin text,
     created_at timestamptz not null,
     expires_at timestamptz not null,

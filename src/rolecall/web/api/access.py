@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from rolecall.model.access import ApiKey, NewApiKey, Scope
+from rolecall.model.access import ApiKey, NewApiKey, OpenSession, Scope
 from rolecall.model.audit import AuditFilter, StoredAuditEvent, Via
 from rolecall.model.pages import Page, page_by_id, position
-from rolecall.service.access import DAYS
+from rolecall.service.access import DAYS, MOST_DAYS
 from rolecall.service.arguments import LONGEST_NAME
-from rolecall.web.dependencies import Administers, KnownCaller
-from rolecall.web.http import forget_login_cookies, keep_session
-from rolecall.web.identity import session_of
+from rolecall.web.dependencies import Administers, Enters, KnownCaller
+from rolecall.web.http import forget_session, keep_session
 from rolecall.web.parameters import Body, Cursor, Limit, Moment, PathId, ShortText
 from rolecall.web.passwords import LONGEST
 from rolecall.web.problems import refuses
-from rolecall.web.state import state_of
+from rolecall.web.sessions import SessionId, end_session_of, sessions_of
+from rolecall.web.state import require_cookies, state_of
 
 login_router = APIRouter(prefix="/api", tags=["access"])
 key_router = APIRouter(prefix="/api/keys", tags=["access"])
@@ -46,6 +46,7 @@ class Me:
 @login_router.post("/login", status_code=204)
 async def log_in(request: Request, response: Response, shown: Login) -> None:
     """Open a session, which a cookie keeps; 429 after ten failures in a row, or too many from one address."""
+    require_cookies(request)
     logins = state_of(request).logins
     session = await logins.open(request, shown.name, shown.password)
     keep_session(request, response, session, logins.seconds)
@@ -54,10 +55,8 @@ async def log_in(request: Request, response: Response, shown: Login) -> None:
 @login_router.post("/logout", status_code=204)
 async def log_out(request: Request, response: Response, caller: KnownCaller) -> None:
     """End the session that the request shows, if it shows one."""
-    secret = session_of(request)
-    if secret is not None:
-        await state_of(request).logins.close(request, caller.actor.name, secret)
-    forget_login_cookies(request, response)
+    await state_of(request).logins.close(request, caller)
+    forget_session(request, response)
 
 
 @login_router.get("/me")
@@ -66,12 +65,41 @@ async def show_caller(caller: KnownCaller) -> Me:
     return Me(name=caller.actor.name, scope=caller.scope)
 
 
+def _require_end(days: object) -> object:
+    if days is None:
+        raise ValueError(
+            f"a key made over HTTP expires: give 1 to {MOST_DAYS} days. `rolecall keys create NAME --never` makes one "
+            "that does not, at the command line"
+        )
+    return days
+
+
 class KeyRequest(Body):
-    """The API key that is to be made; `days` of null is for ever."""
+    """The API key to make; it expires after `days`."""
 
     name: str
     scope: Annotated[Scope, Field(strict=False)]
-    days: int | None = DAYS
+    days: Annotated[int, BeforeValidator(_require_end), Field(ge=1, le=MOST_DAYS)] = DAYS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenSessions:
+    """All open sessions that the caller may see, on one page."""
+
+    items: list[OpenSession]
+    next_cursor: str | None = None
+
+
+@login_router.get("/sessions")
+async def list_sessions(request: Request, services: Enters, caller: KnownCaller) -> OpenSessions:
+    """The open sessions, the newest first: an admin sees those of everybody, others their own."""
+    return OpenSessions(items=await sessions_of(request, services, caller))
+
+
+@login_router.delete("/sessions/{session_id}", status_code=204, responses=refuses(404))
+async def end_session(session_id: SessionId, services: Enters, caller: KnownCaller) -> None:
+    """End a session: one's own, or as an admin anybody's."""
+    await end_session_of(services, caller, session_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

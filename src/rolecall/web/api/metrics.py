@@ -27,6 +27,7 @@ async def scrape(request: Request, _services: Reads, accept: Annotated[str, Head
         raise RequestRefused(error.problem, status=503, kind="extra-missing") from None
 
     state = state_of(request)
-    pool = PoolMetrics(await state.gauges.peek() or (), datetime.now(UTC))
+    duties = await state.duties.peek() or ()
+    pool = PoolMetrics(await state.gauges.peek() or (), datetime.now(UTC), duties)
     body, content_type = exposition([*collectors_of(state.app), pool], accept)
     return Response(body, media_type=content_type)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from rolecall.model.access import Caller, Scope
 from rolecall.model.audit import Actor
+from rolecall.model.error_text import LONGEST_ERROR
 from rolecall.model.insight import BulkAction, BulkOutcome
 from rolecall.model.states import TaskState
 from rolecall.service.services import Services
@@ -27,7 +28,6 @@ from rolecall.web.views import Outcome
 router = APIRouter(prefix="/api/tasks", tags=["tasks"])
 token_router = APIRouter(prefix="/api/tokens", tags=["tokens"])
 
-LONGEST_ERROR = 8_000
 MOST_IDS = 1_000
 WEEK = 7 * 86_400.0
 DECADE = 10 * 365 * 86_400.0

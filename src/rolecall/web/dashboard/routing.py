@@ -22,7 +22,14 @@ from starlette.exceptions import HTTPException
 
 from rolecall.model.access import Caller
 from rolecall.model.error_table import http_status_for
-from rolecall.model.errors import DatabaseUnavailable, NotAuthenticated, RolecallError, SchemaBusy, TooManyRequests
+from rolecall.model.errors import (
+    DatabaseUnavailable,
+    NotAuthenticated,
+    RolecallError,
+    RowsBusy,
+    SchemaBusy,
+    TooManyRequests,
+)
 from rolecall.web.dashboard.flash import Flash, remember_flash
 from rolecall.web.dashboard.navigation import NavigationEntry
 from rolecall.web.dashboard.view import BACK, Unconfirmed, first_page, redirect, shown_to, where_from
@@ -71,7 +78,7 @@ class PageRoute(APIRoute):
             except Unconfirmed as confirmation:
                 return _ask(request, confirmation)
             except DatabaseUnavailable as error:
-                return _tell(request, error) if isinstance(error, SchemaBusy) else _tell_away(request, error)
+                return _tell(request, error) if isinstance(error, RowsBusy | SchemaBusy) else _tell_away(request, error)
             except (RolecallError, RequestRefused, RequestValidationError, HTTPException) as error:
                 return _tell(request, error)
 

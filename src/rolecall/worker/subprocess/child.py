@@ -24,18 +24,20 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from contextvars import ContextVar, copy_context
-from functools import cache
+from functools import cache, partial
 from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection
 from typing import Any
 
 from rolecall.app.handlers import Extra, HandlerDefinition, HandlerSettings, define
+from rolecall.model.error_text import Scrub
 from rolecall.model.outcomes import NoResult
+from rolecall.model.redaction import without
 from rolecall.sql.documents import encode_result
 from rolecall.telemetry.context import current
 from rolecall.telemetry.tracing import Arrives
-from rolecall.worker.outcomes import judge, unstored_failure
+from rolecall.worker.in_flight import fresh_context
+from rolecall.worker.outcomes import judge, require_awaited, unstored_failure
 from rolecall.worker.session import ForkGuard
 from rolecall.worker.signals import die_with, heeded_signals
 from rolecall.worker.subprocess.context import ProcessContext
@@ -43,7 +45,6 @@ from rolecall.worker.subprocess.messages import (
     Address,
     Answer,
     CallFunction,
-    Carried,
     Go,
     NoTaskResult,
     Raised,
@@ -57,6 +58,9 @@ from rolecall.worker.subprocess.messages import (
 )
 
 MARK = "ROLECALL_PROCESS"
+# The functions whose modules this process has imported.
+IMPORTED: set[Address] = set()
+Variables = list[tuple[Any, object]]
 
 
 def serve(connection: Connection, *, parent: int, log_level: int) -> None:
@@ -72,36 +76,54 @@ def serve(connection: Connection, *, parent: int, log_level: int) -> None:
     while (request := wire.next()) is not None:
         if isinstance(request, RunTask):
             requested = request
-        reply = copy_context().run(answer, request, requested)
+        reply = answer(request, requested)
         fork_guard.require()
         wire.send(reply)
 
 
 def answer(request: Request, requested: RunTask | None) -> Answer:
-    """Answer a request; `requested` is the latest task, the one that Go runs."""
-    match request:
-        case RunTask():
-            return prepare_task(request)
-        case Go() if requested is not None:
-            return _under(request.carried) or run_task(requested)
-        case CallFunction():
-            return _under(request.carried) or call_function(request)
-        case _:
-            raise AssertionError("Go without a task")
+    """Do a request in a context of its own, with the context variables that came along; errors are the answer.
 
-
-def _under(carried: Carried) -> Raised | None:
-    """Set the context variables that came along; return the error of one that cannot be set."""
+    A `RunTask` is prepared only: `requested` is the latest of them, which `Go` runs.
+    """
     try:
-        for address, pickled in carried:
-            variable: ContextVar[object] = find(address)  # type: ignore[assignment]  # the worker has seen it
-            value = pickle.loads(pickled)  # noqa: S301 - it comes from the worker
-            variable.set(value)
-            if isinstance(value, Arrives):
-                value.arrive()
+        carried = [(find(address), pickle.loads(pickled)) for address, pickled in request.carried]  # noqa: S301 - they come from the worker
+        if not isinstance(request, Go) and request.address not in IMPORTED:
+            _import(request.address, carried)
+    except BaseException as error:  # noqa: BLE001 - an import runs the user's code
+        return Raised(verdict=judge(error))
+    if isinstance(request, RunTask):
+        return Ready()
+    return fresh_context().run(_run, request, requested, carried)
+
+
+def _import(address: Address, carried: Variables) -> None:
+    """Import a handler's module in the context of the process, so that what it sets there stays for every request.
+
+    A value that comes along may have something to set up before that, as Django has.
+    """
+    fresh_context().run(_accept, carried)
+    find(address)
+    IMPORTED.add(address)
+
+
+def _run(request: Go | CallFunction, requested: RunTask | None, carried: Variables) -> Answer:
+    try:
+        _accept(carried)
     except Exception as error:  # noqa: BLE001 - it is told where it can be read
         return Raised(verdict=judge(error))
-    return None
+    if isinstance(request, CallFunction):
+        return call_function(request)
+    if requested is None:
+        raise AssertionError("Go without a task")
+    return run_task(requested)
+
+
+def _accept(carried: Variables) -> None:
+    for variable, value in carried:
+        variable.set(value)
+        if isinstance(value, Arrives):
+            value.arrive()
 
 
 def call_function(call: CallFunction) -> Answer:
@@ -112,33 +134,33 @@ def call_function(call: CallFunction) -> Answer:
         return Raised(verdict=judge(error))
 
 
-def prepare_task(request: RunTask) -> Answer:
-    """Import a task's handler; whatever the import raises is the answer."""
-    current.set((request,))
-    try:
-        _definition(request.address, request.task.handler, strict=request.strict)
-    except BaseException as error:  # noqa: BLE001 - whatever the handler's module raises belongs to the task
-        return Raised(verdict=judge(error))
-    return Ready()
-
-
 def run_task(request: RunTask) -> Answer:
     """Run a task's handler; whatever it raises is the answer."""
     current.set((request,))
+    scrub: Scrub = str
     try:
         definition = _definition(request.address, request.task.handler, strict=request.strict)
+        if definition.hides:
+            scrub = partial(_without_secrets, definition, request.task.payload_json)
         arguments = definition.decode(request.task.payload_json)
         result = definition.call(ProcessContext(request.task), arguments)
+        if definition.returns is not None and not isinstance(result, NoResult | BaseException):
+            require_awaited(result, request.task.handler)
+            result = definition.returns.write(result)
     except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
-        return Raised(verdict=judge(error))
+        return Raised(verdict=judge(error, scrub))
     if isinstance(result, NoResult):
         return NoTaskResult(outcome=result)
     if isinstance(result, BaseException):
-        return Raised(verdict=judge(result))
+        return Raised(verdict=judge(result, scrub))
     text, why = encode_result(result)
     if why is not None and (failure := unstored_failure(result, why, handler=request.task.handler, contract=None)):
         return Raised(verdict=judge(failure))
     return TaskResult(result_json=text)
+
+
+def _without_secrets(definition: HandlerDefinition[..., Any], payload_json: str | bytes, text: str) -> str:
+    return without(definition.secrets_in(payload_json), text)
 
 
 class Wire:

@@ -32,6 +32,7 @@ class RunTask:
     task: ClaimedTask
     worker_id: int
     strict: bool = True
+    carried: Carried = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -247,7 +247,13 @@ class InProcess:
 
     async def prepare(self, process: HandlerProcess, context: Any) -> None:
         """Let a process import the function, until it is ready to call it. Raises RaisedElsewhere, ProcessDied."""
-        request = RunTask(address=self._address, task=context.task, worker_id=context.worker_id, strict=self._strict)
+        request = RunTask(
+            address=self._address,
+            task=context.task,
+            worker_id=context.worker_id,
+            strict=self._strict,
+            carried=self._processes.carried(),
+        )
         answer = await process.ask(request)
         if isinstance(answer, Raised):
             raise RaisedElsewhere(answer.verdict)

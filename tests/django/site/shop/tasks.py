@@ -6,6 +6,7 @@ import os
 from typing import Annotated
 
 from django.db import connection
+from django.utils import timezone, translation
 
 from rolecall import Context, Redacted
 from rolecall.django import app
@@ -63,3 +64,12 @@ def session() -> int:
 def log_in(password: Annotated[str, Redacted]) -> Annotated[str, Redacted]:
     """Handle what nobody is to read."""
     return password
+
+
+@app.task(role="settings")
+async def greet_abroad() -> list[str]:
+    """Return the language and time zone of this attempt, then choose those of one customer."""
+    found = [translation.get_language(), timezone.get_current_timezone_name()]
+    translation.activate("de")
+    timezone.activate("Asia/Tokyo")
+    return found

@@ -64,6 +64,7 @@ returns boolean
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
 as $$
 begin
     perform rolecall.require_durability();

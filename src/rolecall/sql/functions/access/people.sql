@@ -7,6 +7,7 @@ returns bigint
 language sql
 volatile
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
 as $$
     select rolecall.require_durability();
     insert into rolecall.people (name, scope, password_hash, created_at)
@@ -25,6 +26,7 @@ returns boolean
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
 as $$
 declare
     v_id bigint;
@@ -48,6 +50,7 @@ returns boolean
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
 as $$
 declare
     v_name constant bytea := sha256(convert_to(p_name, 'UTF8'));
@@ -67,6 +70,7 @@ returns boolean
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
 as $$
 begin
     perform rolecall.require_durability();

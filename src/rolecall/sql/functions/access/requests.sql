@@ -1,26 +1,38 @@
--- Begins a request that shall be carried out once: nobody else can begin one of the same caller and key until
--- the transaction ends.
--- returns: the answer that is kept of it, at most one row; none, where it is to be carried out, and its
--- answer kept in the same transaction
+-- Begins a request that must be carried out only once: nobody else can begin one with the same caller and key
+-- until the transaction ends.
+-- returns: the stored answer, at most one row; without one the caller carries out the request and stores its
+-- answer in the same transaction
 -- raises: RC060 it is under way; RC061 the key was another request's
--- locks: an advisory lock on caller and key, until the transaction ends
+-- locks: the row of caller and key, waiting a moment only
 -- public: yes
 create or replace function rolecall.take_request(p_caller text, p_key text, p_digest bytea)
 returns table (status int, location text, body text)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '10ms'
 as $$
 declare
     v_kept rolecall.requests;
 begin
-    if not pg_try_advisory_xact_lock(hashtextextended(format('%s %s', p_caller, p_key), 2104)) then
+    begin
+        loop
+            -- A row without an answer: nobody sees it unless this transaction commits none.
+            insert into rolecall.requests (caller, key, digest, answered_at, status, body)
+            values (p_caller, p_key, p_digest, '-infinity', 0, '')
+            on conflict (caller, key) do nothing;
+            if found then
+                return;
+            end if;
+            select * into v_kept from rolecall.requests as request
+            where request.caller = p_caller and request.key = p_key
+            for update;
+            exit when found;
+        end loop;
+    exception when lock_not_available then
         perform rolecall.refuse('RC060', 'a request with this key is under way: ask again for its answer');
-    end if;
-    select * into v_kept from rolecall.requests as request
-    where request.caller = p_caller and request.key = p_key
-        and request.answered_at > rolecall.clock() - interval '1 day';
-    if not found then
+    end;
+    if v_kept.answered_at <= rolecall.clock() - interval '1 day' then
         return;
     end if;
     if v_kept.digest <> p_digest then

@@ -60,6 +60,7 @@ declare
     v_picked record;
 begin
     perform rolecall.require_read_committed();
+    perform rolecall.require_own_worker(p_worker_id);
     select * into v_picked from rolecall.pick_tasks(
         (p_worker_id, p_roles, p_handlers, false, p_run)::rolecall.claim_terms, p_limit,
         coalesce(p_start, p_limit), v_now
@@ -537,7 +538,8 @@ as $$
     )
 $$;
 
--- Gives the room of keys to the best due tasks that want them, that this claimant may take.
+-- Gives the room of keys to the best due tasks that want them and that this claimant may take. No task is
+-- given while another session has a better one of its key locked: the better one keeps its turn.
 -- returns: the winners, with the slot that each takes
 -- locks: the caller holds the keys; the winners, skipping locked ones
 create or replace function rolecall.win_keys(
@@ -551,7 +553,8 @@ as $$
 begin
     return query
     with placed as materialized (
-        select * from rolecall.best_of_keys(p_rooms, p_claimant, p_now)
+        select *
+        from rolecall.best_of_keys(p_rooms, p_claimant, p_now) with ordinality as best (id, key, slot, turn)
     ),
     mine as materialized (
         select task.id from rolecall.tasks as task
@@ -559,13 +562,22 @@ begin
         order by task.id
         for update skip locked
     )
-    select placed.id, placed.key, placed.slot from mine join placed using (id);
+    select turn.id, turn.key, turn.slot
+    from (
+        select placed.id, placed.key, placed.slot,
+            bool_and(mine.id is not null) over (partition by placed.key order by placed.turn) as is_next
+        from placed
+        left join mine using (id)
+    ) as turn
+    where turn.is_next;
 end
 $$;
 
--- Finds, for the room that keys have, the best due tasks that want it, that this claimant may take. What
--- follows another task may begin late: it has the priority of the best, and needs no free slot.
--- returns: one row a task, with the slot that it may have
+-- Finds, for the room that keys have, the best due tasks that want it and that this claimant may take. A task
+-- that follows another may begin late: it has the priority of the best, and needs no free slot. Tasks with
+-- strict keys follow none, and none follows them. Somebody who claims ahead takes no task past a better one
+-- that needs a free slot.
+-- returns: one row a task, with the slot that it may have; those of a key in their order
 create or replace function rolecall.best_of_keys(
     p_rooms rolecall.key_room[], p_claimant rolecall.claim_terms, p_now timestamptz
 )
@@ -575,6 +587,10 @@ volatile
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
+declare
+    v_with_all constant rolecall.claim_terms := (
+        p_claimant.worker_id, p_claimant.roles, p_claimant.handlers, false, p_claimant.run
+    );
 begin
     return query
     with room as materialized (
@@ -586,15 +602,19 @@ begin
             p_now
         )
     ),
+    -- Once a line, not once a task.
+    line as materialized (
+        select open.line_id, open.priority, open.never_ahead, setting.strict_keys
+        from rolecall.lines_of_claim(array(select distinct head.line_id from head), v_with_all, p_now) as open
+        join rolecall.line_settings as setting using (line_id)
+    ),
     best as materialized (
         select head.key, head.id, row_number() over best_first as turn,
             bool_or(line.never_ahead) over best_first as some_never_ahead,
+            bool_or(line.strict_keys) over best_first as some_strict,
             line.priority < first_value(line.priority) over best_first as is_behind
         from head
-        join (
-            select *
-            from rolecall.lines_of_claim(array(select distinct head.line_id from head), p_claimant, p_now)
-        ) as line using (line_id)
+        join line using (line_id)
         window best_first as (
             partition by head.key order by line.priority desc, head.scheduled_for, head.id
         )
@@ -603,7 +623,11 @@ begin
     from best
     join room using (key)
     where best.turn <= cardinality(room.free)
-        and (room.free[best.turn] > 0 or not (best.some_never_ahead or best.is_behind));
+        and (room.free[best.turn] > 0 or not (
+            best.some_never_ahead or best.some_strict or best.is_behind
+        ))
+        and not (p_claimant.ahead and best.some_never_ahead)
+    order by best.key, best.turn;
 end
 $$;
 

@@ -38,6 +38,7 @@ declare
     v_picked record;
 begin
     perform rolecall.require_read_committed();
+    perform rolecall.require_own_worker(p_worker_id);
     select worker.id, worker.roles, worker.handlers, false, 1 into v_claimant
     from rolecall.workers as worker
     where worker.id = p_worker_id;

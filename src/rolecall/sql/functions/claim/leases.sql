@@ -12,6 +12,7 @@ set jit = off
 set enable_seqscan = off
 as $$
 begin
+    perform rolecall.require_own_worker(p_worker_id);
     update rolecall.tasks as task
     set started_at = rolecall.clock()
     where task.id = any(array(
@@ -43,7 +44,8 @@ $$;
 
 -- Extends the leases of a worker's claims, none beyond its deadline; a lease that has run out is extended too
 -- while nobody took the task.
--- returns: one row a claim to be aborted: lost, or still owned but cancelled or over its deadline (timeout)
+-- returns: one row a claim to be aborted: lost, or still owned but cancelled or over its deadline (timeout);
+-- busy for one that another transaction has locked, whose lease is as it was: to be renewed again
 -- locks: tasks rows, skipping locked ones
 -- public: yes
 create or replace function rolecall.renew(p_worker_id bigint, p_ids bigint[], p_fences int[])
@@ -56,7 +58,9 @@ set enable_seqscan = off
 as $$
 declare
     v_now timestamptz := rolecall.clock();
+    v_renewed bigint[];
 begin
+    perform rolecall.require_own_worker(p_worker_id);
     with held as materialized (
         select task.id, setting.lease
         from unnest(p_ids, p_fences) as claim (id, fence)
@@ -69,21 +73,29 @@ begin
             for no key update skip locked
         ) as task
         join rolecall.line_settings as setting on setting.line_id = task.line_id
+    ),
+    renewed as (
+        update rolecall.tasks as task
+        set lease_until = least(v_now + held.lease, task.deadline_at)
+        from held
+        where task.id = held.id
+        returning task.id
     )
-    update rolecall.tasks as task
-    set lease_until = least(v_now + held.lease, task.deadline_at)
-    from held
-    where task.id = held.id;
+    select coalesce(array_agg(renewed.id), '{}') into v_renewed from renewed;
     return query
     select * from rolecall.lost_claims(p_worker_id, p_ids, p_fences)
     union all
-    select task.id, case when task.cancel_requested_at is not null then 'cancelled' else 'timeout' end
+    select task.id, case
+        when task.cancel_requested_at is not null then 'cancelled'
+        when task.deadline_at <= v_now then 'timeout'
+        else 'busy'
+    end
     from unnest(p_ids, p_fences) as claim (id, fence)
     cross join lateral (
-        select owned.id, owned.cancel_requested_at
+        select owned.id, owned.cancel_requested_at, owned.deadline_at
         from rolecall.tasks as owned
         where owned.id = claim.id and owned.fence = claim.fence and (owned.worker_id = p_worker_id) is true
-            and (owned.deadline_at <= v_now or owned.cancel_requested_at is not null)
+            and owned.id <> all(v_renewed)
         offset 0
     ) as task;
 end

@@ -48,10 +48,9 @@ begin
 end
 $$;
 
--- Takes a duty of the pool that is due, as its turn: nobody else has it for p_every seconds then. Whoever
--- begins the duty in the same transaction has its row until the commit, and where he fails or dies it is due
--- as before.
--- returns: whether it was due, and nobody else is just taking it
+-- Takes a duty that is due: for p_every seconds no other process gets it. A process that begins the duty
+-- in the same transaction holds the row until the commit; if that fails, the duty is due as before.
+-- returns: whether the duty was due and no other process is taking it
 -- locks: the duties row, skipping it where it is locked
 -- public: yes
 create or replace function rolecall.take_duty(p_name text, p_every float8, p_by text)
@@ -66,8 +65,8 @@ declare
     v_duty rolecall.duties;
 begin
     if not exists (select from rolecall.duties where name = p_name) then
-        insert into rolecall.duties (name, every, next_at, done_by)
-        values (p_name, v_every, v_now + v_every, p_by)
+        insert into rolecall.duties (name, every, next_at, done_by, unfinished_since)
+        values (p_name, v_every, v_now + v_every, p_by, v_now)
         on conflict do nothing;
         return found;
     end if;
@@ -76,8 +75,71 @@ begin
         and p_name <> all(rolecall.duties_called_for()) then
         return false;
     end if;
-    update rolecall.duties set every = v_every, next_at = v_now + v_every, done_by = p_by where name = p_name;
+    update rolecall.duties
+    set every = v_every, next_at = v_now + v_every, done_by = p_by,
+        unfinished_since = coalesce(unfinished_since, v_now)
+    where name = p_name;
     return true;
+end
+$$;
+
+-- Records how a run of a duty went: that it succeeded, or the error that ended it. Nothing is recorded while
+-- another process takes the duty, as that run is recorded later.
+-- locks: the duties row, skipping it where it is locked
+-- public: yes
+create or replace function rolecall.record_duty(
+    p_name text, p_every float8, p_by text, p_error text default null
+)
+returns void
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_now constant timestamptz := clock_timestamp();
+begin
+    if not exists (select from rolecall.duties where name = p_name) then
+        -- The first run of all failed in its first statement: the duty is still due.
+        insert into rolecall.duties (name, every, next_at, done_by, unfinished_since)
+        values (p_name, make_interval(secs => p_every), v_now, p_by, v_now)
+        on conflict do nothing;
+    end if;
+    update rolecall.duties as duty
+    set succeeded_at = case when p_error is null then v_now else duty.succeeded_at end,
+        unfinished_since = case when p_error is not null then coalesce(duty.unfinished_since, v_now) end,
+        error = left(p_error, 500)
+    where duty.name = (
+        select one.name from rolecall.duties as one where one.name = p_name for update skip locked
+    );
+end
+$$;
+
+-- Reports how the duties stand, by the server's own clock.
+-- returns: one row a duty that was begun once: its pace; for how long it has been due without being begun,
+-- and for how long no run of it has succeeded although one was begun (0: the last one did); when it last
+-- succeeded; why its latest run failed, null where it did not
+-- public: yes
+create or replace function rolecall.duties_now()
+returns table (
+    name text, every float8, overdue float8, unfinished float8, succeeded_at timestamptz, error text
+)
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_now constant timestamptz := clock_timestamp();
+begin
+    return query
+    select name, extract(epoch from every)::float8,
+        greatest(extract(epoch from v_now - next_at), 0)::float8,
+        case
+            when unfinished_since is not null then greatest(extract(epoch from v_now - unfinished_since), 0)
+        end::float8,
+        succeeded_at, error
+    from rolecall.duties
+    order by name;
 end
 $$;
 

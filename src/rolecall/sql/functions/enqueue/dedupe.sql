@@ -2,7 +2,7 @@
 -- window is checked by one session at a time.
 -- returns: the positions (from 1) of drafts that an earlier one of the batch has the key of; they come after
 -- it is stored
--- locks: a number for each windowed dedupe key, in order, until the transaction ends
+-- locks: the latch of each windowed dedupe key, in order
 create or replace function rolecall.prepare_dedupe(p_tasks jsonb)
 returns bigint[]
 language plpgsql
@@ -10,14 +10,15 @@ volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    -- A thousand numbers keep the locks few, however long the batch.
-    perform pg_advisory_xact_lock(7246927, slot.number)
-    from (
-        select distinct hashtext(rolecall.full_dedupe_key(draft)) & 1023 as number
+    -- A thousand rows keep the locks few, however long the batch.
+    perform from rolecall.latches as latch
+    where latch.kind = 'dedupe' and latch.number = any(array(
+        select hashtext(rolecall.full_dedupe_key(draft)) & 1023
         from jsonb_array_elements(p_tasks) as draft
         where draft -> 'dedupe' ->> 'scope' = 'any' and draft ->> 'dedupe_key' is not null
-        order by number
-    ) as slot;
+    ))
+    order by latch.number
+    for update;
     return array(
         select item.n
         from (
@@ -345,11 +346,12 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_merged jsonb;
+    v_merger text;
 begin
     if p_rule ? 'function' then
-        execute format(
-            'select %s($1, $2)', rolecall.find_merger(p_rule ->> 'function')
-        ) into v_merged using p_old, p_new;
+        v_merger := rolecall.find_merger(p_rule ->> 'function');
+        perform rolecall.require_lendable((v_merger || '(jsonb, jsonb)')::regprocedure);
+        execute format('select %s($1, $2)', v_merger) into v_merged using p_old, p_new;
         if jsonb_typeof(v_merged) is distinct from 'object' then
             perform rolecall.refuse(
                 'RC040', format('%s made no object of two payloads', p_rule ->> 'function')

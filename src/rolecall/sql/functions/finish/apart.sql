@@ -1,5 +1,5 @@
--- Puts documents with ids in such an order that those of the children of one parent stand together, as they
--- wait for the same row.
+-- Sorts documents with ids so that those of the children of one parent are together, as they wait for the
+-- same row. Tasks that hold one place of a key stay together, in the order given.
 -- returns: the same documents
 create or replace function rolecall.children_together(p_documents jsonb)
 returns jsonb
@@ -9,13 +9,24 @@ set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
-    select jsonb_agg(document order by task.parent_id nulls first, task.id)
-    from jsonb_array_elements(p_documents) as document
-    left join lateral (
-        select open.parent_id, open.id
-        from rolecall.tasks as open
-        where open.id = (document -> 'id')::bigint offset 0
-    ) as task on true
+    with placed as (
+        select document, n, task.parent_id, task.id,
+            coalesce(task.key || ':' || abs(task.key_slot), '#' || n) as place
+        from jsonb_array_elements(p_documents) with ordinality as item (document, n)
+        left join lateral (
+            select open.parent_id, open.id, open.key, open.key_slot
+            from rolecall.tasks as open
+            where open.id = (document -> 'id')::bigint offset 0
+        ) as task on true
+    )
+    select jsonb_agg(sorted.document order by sorted.parent_id nulls first, sorted.id, sorted.n)
+    from (
+        select placed.document, placed.n,
+            first_value(placed.parent_id) over in_order as parent_id,
+            first_value(placed.id) over in_order as id
+        from placed
+        window in_order as (partition by placed.place order by placed.n)
+    ) as sorted
 $$;
 
 -- Says whether some documents with ids are all of children of one parent, for which they would all wait.

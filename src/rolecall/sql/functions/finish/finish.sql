@@ -5,8 +5,8 @@
 -- raises: RC031, RC040 for a next task that is none; RC042 for a report of unknown outcome; RC043 for needs
 -- in a circle; RC044 for siblings of a task whose parent is not open; RC045 for a dedupe_key that is to be
 -- new; RC050 wrong isolation level
--- locks: other calls that report needs; tasks rows in id order; dedupe keys of next tasks in their order;
--- dependents and parents, level by level; keys rows in key order
+-- locks: the latch of needs, where a report is blocked; tasks rows in id order; dedupe keys of next tasks in
+-- their order; dependents and parents, level by level; keys rows in key order
 -- notifies: rolecall_wake, where an idle worker waits for the role; rolecall_cancel for what ends with a task
 -- public: yes
 create or replace function rolecall.finish(p_worker_id bigint, p_reports jsonb)
@@ -18,6 +18,7 @@ set lock_timeout = '100ms'
 as $$
 begin
     perform rolecall.require_read_committed();
+    perform rolecall.require_own_worker(p_worker_id);
     perform rolecall.require_durability();
     loop
         begin
@@ -34,8 +35,8 @@ $$;
 -- returns: one row a report that was not simply accepted: already, or why the task was lost
 -- raises: RC031, RC040 for a next task that is none; RC042 for a report of unknown outcome; RC043 for needs
 -- in a circle; RC044, RC045, RC050 as finish; 55P03, RC090 undo this and try again
--- locks: other calls that report needs; tasks rows in id order; dedupe keys of next tasks in their order;
--- dependents and parents, level by level; keys rows in key order
+-- locks: the latch of needs, where a report is blocked; tasks rows in id order; dedupe keys of next tasks in
+-- their order; dependents and parents, level by level; keys rows in key order
 -- notifies: rolecall_wake, where an idle worker waits for the role; rolecall_cancel for what ends with a task
 create or replace function rolecall.try_to_finish(p_worker_id bigint, p_reports jsonb)
 returns table (task_id bigint, verdict text)
@@ -53,9 +54,11 @@ declare
 begin
     if jsonb_path_exists(p_reports, '$[*] ? (@.outcome == "blocked")') then
         -- Two that came to need each other at once would not see the circle.
-        perform pg_advisory_xact_lock(7246926, -2);
+        perform from rolecall.latches where kind = 'needs' for update;
     end if;
-    if jsonb_path_exists(p_reports, '$[*] ? (@.outcome != "completed" || exists (@.next.children))') then
+    if jsonb_path_exists(
+        p_reports, '$[*] ? (@.outcome != "completed" || exists (@.next.children) || @.next.gathers == true)'
+    ) then
         perform rolecall.lock_claims(p_worker_id, p_reports);
     end if;
     select * into v_done from rolecall.complete_tasks(p_worker_id, p_reports, rolecall.clock());
@@ -189,8 +192,8 @@ end
 $$;
 
 -- Moves the completed among some reports into the finished tasks, where the fence and the worker still own
--- them; not those that have children to wait for or to be judged by, nor those that are to be cancelled and
--- would let more come.
+-- them. It leaves alone a task that has or spawns children, a first step that a gather step follows, and a
+-- task whose cancellation was requested, if it reports more tasks.
 -- returns: one row: which moved, their keys, who waits for them, and what their reports say comes next
 -- locks: tasks rows in id order
 create or replace function rolecall.complete_tasks(p_worker_id bigint, p_reports jsonb, p_now timestamptz)
@@ -221,7 +224,10 @@ begin
         where task.id = report.id and task.fence = report.fence and (task.worker_id = p_worker_id) is true
             -- Who has had children, of whichever kind, is judged by how they ended.
             and task.open_children is null and task.serial is null
-            and nullif(report.next -> 'children', 'null') is null
+            and (report.next is null or (
+                coalesce(nullif(report.next -> 'children', 'null'), '[]') = '[]'
+                and (task.step is not null or (report.next -> 'gathers' = 'true') is not true)
+            ))
             and (task.cancel_requested_at is null or (report.next ?| '{continuation,siblings}') is not true)
         -- By name: what is not kept is not carried along.
         returning task.id, task.chain_id, task.chain_index, task.created_at, task.scheduled_for,
@@ -306,9 +312,10 @@ begin
 end
 $$;
 
--- Lets completed tasks wait for their children: those that their reports spawn, and those that stand already.
--- The slot is given back, the key is kept. One whose children all stood for others' goes on at once; one that
--- is to be cancelled spawns nothing.
+-- Lets completed tasks wait for their children: those that their reports spawn, and those that exist already.
+-- The slot is given back, the key is kept. A task goes on at once if it has no open child: because its first
+-- step spawned none and a gather step follows, or because other tasks already had the dedupe keys of all its
+-- children. A task whose cancellation was requested spawns nothing.
 -- returns: one row: which were accepted, and the keys and endings of those that ended at once
 -- raises: RC042 for children and a continuation in one report; and as add_children
 -- locks: tasks rows, those that have children with the parents of what has ended; dedupe keys of children in
@@ -357,7 +364,7 @@ begin
         if nullif(v_report.next -> 'continuation', 'null') is not null then
             perform rolecall.refuse(
                 'RC042',
-                format('task %s has children: only its last step may continue the chain', v_report.id)
+                format('task %s has another step: only its last step continues the chain', v_report.id)
             );
         end if;
         ids := ids || v_report.id;
@@ -417,8 +424,8 @@ begin
 end
 $$;
 
--- Takes what a parent's handler returned and lets the task wait, if it has open children. It has begun, so it
--- does not expire any more.
+-- Stores the result of a parent's step and lets the task wait, if it has open children. It has begun, so it
+-- does not expire any more. The step is recorded as an attempt if another step follows.
 -- returns: whether it waits now
 -- locks: the caller holds the task
 create or replace function rolecall.start_waiting(p_id bigint, p_result jsonb, p_gathers boolean)
@@ -434,7 +441,7 @@ begin
     set result = coalesce(p_result, task.result), gathers = p_gathers, expires_at = null
     where task.id = p_id
     returning task.* into v_task;
-    if v_task.open_children is null then
+    if v_task.open_children is null and p_gathers is not true then
         return false;
     end if;
     insert into rolecall.task_events (task_id, at, kind, attempt, worker_id, claimed_at, started_at)
@@ -442,6 +449,9 @@ begin
         p_id, rolecall.clock(), 'waiting', v_task.attempt, v_task.worker_id, v_task.claimed_at,
         v_task.started_at
     );
+    if v_task.open_children is null then
+        return false;
+    end if;
     update rolecall.tasks as task
     set state = 'waiting', worker_id = null, claimed_at = null, lease_until = null, deadline_at = null
     where task.id = p_id;

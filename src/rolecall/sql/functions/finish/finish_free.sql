@@ -18,6 +18,7 @@ set lock_timeout = '100ms'
 as $$
 begin
     perform rolecall.require_read_committed();
+    perform rolecall.require_own_worker(p_worker_id);
     perform rolecall.require_durability();
     if not p_apart then
         begin

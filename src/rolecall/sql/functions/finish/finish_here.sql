@@ -1,6 +1,7 @@
 -- Ends claims as finish does, for a transaction in which the caller writes too: what this very transaction
 -- has ended before is accepted again. After any verdict the caller must undo what it wrote; after already
--- because a transaction before this one has completed the task, and wrote it.
+-- because a transaction before this one has completed the task, and wrote it. The transaction holds the
+-- tasks' rows until it ends, so it is bounded: bound_completion.
 -- returns: one row a report that was not accepted: already, or why the task was lost
 -- raises: as finish
 -- locks: as finish does
@@ -18,6 +19,7 @@ declare
     v_ids bigint[];
     v_verdicts text[];
 begin
+    perform rolecall.bound_completion(p_worker_id, p_reports);
     select coalesce(array_agg(answer.task_id), '{}'), coalesce(array_agg(answer.verdict), '{}')
     into v_ids, v_verdicts
     from rolecall.finish(p_worker_id, p_reports) as answer;
@@ -30,5 +32,42 @@ begin
     select answer.id, answer.verdict
     from unnest(v_ids, v_verdicts) as answer (id, verdict)
     where answer.verdict <> 'already' or answer.id <> all(v_ended);
+end
+$$;
+
+-- Bounds the transaction that completes some claims, until it ends: the server ends its session once it has
+-- been idle for the rest of their leases and deadlines, but never within a second; a shorter timeout of the
+-- session stays. The session is named for one of the tasks, by which a rescue finds it.
+create or replace function rolecall.bound_completion(p_worker_id bigint, p_reports jsonb)
+returns void
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_timeout constant interval := nullif(
+        current_setting('idle_in_transaction_session_timeout')::interval, '0 s'
+    );
+    v_left interval;
+    v_id bigint;
+begin
+    select min(least(task.lease_until, task.deadline_at)) - rolecall.clock(), min(task.id) into v_left, v_id
+    from jsonb_array_elements(p_reports) as report
+    cross join lateral (
+        select held.id, held.lease_until, held.deadline_at
+        from rolecall.tasks as held
+        where held.id = (report -> 'id')::bigint and held.worker_id = p_worker_id and held.state = 'running'
+        offset 0
+    ) as task;
+    if v_id is null then
+        return;
+    end if;
+    perform set_config('application_name', format('rolecall:worker:%s:finish:%s', p_worker_id, v_id), true),
+        set_config(
+            'idle_in_transaction_session_timeout',
+            ceil(1000 * extract(epoch from least(v_timeout, greatest(v_left, '1 s'))))::text, true
+        );
 end
 $$;

@@ -15,6 +15,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform rolecall.require_read_committed();
+    perform rolecall.require_own_worker(p_worker_id);
     perform rolecall.require_durability();
     return query
     select released.task_id, released.reason

@@ -10,6 +10,7 @@ volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+    perform rolecall.require_own_worker(p_worker_id);
     if jsonb_typeof(p_info) is distinct from 'object' then
         perform rolecall.refuse('RC040', 'info is an object');
     end if;

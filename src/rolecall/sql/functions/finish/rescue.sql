@@ -33,11 +33,92 @@ begin
 end
 $$;
 
--- Rescues at once what workers hold that are known to be dead, and takes them off the roll. A guess that was
--- wrong does no harm: what the worker reports later is refused, and as it is told, it stops those tasks and
--- enters the roll again.
--- returns: one row a rescued task, with the state it went to; what somebody's open transaction keeps from it
--- is left to the next call, or to the lease
+-- Finds the claims whose leases have ended, for a rescue in two looks: rescue_found takes those that are
+-- still not renewed after a wait. Where the server itself was frozen, the leases of all workers end at once,
+-- and the wait lets those that live renew them.
+-- returns: one row: the claims, and how many seconds to wait: ten, or the longest of their leases if shorter
+-- locks: the server_epoch row, when the server is another
+-- public: yes
+create or replace function rolecall.find_expired(p_limit int default 100000)
+returns table (ids bigint[], fences int[], wait_seconds float8)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_now timestamptz := rolecall.clock();
+    v_up_since timestamptz := rolecall.server_up_since();
+    v_drained bigint[] := array(
+        select session.task_id from rolecall.procedure_sessions() as session where session.is_drain
+    );
+begin
+    return query
+    select coalesce(array_agg(expired.id), '{}'), coalesce(array_agg(expired.fence), '{}'),
+        coalesce(extract(epoch from least('10 s', max(expired.lease))), 0)::float8
+    from (
+        select task.id, task.fence, setting.lease
+        from rolecall.tasks as task
+        join rolecall.line_settings as setting on setting.line_id = task.line_id
+        where task.state = 'running' and task.lease_until < v_now and v_up_since + setting.lease < v_now
+            and (task.id <> all(v_drained) or task.deadline_at <= v_now)
+        limit p_limit
+    ) as expired;
+end
+$$;
+
+-- Returns those of the given claims whose leases have ended and were not renewed since they were found. What
+-- an open transaction holds is left to the next rescue. Pending tasks that have fitted no worker for an hour
+-- fail. Sessions that hang in a task which they lost, or whose worker is gone, are ended.
+-- returns: one row a rescued task, with the state it went to
+-- raises: RC050 wrong isolation level
+-- locks: tasks rows, skipping locked ones; keys rows in key order
+-- notifies: rolecall_wake, where an idle worker waits for the role
+-- public: yes
+create or replace function rolecall.rescue_found(p_ids bigint[], p_fences int[])
+returns table (task_id bigint, state rolecall.task_state)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '100ms'
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_now timestamptz := rolecall.clock();
+    v_claims jsonb;
+begin
+    perform rolecall.require_read_committed();
+    select jsonb_agg(lost) into v_claims
+    from (
+        select rolecall.loss_of(
+            held.task, 'the lease ran out: its worker crashed, hung or lost the database', v_now
+        )
+        from (
+            select task
+            from unnest(p_ids, p_fences) as found (id, fence)
+            join rolecall.tasks as task on task.id = found.id and task.fence = found.fence
+            where task.state = 'running' and task.lease_until < v_now
+            for update of task skip locked
+        ) as held
+        union all
+        select * from rolecall.unfitting_tasks(1000)
+    ) as found (lost);
+    if v_claims is null then
+        perform rolecall.end_sessions('{}');
+        return;
+    end if;
+    return query select * from rolecall.rescue_claims(v_claims);
+end
+$$;
+
+-- Rescues at once everything that dead workers hold, and takes the workers off the roll. The caller must have
+-- proof that the process of each worker has ended: the handlers of a living worker would run while the next
+-- attempts of their tasks do. rescue_harmless is for workers that may live. Ends the sessions in which these
+-- workers complete tasks.
+-- returns: one row a rescued task, with the state it went to; tasks that an open transaction holds are left
+-- to the next call, or to the lease
 -- raises: RC050 wrong isolation level
 -- locks: workers rows, then tasks rows, both skipping locked ones; keys rows in key order
 -- notifies: rolecall_wake, where an idle worker waits for the role; rolecall_cancel and rolecall_command with
@@ -54,13 +135,85 @@ declare
     v_claims jsonb;
 begin
     perform rolecall.require_read_committed();
+    p_worker_ids := rolecall.own_workers(p_worker_ids);
     perform rolecall.strike_off(p_worker_ids);
+    perform rolecall.end_session(session.pid, session.worker_id, session.task_id, '1 s')
+    from rolecall.completing_sessions() as session
+    where session.worker_id = any(p_worker_ids);
     select jsonb_agg(lost) into v_claims
     from rolecall.claims_of_workers(p_worker_ids, p_limit) as found (lost);
     if v_claims is not null then
         return query select * from rolecall.rescue_claims(v_claims);
     end if;
 end
+$$;
+
+-- Takes workers off the roll that are probably dead, and rescues those of their claims that may run twice:
+-- the claims that harmless_claims finds. All others wait for their leases. For workers without a session,
+-- which may have lost their connections only.
+-- returns: one row a rescued task, with the state it went to
+-- raises: RC050 wrong isolation level
+-- locks: workers rows, then tasks rows, both skipping locked ones; keys rows in key order
+-- notifies: rolecall_wake, where an idle worker waits for the role; rolecall_cancel and rolecall_command with
+-- each worker's id
+-- public: yes
+create or replace function rolecall.rescue_harmless(p_worker_ids bigint[], p_limit int default 1000)
+returns table (task_id bigint, state rolecall.task_state)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '100ms'
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+    v_claims jsonb;
+begin
+    perform rolecall.require_read_committed();
+    perform rolecall.strike_off(p_worker_ids);
+    select jsonb_agg(rolecall.loss_of(held.task, 'its worker has no session left', rolecall.clock()))
+    into v_claims
+    from (
+        select task
+        from rolecall.tasks as task
+        where task.id = any(array(select rolecall.harmless_claims(p_worker_ids)))
+            and task.state = 'running' and task.worker_id = any(p_worker_ids)
+        order by task.id
+        limit p_limit
+        for update of task skip locked
+    ) as held;
+    if v_claims is not null then
+        return query select * from rolecall.rescue_claims(v_claims);
+    end if;
+end
+$$;
+
+-- Finds the claims of workers that may be returned though the worker may live: a claim that has not begun, as
+-- ten seconds after its last answer about one a worker neither begins nor runs it; and one without a key,
+-- with another attempt left, in an idempotent role.
+-- returns: the ids of their tasks
+create or replace function rolecall.harmless_claims(p_worker_ids bigint[])
+returns setof bigint
+language sql
+volatile
+set search_path = pg_catalog, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+    select task.id
+    from rolecall.tasks as task
+    join rolecall.lines as line on line.id = task.line_id
+    join rolecall.roles as role on role.name = line.role
+    join rolecall.line_settings as setting on setting.line_id = task.line_id
+    where task.state = 'running' and task.worker_id = any(p_worker_ids)
+        and case
+            -- A lease that the deadline cuts short does not tell when it was given.
+            when task.started_at is null
+                then task.lease_until - setting.lease < rolecall.clock() - interval '10 s'
+                    and task.lease_until < task.deadline_at
+            else role.idempotent and task.key is null
+                and (task.max_attempts > task.attempt) is not false
+        end
 $$;
 
 -- Takes workers off the roll that did not do so themselves, and tells them, should one of them live.

@@ -25,11 +25,7 @@ begin
     v_settled := rolecall.settled_until(p_margin);
     v_until := least(v_settled, coalesce(
         date_trunc('day', nullif(v_from, '-infinity'), 'UTC') + interval '1 day',
-        (
-            select min(to_date(right(name, 8), 'YYYYMMDD'))
-            from rolecall.old_partitions('rolecall.finished_tasks', 'infinity') as name
-        )
-            ::timestamp at time zone 'utc',
+        (select min(begins) from rolecall.partitions_of('rolecall.finished_tasks')),
         v_settled
     ));
     -- However many processes ask, it is not done more often than it tells anything.
@@ -140,9 +136,8 @@ as $$
     select rolecall.begin_of_bin(3600, greatest(
         p_now - (select max(kept) from rolecall.history_tiers()),
         least(p_now, (
-            select min(to_date(right(name, 8), 'YYYYMMDD'))
-            from rolecall.old_partitions('rolecall.finished_tasks', (p_now at time zone 'utc')::date) as name
-        )::timestamp at time zone 'utc')
+            select min(begins) from rolecall.partitions_of('rolecall.finished_tasks') where ends <= p_now
+        ))
     ))
 $$;
 
@@ -425,7 +420,8 @@ $$;
 
 -- Counts the open tasks of each line that wait for nobody but a worker or their time, from the indexes that
 -- claims and renewals walk.
--- returns: one row a line that has any: due, due later, and running
+-- returns: one row a line that has any: due, due later, and running; a task that waits in a worker, behind
+-- another one of its key, is due
 create or replace function rolecall.backlog(p_now timestamptz)
 returns table (line_id int, ready bigint, scheduled bigint, running bigint)
 language sql
@@ -442,7 +438,14 @@ as $$
         where state = 'pending' and not parked
         group by line_id
         union all
-        select line_id, 0, 0, count(*) from rolecall.tasks where state = 'running' group by line_id
+        select task.line_id, count(*) filter (where shown.state = 'pending'), 0,
+            count(*) filter (where shown.state = 'running')
+        from rolecall.tasks as task
+        cross join lateral (
+            select rolecall.shown_state(task.state, task.key_slot, task.started_at) as state
+        ) as shown
+        where task.state = 'running'
+        group by task.line_id
     ) as part
     group by part.line_id
 $$;

@@ -10,6 +10,7 @@ returns void
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
 as $$
 declare
     v_prefix text := rolecall.key_prefix(p_pattern);
@@ -123,8 +124,8 @@ begin
     loop
         perform from rolecall.keys where key = p_key for update;
         exit when found;
-        -- The lock that lock_keys tries.
-        perform pg_advisory_xact_lock(7246926, hashtext(p_key) & 1023);
+        -- The row that lock_keys tries to lock.
+        perform from rolecall.latches where kind = 'keys' and number = hashtext(p_key) & 1023 for update;
         insert into rolecall.keys (key) values (p_key) on conflict do nothing;
     end loop;
 end

@@ -143,9 +143,10 @@ as $$
     ) as head
 $$;
 
--- Says how much room keys have for somebody who claims: their free slots; behind each, and behind what he has
--- held himself for a moment only, places for those that follow, with the slot's number negative. Behind what
--- he has held for longer they would wait for longer than a worker lets them.
+-- Says how much room keys have for a claimant: their free slots, and places for tasks that follow others,
+-- with the slot's number negative. Tasks follow one in a free slot, and those that the claimant has held for
+-- a moment only: behind others they would wait for longer than a worker lets them. None follows a task with
+-- strict keys.
 -- returns: one entry a key, its places in the order in which they are to be taken
 create or replace function rolecall.room_for(
     p_keys text[], p_claimant rolecall.claim_terms, p_now timestamptz
@@ -181,6 +182,13 @@ begin
                     having bool_and(
                         holder.worker_id = p_claimant.worker_id and holder.state = 'running'
                         and holder.claimed_at > p_now - interval '0.4 s'
+                    ) and (
+                        -- A place that several share is not that of a task with strict keys.
+                        count(*) > 1 or not (
+                            select setting.strict_keys
+                            from rolecall.line_settings as setting
+                            where setting.line_id = min(holder.line_id)
+                        )
                     )
                 ) as own
                 cross join generate_series(own.number + 1, p_claimant.run) as turn
@@ -282,12 +290,18 @@ begin
         select wanted.key from unnest(p_keys) as wanted (key)
         where not exists (select from rolecall.keys as known where known.key = wanted.key)
     ),
+    -- Two that insert the same key wait for each other, so the insert comes after a lock that is not waited
+    -- for. A thousand rows keep the locks few; a clash costs one claim's delay.
+    latched as materialized (
+        select latch.number from rolecall.latches as latch
+        where latch.kind = 'keys'
+            and latch.number = any(array(select hashtext(missing.key) & 1023 from missing))
+        for update skip locked
+    ),
     born as (
         insert into rolecall.keys (key)
         select missing.key from missing
-        -- Two that insert the same row wait for each other. A thousand numbers keep the locks few; a clash
-        -- costs one claim's delay.
-        where pg_try_advisory_xact_lock(7246926, hashtext(missing.key) & 1023)
+        where hashtext(missing.key) & 1023 in (select latched.number from latched)
         order by missing.key
         on conflict do nothing
         returning key

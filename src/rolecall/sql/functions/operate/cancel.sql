@@ -1,6 +1,6 @@
 -- Cancels tasks and all that is open below them: open ones at once, a running one by telling its worker.
 -- returns: one row a given id: cancelled, requested (it was running), finished (it had ended), missing
--- raises: RC050 wrong isolation level
+-- raises: RC050 wrong isolation level; RC051 another transaction holds rows that it needs
 -- locks: running tasks and those without a key in id order; keys of the others in order, then those tasks
 -- notifies: rolecall_cancel with the worker's id
 -- public: yes
@@ -11,6 +11,8 @@ volatile
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
+declare
+    v_began constant timestamptz := clock_timestamp();
 begin
     perform rolecall.require_read_committed();
     perform rolecall.require_durability();
@@ -20,7 +22,7 @@ begin
             return;
         exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
             -- All locks are gone again: the next try takes what has come, and asks what was claimed to stop.
-            perform rolecall.wait_longer();
+            perform rolecall.wait_a_while(v_began);
         end;
     end loop;
 end

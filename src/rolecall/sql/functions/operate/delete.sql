@@ -2,7 +2,7 @@
 -- that is a part of a longer chain stays, as that chain's status and output would become another's.
 -- returns: how many tasks are gone: it, and those below it
 -- raises: RC002 no such task; RC005 an open task that stays needs it, or waits for it as its child; RC007 its
--- chain is longer; RC050 wrong isolation level
+-- chain is longer; RC050 wrong isolation level; RC051 another transaction holds rows that it needs
 -- locks: as delete_chains does
 -- notifies: as delete_chains does
 -- public: yes
@@ -38,7 +38,7 @@ $$;
 -- only by that one is it deleted. Where together they cannot all go, each goes for itself.
 -- returns: one row a given id: deleted, continued (its chain went on: name its last task), needed (something
 -- open that stays needs it, or waits for it), missing
--- raises: RC050 wrong isolation level
+-- raises: RC050 wrong isolation level; RC051 another transaction holds rows that it needs
 -- locks: as delete_chains
 -- notifies: as delete_chains
 -- public: yes
@@ -100,7 +100,7 @@ $$;
 -- deleted.
 -- returns: one row a deleted chain, with how many tasks it had
 -- raises: RC005 an open task that stays needs one of them, or waits for it as its child; RC050 wrong
--- isolation level
+-- isolation level; RC051 another transaction holds rows that it needs
 -- locks: the open tasks as hold_trees does; then finished ones; keys rows in key order
 -- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a
 -- role
@@ -112,6 +112,8 @@ volatile
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
+declare
+    v_began constant timestamptz := clock_timestamp();
 begin
     perform rolecall.require_read_committed();
     perform rolecall.require_durability();
@@ -121,7 +123,7 @@ begin
             return;
         exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
             -- All locks are gone again: the next try takes what has come.
-            perform rolecall.wait_longer();
+            perform rolecall.wait_a_while(v_began);
         end;
     end loop;
 end

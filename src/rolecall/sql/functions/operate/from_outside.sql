@@ -69,7 +69,7 @@ $$;
 -- What a completed one leaves open below it is cancelled.
 -- returns: one row a given id: completed or failed, finished (it had ended before), missing
 -- raises: RC042 for another state or what cannot come next; RC050 wrong isolation level; and as store_next
--- for what comes next
+-- for what comes next; RC051 another transaction holds rows that it needs
 -- locks: the trees of the tasks, one call at a time where that is more than one row; then as finish does
 -- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a
 -- role
@@ -81,6 +81,8 @@ volatile
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
+declare
+    v_began constant timestamptz := clock_timestamp();
 begin
     perform rolecall.require_read_committed();
     perform rolecall.require_durability();
@@ -91,7 +93,7 @@ begin
             return;
         exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
             -- All locks are gone again: the next try takes what has come.
-            perform rolecall.wait_longer();
+            perform rolecall.wait_a_while(v_began);
         end;
     end loop;
 end

@@ -1,7 +1,8 @@
 -- Locks the task with which a chain stands open, and what is open below it, until the transaction ends: no
 -- worker can claim or end it meanwhile, and whoever holds it may end it, whatever it is.
 -- returns: its id; null where the chain has ended
--- raises: RC006 no such chain; RC050 wrong isolation level
+-- raises: RC006 no such chain; RC050 wrong isolation level; RC051 another transaction holds rows that it
+-- needs
 -- locks: the trees of that task
 -- public: yes
 create or replace function rolecall.hold_chain(p_chain_id bigint)
@@ -12,6 +13,7 @@ set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
 declare
+    v_began constant timestamptz := clock_timestamp();
     v_id bigint;
 begin
     perform rolecall.require_read_committed();
@@ -23,7 +25,7 @@ begin
                 return v_id;
             end if;
         exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
-            perform rolecall.wait_longer();
+            perform rolecall.wait_a_while(v_began);
         end;
     end loop;
     if not exists (select from rolecall.chains as chain where chain.id = p_chain_id) then

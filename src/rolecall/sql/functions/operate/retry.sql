@@ -2,7 +2,8 @@
 -- them; as blocked where something that they need is open.
 -- returns: one row a given id: pending, open (not finished), completed (not to be retried), duplicate (an
 -- open task has its dedupe key), missing
--- raises: RC043 tasks that would wait for themselves; RC050 wrong isolation level
+-- raises: RC043 tasks that would wait for themselves; RC050 wrong isolation level; RC051 another transaction
+-- holds rows that it needs
 -- locks: open children and needed tasks, children before parents; open parents, the deepest first, in id
 -- order; finished_tasks rows in id order
 -- notifies: rolecall_wake, where an idle worker waits for the role
@@ -14,6 +15,8 @@ volatile
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
+declare
+    v_began constant timestamptz := clock_timestamp();
 begin
     perform rolecall.require_read_committed();
     perform rolecall.require_durability();
@@ -22,7 +25,7 @@ begin
             return query select * from rolecall.try_to_retry(p_ids);
             return;
         exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
-            perform rolecall.wait_longer();
+            perform rolecall.wait_a_while(v_began);
         end;
     end loop;
 end

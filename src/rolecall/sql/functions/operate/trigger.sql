@@ -1,7 +1,7 @@
 -- Makes pending tasks that are due later due now, all or none; one that is due already keeps its place.
 -- returns: one row a given id, in input order, with the moment since when it is due
 -- raises: RC002 no such task; RC003 a task that is not pending; with its id as the detail; RC050 wrong
--- isolation level
+-- isolation level; RC051 another transaction holds rows that it needs
 -- locks: as hold_tasks does
 -- notifies: rolecall_wake, where an idle worker waits for the role
 -- public: yes
@@ -12,6 +12,8 @@ volatile
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
+declare
+    v_began constant timestamptz := clock_timestamp();
 begin
     perform rolecall.require_read_committed();
     perform rolecall.require_durability();
@@ -20,7 +22,7 @@ begin
             return query select * from rolecall.try_to_trigger(p_ids);
             return;
         exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
-            perform rolecall.wait_longer();
+            perform rolecall.wait_a_while(v_began);
         end;
     end loop;
 end

@@ -181,23 +181,27 @@ as $$
             coalesce(
                 make_interval(secs => (p_said ->> 'keep_failed')::float8), role.keep_failed
             ) as keep_failed,
-            coalesce((p_said ->> 'one_root')::boolean, role.one_root) as one_root
+            coalesce((p_said ->> 'one_root')::boolean, role.one_root) as one_root,
+            coalesce((p_said ->> 'idempotent')::boolean, role.idempotent) as idempotent,
+            coalesce((p_said ->> 'strict_keys')::boolean, role.strict_keys) as strict_keys
         from rolecall.roles as role
         where role.name = p_said ->> 'name'
     )
     update rolecall.roles as role
     set description = item.description, lease = item.lease, timeout = item.timeout,
         max_attempts = item.max_attempts, retry = item.retry, max_payload_bytes = item.max_payload_bytes,
-        keep_completed = item.keep_completed, keep_failed = item.keep_failed, one_root = item.one_root
+        keep_completed = item.keep_completed, keep_failed = item.keep_failed, one_root = item.one_root,
+        idempotent = item.idempotent, strict_keys = item.strict_keys, withdrawn = null
     from item
     where role.name = item.name
         and (
+            role.withdrawn is not null or (
             role.description, role.lease, role.timeout, role.max_attempts, role.retry, role.max_payload_bytes,
-            role.keep_completed, role.keep_failed, role.one_root
+            role.keep_completed, role.keep_failed, role.one_root, role.idempotent, role.strict_keys
         ) is distinct from (
             item.description, item.lease, item.timeout, item.max_attempts, item.retry, item.max_payload_bytes,
-            item.keep_completed, item.keep_failed, item.one_root
-        );
+            item.keep_completed, item.keep_failed, item.one_root, item.idempotent, item.strict_keys
+        ));
 $$;
 
 -- Stores the declaration of a handler if it differs from the stored one. A setting that the declaration omits
@@ -220,29 +224,30 @@ as $$
             rolecall.find_procedure(given.before, true) as before_procedure,
             rolecall.find_procedure(given.after, true) as after_procedure,
             given.key, given.dedupe_key, make_interval(secs => given.expires) as expires,
-            nullif(given.result_schema, 'null') as result_schema
+            nullif(given.result_schema, 'null') as result_schema, given.strict_keys
         from jsonb_to_record(p_said) as given (
             name text, role text, description text, signature jsonb, lease float8, timeout float8,
             max_attempts int, retry jsonb, procedure text, before text, after text, key text, dedupe_key text,
-            expires float8, result_schema jsonb
+            expires float8, result_schema jsonb, strict_keys boolean
         )
     ),
     stored as (
         insert into rolecall.handlers as handler (
             name, role, description, signature, lease, timeout, max_attempts, retry, procedure,
-            before_procedure, after_procedure, key, dedupe_key, expires, result_schema
+            before_procedure, after_procedure, key, dedupe_key, expires, result_schema, strict_keys
         )
         select * from item
         where not exists (
             select from rolecall.handlers as known
-            where (
+            where known.withdrawn is null and (
                 known.name, known.role, known.description, known.signature, known.lease, known.timeout,
                 known.max_attempts, known.retry, known.procedure, known.before_procedure,
-                known.after_procedure, known.key, known.dedupe_key, known.expires, known.result_schema
+                known.after_procedure, known.key, known.dedupe_key, known.expires, known.result_schema,
+                known.strict_keys
             ) is not distinct from (
                 item.name, item.role, item.description, item.signature, item.lease, item.timeout,
                 item.max_attempts, item.retry, item.procedure, item.before_procedure, item.after_procedure,
-                item.key, item.dedupe_key, item.expires, item.result_schema
+                item.key, item.dedupe_key, item.expires, item.result_schema, item.strict_keys
             )
         )
         on conflict (name) do update
@@ -251,10 +256,14 @@ as $$
             retry = excluded.retry, procedure = excluded.procedure,
             before_procedure = excluded.before_procedure, after_procedure = excluded.after_procedure,
             key = excluded.key, dedupe_key = excluded.dedupe_key, expires = excluded.expires,
-            result_schema = excluded.result_schema,
+            result_schema = excluded.result_schema, strict_keys = excluded.strict_keys, withdrawn = null,
             hiding = rolecall.schemas_that_still_hide(
-                handler.hiding || jsonb_build_object('payload', handler.signature, 'result', handler.result_schema),
-                jsonb_build_object('payload', excluded.signature, 'result', excluded.result_schema)
+                handler.hiding || jsonb_build_object(
+                    'payload', handler.signature, 'result', handler.result_schema
+                ),
+                jsonb_build_object(
+                    'payload', excluded.signature, 'result', excluded.result_schema
+                )
             )
         returning procedure
     )
@@ -274,8 +283,8 @@ as $$
     where not rolecall.hidden_places(earlier) <@ rolecall.hidden_places(p_declared)
 $$;
 
--- Lists the places in a document of JSON schemas at which a value is hidden (`writeOnly`). An alternative of a
--- schema has the place of the schema.
+-- Lists the places in a document of JSON schemas at which a value is hidden (`writeOnly`). An alternative of
+-- a schema has the place of the schema.
 -- returns: places such as `$.payload.properties.card`, in order
 create or replace function rolecall.hidden_places(p_document jsonb)
 returns text[]
@@ -314,7 +323,8 @@ immutable
 set search_path = pg_catalog, pg_temp
 as $$
     select array(
-        select regexp_replace(place, '^\$\.\d+\.', '') from unnest(rolecall.hidden_places(p_handler.hiding)) as place
+        select regexp_replace(place, '^\$\.\d+\.', '')
+        from unnest(rolecall.hidden_places(p_handler.hiding)) as place
         except
         select substr(place, 3)
         from unnest(rolecall.hidden_places(

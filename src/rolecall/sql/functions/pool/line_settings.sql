@@ -12,7 +12,8 @@ select
     role.paused_at is not null as paused,
     role.paused_until,
     line.never_ahead,
-    line.misfit_for
+    line.misfit_for,
+    coalesce(handler.strict_keys, role.strict_keys) as strict_keys
 from rolecall.lines as line
 join rolecall.roles as role on role.name = line.role
 left join rolecall.handlers as handler on handler.name = line.handler;

@@ -13,6 +13,7 @@ returns table (paused_at timestamptz, paused_until timestamptz)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
 as $$
 #variable_conflict use_column
 declare
@@ -45,6 +46,7 @@ returns boolean
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
 as $$
 declare
     v_paused boolean;

@@ -12,6 +12,7 @@ as $$
 declare
     v_task record;
 begin
+    perform rolecall.require_own_worker(p_worker_id);
     select task.payload, handler.before_procedure into v_task
     from rolecall.tasks as task
     join rolecall.lines as line on line.id = task.line_id
@@ -78,10 +79,13 @@ volatile
 set search_path = pg_catalog, pg_temp
 set lock_timeout = 0
 as $$
+declare
+    v_with_payload constant regprocedure := to_regprocedure(p_procedure || '(jsonb)');
 begin
+    perform rolecall.require_lendable(coalesce(v_with_payload, to_regprocedure(p_procedure || '()')));
     perform set_config('search_path', rolecall.path_of_procedures(), true);
     set local lock_timeout to default;
-    if to_regprocedure(p_procedure || '(jsonb)') is not null then
+    if v_with_payload is not null then
         execute 'call ' || p_procedure || '($1)' using p_payload;
     else
         execute 'call ' || p_procedure || '()';
@@ -111,16 +115,4 @@ as $$
     ), 'public') || ', pg_temp' end
     from pg_catalog.pg_settings as own
     where own.name = 'search_path'
-$$;
-
--- Says whether who is logged in may do all that the engine's owner may: else the rights at work are lent for
--- a call, and what the caller names or sets is not to be run with them.
--- returns: true for the owner, his members and superusers
-create or replace function rolecall.is_owners_session()
-returns boolean
-language sql
-stable
-set search_path = pg_catalog, pg_temp
-as $$
-    select pg_has_role(session_user, current_user, 'member')
 $$;

@@ -20,6 +20,7 @@ declare
     v_tried record;
 begin
     perform rolecall.require_read_committed();
+    perform rolecall.require_own_worker(p_worker_id);
     perform rolecall.name_session(p_worker_id, p_id);
     loop
         select * into v_tried from rolecall.try_procedure(p_worker_id, p_id, p_fence, p_owns_transaction);
@@ -36,7 +37,7 @@ begin
     if error is not null then
         select finished.verdict into lost
         from rolecall.finish(p_worker_id, jsonb_build_array(jsonb_build_object(
-            'id', p_id, 'fence', p_fence, 'outcome', 'failed', 'error', left(error, 8000)
+            'id', p_id, 'fence', p_fence, 'outcome', 'failed', 'error', left(error, 16000)
         ))) as finished;
     elsif lost is null then
         perform rolecall.run_after_hooks(array[p_id]);
@@ -122,17 +123,18 @@ volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_takes_info constant boolean := to_regprocedure(p_procedure || '(jsonb, jsonb)') is not null;
-    v_takes_none constant boolean := to_regprocedure(p_procedure || '(jsonb)') is not null;
+    v_with_info constant regprocedure := to_regprocedure(p_procedure || '(jsonb, jsonb)');
+    v_without constant regprocedure := to_regprocedure(p_procedure || '(jsonb)');
     v_info jsonb := p_info;
 begin
     if p_procedure is null then
         perform rolecall.refuse('RC041', 'no procedure of the database is declared as this handler');
-    elsif v_takes_info and v_takes_none then
+    elsif v_with_info is not null and v_without is not null then
         perform rolecall.refuse('RC041', rolecall.told_twice('this handler', p_procedure, false));
     end if;
+    perform rolecall.require_lendable(coalesce(v_without, v_with_info));
     perform set_config('search_path', rolecall.path_of_procedures(), true);
-    if v_takes_none then
+    if v_without is not null then
         execute 'call ' || p_procedure || '($1)' using p_payload;
     else
         execute 'call ' || p_procedure || '($1, $2)' into v_info using p_payload, p_info;
@@ -143,7 +145,7 @@ $$;
 
 -- Tells an error as a task stores it: its message, then detail, hint and context where there are any, the
 -- context without the engine's own frames.
--- returns: a text of at most 8,000 characters
+-- returns: a text of at most 16,000 characters
 create or replace function rolecall.failure_text(p_message text, p_detail text, p_hint text, p_context text)
 returns text
 language sql
@@ -155,5 +157,5 @@ as $$
         'detail: ' || nullif(p_detail, ''),
         'hint: ' || nullif(p_hint, ''),
         'context: ' || nullif(regexp_replace(p_context, '\n[^\n]*rolecall\.call_procedure\(.*$', ''), '')
-    ), 8000)
+    ), 16000)
 $$;

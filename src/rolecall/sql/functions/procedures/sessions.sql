@@ -18,33 +18,68 @@ as $$
     where part is not null and session.datname = current_database() and session.pid <> pg_backend_pid()
 $$;
 
--- Ends sessions of this database that hang: those that still run one of these tasks, which were just taken
--- from them, and those whose worker is gone. Other databases of the server, and sessions that run nothing for
--- a worker, are never touched.
+-- Finds the sessions of this database whose open transaction completes a task for a worker, by the name that
+-- `bound_completion` gave them.
+-- returns: one row a session
+create or replace function rolecall.completing_sessions()
+returns table (pid int, worker_id bigint, task_id bigint)
+language sql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+    select session.pid, part[1]::bigint, part[2]::bigint
+    from pg_catalog.pg_stat_activity as session
+    cross join regexp_match(
+        session.application_name, '^rolecall:worker:(\d{1,18}):finish:(\d{1,18})$'
+    ) as part
+    where part is not null and session.datname = current_database() and session.pid <> pg_backend_pid()
+$$;
+
+-- Ends sessions of this database that hang: those that still run the SQL handler of one of these tasks, which
+-- were just taken from them; those that run one for a worker that is gone; and those whose open transaction
+-- completes a task whose lease has been over for one more lease. Other databases of the server, and sessions
+-- that do nothing for a worker, are never touched.
 create or replace function rolecall.end_sessions(p_task_ids bigint[])
+returns void
+language sql
+volatile
+set search_path = pg_catalog, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+    select rolecall.end_session(session.pid, session.worker_id, session.task_id, '0 s')
+    from rolecall.procedure_sessions() as session
+    where session.task_id = any(p_task_ids) or (session.worker_is_gone and not session.is_drain);
+    select rolecall.end_session(session.pid, session.worker_id, session.task_id, '0 s')
+    from rolecall.completing_sessions() as session
+    cross join lateral (
+        select held.lease_until, held.line_id
+        from rolecall.tasks as held
+        where held.id = session.task_id and held.worker_id = session.worker_id and held.state = 'running'
+        offset 0
+    ) as task
+    join rolecall.line_settings as setting on setting.line_id = task.line_id
+    where task.lease_until + setting.lease < rolecall.clock();
+$$;
+
+-- Ends a session, and waits up to p_wait until it has ended. A session of a user whose sessions this login
+-- may not end is left to its idle_in_transaction_session_timeout.
+create or replace function rolecall.end_session(
+    p_pid int, p_worker_id bigint, p_task_id bigint, p_wait interval
+)
 returns void
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-    v_hanging record;
 begin
-    for v_hanging in
-        select session.pid, session.worker_id, session.task_id
-        from rolecall.procedure_sessions() as session
-        where session.task_id = any(p_task_ids) or (session.worker_is_gone and not session.is_drain)
-    loop
-        begin
-            perform pg_terminate_backend(v_hanging.pid);
-        exception when insufficient_privilege then
-            raise warning using message = format(
-                'session %s hangs in task %s of the lost worker %s, but belongs to a user whose sessions this'
-                ' one may not end',
-                v_hanging.pid, v_hanging.task_id, v_hanging.worker_id
-            );
-        end;
-    end loop;
+    perform pg_terminate_backend(p_pid, (extract(epoch from p_wait) * 1000)::bigint);
+exception when insufficient_privilege then
+    raise warning using message = format(
+        'session %s hangs in task %s of the lost worker %s, but belongs to a user whose sessions this'
+        ' one may not end',
+        p_pid, p_task_id, p_worker_id
+    );
 end
 $$;
 

@@ -3,9 +3,9 @@
 -- public: yes
 create or replace view rolecall.all_tasks with (security_invoker = true) as
 select
-    task.id, task.state,
+    task.id, shown.state,
     rolecall.status_of(
-        task.state, task.parked, task.scheduled_for, task.attempt, task.lease_until, task.started_at
+        shown.state, task.parked, task.scheduled_for, task.attempt, task.lease_until, task.started_at
     ) as status,
     line.role, line.handler, line.priority::int as priority, task.payload, null::jsonb as result, task.info,
     task.error, task.key, substr(task.dedupe_key, length(line.handler) + 2) as dedupe_key,
@@ -18,6 +18,9 @@ select
     coalesce(task.on_failure, 'fail_parent')::text as on_failure,
     extract(epoch from task.timeout)::float8 as timeout, task.expires_at
 from rolecall.tasks as task
+cross join lateral (
+    select rolecall.shown_state(task.state, task.key_slot, task.started_at) as state
+) as shown
 join rolecall.lines as line on line.id = task.line_id
 union all
 select

@@ -69,13 +69,18 @@ set search_path = pg_catalog, pg_temp
 as $$
     select
         line.role,
-        count(*) filter (where state = 'pending'),
-        count(*) filter (where state = 'pending' and not parked and scheduled_for <= p_now),
-        count(*) filter (where state = 'running'),
+        count(*) filter (where shown.state = 'pending'),
+        count(*) filter (where shown.state = 'pending' and not parked and scheduled_for <= p_now),
+        count(*) filter (where shown.state = 'running'),
         count(*) filter (where claimed_at > p_now - interval '1 hour'),
         count(*) filter (where created_at > p_now - interval '1 hour'),
-        min(greatest(created_at, scheduled_for)) filter (where state = 'pending' and scheduled_for <= p_now)
-    from rolecall.tasks
+        min(greatest(created_at, scheduled_for)) filter (
+            where shown.state = 'pending' and scheduled_for <= p_now
+        )
+    from rolecall.tasks as task
+    cross join lateral (
+        select rolecall.shown_state(task.state, key_slot, started_at) as state
+    ) as shown
     join rolecall.lines as line on line.id = line_id
     where p_role is null or line.role = p_role
     group by line.role

@@ -77,7 +77,8 @@ begin
     from (
         select ended.id, ended.parent_id, ended.line_id, ended.state, ended.fence::text as version from ended
         union all
-        select task.id, task.parent_id, task.line_id, task.state,
+        select task.id, task.parent_id, task.line_id,
+            rolecall.shown_state(task.state, task.key_slot, task.started_at) as state,
             concat_ws(
                 '/', task.fence, task.attempt, coalesce(task.step_number, task.step), task.open_children,
                 task.started_at is not null

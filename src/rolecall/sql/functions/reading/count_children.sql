@@ -11,7 +11,9 @@ set enable_seqscan = off
 as $$
     select child.state, count(*)
     from (
-        select state from rolecall.tasks where parent_id = p_parent_id
+        select rolecall.shown_state(state, key_slot, started_at) as state
+        from rolecall.tasks
+        where parent_id = p_parent_id
         union all
         select state from rolecall.finished_tasks where parent_id = p_parent_id
     ) as child

@@ -11,7 +11,12 @@ set search_path = pg_catalog, pg_temp
 as $$
     select line.role, counted.state::text, sum(counted.number)::bigint
     from (
-        select line_id, state, count(*) as number from rolecall.tasks group by line_id, state
+        select task.line_id, shown.state, count(*) as number
+        from rolecall.tasks as task
+        cross join lateral (
+            select rolecall.shown_state(task.state, task.key_slot, task.started_at) as state
+        ) as shown
+        group by task.line_id, shown.state
         union all
         select line_id, state, number from rolecall.finished_counts
         union all

@@ -10,9 +10,12 @@ set search_path = pg_catalog, pg_temp
 as $$
     select line.role, counted.state::text, sum(counted.number)::bigint
     from (
-        select task.line_id, task.state, count(*) as number
+        select task.line_id, shown.state, count(*) as number
         from rolecall.tasks as task
-        group by task.line_id, task.state
+        cross join lateral (
+            select rolecall.shown_state(task.state, task.key_slot, task.started_at) as state
+        ) as shown
+        group by task.line_id, shown.state
         union all
         select since.line_id, since.state, since.number from rolecall.counts_since(p_since) as since
     ) as counted

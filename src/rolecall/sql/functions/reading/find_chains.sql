@@ -95,13 +95,16 @@ begin
             )
             select begun_as as id, row_number() over (order by begun_as desc) as n,
                 (chain_index > 0 or line_id = any(v_lines)) and (
-                    p_state in ('open', state::text)
+                    p_state in ('open', shown.state::text)
                     or p_state = rolecall.status_of(
-                        state, parked, scheduled_for, attempt, lease_until, started_at
+                        shown.state, parked, scheduled_for, attempt, lease_until, started_at
                     )
                 ) as fits,
                 chain_index = 0 as sure
             from last
+            cross join lateral (
+                select rolecall.shown_state(last.state, key_slot, started_at) as state
+            ) as shown
             where begun_as < v_before
             order by begun_as desc
             limit p_most;

@@ -54,13 +54,14 @@ declare
     v_span record := rolecall.id_span(v.created_from, v.created_to, p_before);
 begin
     with known as (
-        select true as open, id, line_id, worker_id, chain_id, parent_id, state, created_at,
+        select true as open, id, line_id, worker_id, chain_id, parent_id, state,
+            rolecall.shown_state(state, key_slot, started_at) as shown, created_at,
             null::timestamptz as finished_at, parked, scheduled_for, attempt, lease_until, started_at, key,
             dedupe_key, error, payload
         from rolecall.tasks
         union all
-        select false, id, line_id, worker_id, chain_id, parent_id, state, created_at, finished_at, false,
-            scheduled_for, attempt, null, started_at, key, dedupe_key, error, payload
+        select false, id, line_id, worker_id, chain_id, parent_id, state, state, created_at, finished_at,
+            false, scheduled_for, attempt, null, started_at, key, dedupe_key, error, payload
         from rolecall.finished_tasks
     ),
     -- What an index narrows. The conditions stand outside of the union, as inside they would keep it from
@@ -93,9 +94,9 @@ begin
             and (v.finished_to is null or finished_at < v.finished_to)
             and (
                 v.state is null
-                or v.state = state::text
+                or v.state = shown::text
                 or v.state = rolecall.status_of(
-                    state, parked, scheduled_for, attempt, lease_until, started_at
+                    shown, parked, scheduled_for, attempt, lease_until, started_at
                 )
             )
             and (

@@ -23,7 +23,8 @@ as $$
             end as urgency
         from unnest(p_parents) with ordinality as parent (id, n)
         cross join lateral (
-            select open.id, open.line_id, open.state
+            select open.id, open.line_id,
+                rolecall.shown_state(open.state, open.key_slot, open.started_at) as state
             from rolecall.tasks as open
             where open.parent_id = parent.id
             union all

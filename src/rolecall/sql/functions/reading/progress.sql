@@ -101,14 +101,16 @@ set jit = off
 set enable_seqscan = off
 as $$
     with recursive open as (
-        select task.id, null::bigint as parent_id, 0 as depth, task.line_id, task.state, task.info,
-            task.children_info, task.fence,
-            task.parent_fence, task.step, task.open_children, task.serial, task.created_at
+        select task.id, null::bigint as parent_id, 0 as depth, task.line_id,
+            rolecall.shown_state(task.state, task.key_slot, task.started_at) as state,
+            task.info, task.children_info, task.fence, task.parent_fence, task.step, task.open_children,
+            task.serial, task.created_at
         from rolecall.tasks as task
         where task.id = p_id
         union all
-        select child.id, open.id, open.depth + 1, child.line_id, child.state, child.info, child.children_info,
-            child.fence,
+        select child.id, open.id, open.depth + 1, child.line_id,
+            rolecall.shown_state(child.state, child.key_slot, child.started_at),
+            child.info, child.children_info, child.fence,
             child.parent_fence, child.step, child.open_children, child.serial, child.created_at
         from open
         cross join lateral (

@@ -21,18 +21,19 @@ begin
         select line_id,
             count(*) filter (where state = 'blocked') as blocked,
             count(*) filter (where state = 'pending' and not parked and scheduled_for > v_now) as scheduled,
-            count(*) filter (where state = 'pending' and not parked and scheduled_for <= v_now) as ready,
+            count(*) filter (where shown = 'pending' and not parked and scheduled_for <= v_now) as ready,
             count(*) filter (where parked) as parked,
-            count(*) filter (where state = 'running') as running,
+            count(*) filter (where shown = 'running') as running,
             count(*) filter (where state = 'waiting') as waiting,
             min(greatest(created_at, scheduled_for)) filter (
-                where state = 'pending' and scheduled_for <= v_now
+                where shown = 'pending' and scheduled_for <= v_now
             ) as waiting_since,
             min(id) filter (
-                where parent_id is null and (state in ('running', 'waiting') or step is not null)
+                where parent_id is null and (shown in ('running', 'waiting') or step is not null)
             ) as begun_root,
-            min(id) filter (where parent_id is null and state = 'pending') as next_root
+            min(id) filter (where parent_id is null and shown = 'pending') as next_root
         from rolecall.tasks
+        cross join lateral (select rolecall.shown_state(state, key_slot, started_at) as shown) as task
         group by line_id
     ),
     ended as (

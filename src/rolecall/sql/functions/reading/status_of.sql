@@ -16,6 +16,6 @@ as $$
         when p_state = 'pending' then 'ready'
         when p_state = 'running' and p_lease_until < rolecall.clock() then 'stale'
         when p_state = 'running' and p_started_at is null then 'claimed'
-        else p_state::text
+        else p_state::pg_catalog.text
     end
 $$;

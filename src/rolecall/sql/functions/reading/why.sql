@@ -12,10 +12,12 @@ set enable_seqscan = off
 as $$
     with open as materialized (
         select task, setting.role, setting.handler, setting.lease, setting.misfit_for, moment.now,
-            (task).state as state,
-            (task).state = 'pending' and (task).scheduled_for <= moment.now as due
+            shown.state, shown.state = 'pending' and (task).scheduled_for <= moment.now as due
         from (select rolecall.clock() as now) as moment
         join rolecall.tasks as task on task.id = p_task_id
+        cross join lateral (
+            select rolecall.shown_state(task.state, task.key_slot, task.started_at) as state
+        ) as shown
         join rolecall.line_settings as setting on setting.line_id = task.line_id
     ),
     known as (
@@ -57,7 +59,7 @@ as $$
             ),
             'ahead',
             case
-                when open.due and not (open.task).parked
+                when open.due and not (open.task).parked and (open.task).worker_id is null
                     then rolecall.ahead_in_line(open.task, 10001, open.now)
             end
         ) as facts
@@ -141,7 +143,7 @@ $$;
 -- Tells who stands between a task and its key: the tasks that hold it, and the due ones that want it and are
 -- better.
 -- returns: a document: capacity, used, the first holders, how many are better (at most p_most), and the best
--- three of them; null where the task has no key, or holds its place already
+-- three of them; null where the task has no key, or has a place and is the first there
 create or replace function rolecall.key_situation(p_task rolecall.tasks, p_most int, p_now timestamptz)
 returns jsonb
 language sql
@@ -156,10 +158,10 @@ as $$
         where p_task.state = 'pending' and p_task.key_slot is null and p_task.scheduled_for <= p_now
     ),
     holder as materialized (
-        -- Of those that are to run one after another in a place, the first.
+        -- Of the tasks that run one after another in a place, the first.
         select distinct on (abs(task.key_slot)) task.id, abs(task.key_slot) as slot
         from rolecall.tasks as task
-        where task.key = p_task.key and task.key_slot is not null
+        where task.key = p_task.key and task.key_slot is not null and task.id <> p_task.id
         order by abs(task.key_slot), task.key_slot desc, task.id
     )
     select jsonb_build_object(
@@ -198,7 +200,7 @@ as $$
             limit 3
         )
     )
-    where p_task.key is not null and p_task.key_slot is null
+    where p_task.key is not null and coalesce(p_task.key_slot, -1) < 0
 $$;
 
 -- Lists the active workers of a role as a claim of theirs would find them; `able` has the handler too.

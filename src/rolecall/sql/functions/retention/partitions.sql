@@ -54,8 +54,8 @@ begin
 end
 $$;
 
--- Makes one day's partition of a table, unless it stands or the default partition already has rows of that
--- day.
+-- Makes one day's partition of a table, unless some partition covers that day or the default partition
+-- already has rows of it. Where the usual name is taken, it gets another one.
 -- returns: 1 when it was made, else 0
 -- locks: the partitioned table, then its partitions: the order in which readers and writers lock them
 create or replace function rolecall.make_partition(p_table text, p_column text, p_day date)
@@ -69,8 +69,10 @@ declare
     v_from timestamptz := p_day::timestamp at time zone 'utc';
     v_to timestamptz := (p_day + 1)::timestamp at time zone 'utc';
     v_is_settled text := format(
-        'select to_regclass(%L) is not null or exists (select from rolecall.%I where %I >= $1 and %I < $2)',
-        'rolecall.' || v_name, p_table || '_default', p_column, p_column
+        'select exists (
+            select from rolecall.partitions_of(%L::regclass) as made where made.begins < $2 and made.ends > $1
+        ) or exists (select from rolecall.%I where %I >= $1 and %I < $2)',
+        'rolecall.' || p_table, p_table || '_default', p_column, p_column
     );
     v_settled boolean;
 begin
@@ -83,28 +85,47 @@ begin
     if v_settled then
         return 0;
     end if;
+    -- A table takes a name among relations and one among types.
+    while num_nonnulls(to_regclass('rolecall.' || v_name), to_regtype('rolecall.' || v_name)) > 0 loop
+        v_name := v_name || '_';
+    end loop;
     execute format(
         'create table rolecall.%I partition of rolecall.%I for values from (%L) to (%L)', v_name, p_table,
         v_from, v_to
     );
-    -- Its parent's is not inherited.
+    -- The parent's setting is not inherited.
     execute format('alter table rolecall.%I replica identity full', v_name);
     return 1;
 end
 $$;
 
--- Lists the daily partitions of a table that end before a day, oldest first.
--- returns: their names
-create or replace function rolecall.old_partitions(p_table regclass, p_before date)
-returns setof text
+-- Lists the partitions of a table that have two bounds, oldest first. Bounds are read from the catalog, so
+-- any name and any schema will do; the default partition is not among them.
+-- returns: one row a partition: itself; its label, which sorts as the partitions do; its bounds
+create or replace function rolecall.partitions_of(p_table regclass)
+returns table (partition regclass, label text, begins timestamptz, ends timestamptz)
 language sql
 stable
 set search_path = pg_catalog, pg_temp
+-- Bounds are printed and read in these settings.
+set datestyle = 'ISO'
+set timezone = 'UTC'
 as $$
-    select child.relname
-    from pg_catalog.pg_inherits as link
-    join pg_catalog.pg_class as child on child.oid = link.inhrelid
-    where link.inhparent = p_table and child.relname ~ '_[0-9]{8}$'
-        and to_date(right(child.relname, 8), 'YYYYMMDD') < p_before
-    order by child.relname
+    -- Materialized: no bound of another table's partition may be read as a time.
+    with part as materialized (
+        select child.oid,
+            regexp_match(
+                pg_get_expr(child.relpartbound, child.oid),
+                '^FOR VALUES FROM \(''(.+)''\) TO \(''(.+)''\)'
+            ) as bounds
+        from pg_catalog.pg_inherits as link
+        join pg_catalog.pg_class as child on child.oid = link.inhrelid
+        where link.inhparent = p_table
+    )
+    select
+        part.oid::regclass, left(part.bounds[1], 10), part.bounds[1]::timestamptz,
+        part.bounds[2]::timestamptz
+    from part
+    where part.bounds is not null
+    order by 3
 $$;

@@ -28,7 +28,7 @@ begin
                     when 'task_partitions' then 'rolecall.finished_tasks'
                     else 'rolecall.task_events'
                 end::regclass,
-                p_row.place, (v_oldest at time zone 'utc')::date, rolecall.held_chains(), p_now
+                p_row.place, v_oldest, rolecall.held_chains(), p_now
             );
         when 'keys' then
             select * into number, v_place from rolecall.prune_keys(p_row.place, p_limit);
@@ -77,9 +77,9 @@ declare
     v_gone bigint[];
 begin
     for v_day in select * from rolecall.days_to_prune(p_after, p_now) loop
-        v_gone := rolecall.prune_day(v_day.name, v_day.most, p_held, p_now, p_limit);
+        v_gone := rolecall.prune_partition(v_day.partition, v_day.most, p_held, p_now, p_limit);
         exit when v_gone <> '{}';
-        v_done := v_day.name;
+        v_done := v_day.label;
     end loop;
     delete from rolecall.needs as need where need.task_id = any(v_gone);
     number := coalesce(cardinality(v_gone), 0);
@@ -92,10 +92,10 @@ $$;
 -- Lists the partitions of finished tasks, after one of them in order, that may have tasks to be forgotten one
 -- by one: whose role no longer wants to keep them, but not those that go with their whole day within another
 -- one. The counts tell which days have none, but for the last ones, which are not counted yet.
--- returns: one row a partition, in order: its name; how long a role may keep tasks for them to be forgotten
--- here, null where any may
+-- returns: one row a partition, in order: itself; its label; how long a role may keep tasks for them to be
+-- forgotten here, null where any may
 create or replace function rolecall.days_to_prune(p_after text, p_now timestamptz)
-returns table (name text, most interval)
+returns table (partition regclass, label text, most interval)
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
@@ -106,22 +106,19 @@ declare
     v_counted_until timestamptz := (select moment from rolecall.counted_until);
 begin
     return query
-    select part.name, part.most
+    select part.partition, part.label, part.most
     from (
-        select old.name, day.ends_at, case
-            when day.ends_at >= p_now - v_longest - interval '1 day' then v_longest - interval '1 day'
+        select old.partition, old.label, old.begins, old.ends, case
+            when old.ends >= p_now - v_longest - interval '1 day' then v_longest - interval '1 day'
         end as most
-        from rolecall.old_partitions(
-            'rolecall.finished_tasks', ((p_now - v_shortest) at time zone 'utc')::date + 1
-        ) as old (name)
-        cross join lateral (
-            select (to_date(right(old.name, 8), 'YYYYMMDD') + 1)::timestamp at time zone 'utc' as ends_at
-        ) as day
+        from rolecall.partitions_of('rolecall.finished_tasks') as old
+        where old.begins <= p_now - v_shortest
         union all
-        select 'finished_tasks_default', 'infinity', null where v_shortest is not null
+        select 'rolecall.finished_tasks_default', 'default', 'infinity', 'infinity', null
+        where v_shortest is not null
     ) as part
-    where part.name > coalesce(p_after, '') collate "C" and (
-        part.ends_at > v_counted_until
+    where part.label > coalesce(p_after, '') collate "C" and (
+        part.ends > v_counted_until
         or exists (
             select from rolecall.finished_counts as counted
             join rolecall.lines as line on line.id = counted.line_id
@@ -132,14 +129,15 @@ begin
                     else role.keep_failed
                 end as keep
             ) as setting
-            where counted.day = to_date(right(part.name, 8), 'YYYYMMDD')
-                and part.ends_at - interval '1 day' < p_now - setting.keep
+            where counted.day >= (part.begins at time zone 'utc')::date
+                and counted.day < (part.ends at time zone 'utc')::date
+                and part.begins < p_now - setting.keep
                 and (setting.keep > part.most) is not true
             group by counted.line_id, counted.state
             having sum(counted.number) > 0
         )
     )
-    order by part.name collate "C";
+    order by part.label collate "C";
 end
 $$;
 
@@ -147,8 +145,8 @@ $$;
 -- goes after its children. What a role keeps for longer than p_most stays.
 -- returns: their ids, at most p_limit
 -- locks: finished_tasks rows
-create or replace function rolecall.prune_day(
-    p_name text, p_most interval, p_held bigint[], p_now timestamptz, p_limit int
+create or replace function rolecall.prune_partition(
+    p_partition regclass, p_most interval, p_held bigint[], p_now timestamptz, p_limit int
 )
 returns bigint[]
 language plpgsql
@@ -164,7 +162,7 @@ begin
             delete from rolecall.finished_tasks as finished
             where (finished.id, finished.finished_at) in (
                 select old.id, old.finished_at
-                from rolecall.%I as old
+                from %s as old
                 join rolecall.lines as line on line.id = old.line_id
                 join rolecall.roles as role on role.name = line.role
                 cross join lateral (
@@ -190,7 +188,7 @@ begin
             )
             returning finished.id
         )
-        select coalesce(array_agg(gone.id), ''{}'') from gone', p_name
+        select coalesce(array_agg(gone.id), ''{}'') from gone', p_partition
     ) into v_gone using p_held, p_now, p_limit, p_most;
     return v_gone;
 end
@@ -227,7 +225,7 @@ as $$
     select coalesce(array_agg(distinct chain_id), '{}') from held
 $$;
 
--- Drops the next daily partition of a table, finished tasks or events, that ends before a day. Finished tasks
+-- Drops the next partition of a table, finished tasks or events, that is over before a moment. Finished tasks
 -- that must be kept for what they belong to move into the default partition first; a day with too many of
 -- them stays, and is emptied row by row. One that is in use for longer than a moment stays too: that time
 -- will come.
@@ -235,7 +233,7 @@ $$;
 -- was in use, with which it ends
 -- locks: needs rows, skipping locked ones; then the partitioned table
 create or replace function rolecall.drop_day(
-    p_table regclass, p_after text, p_before date, p_held bigint[], p_now timestamptz
+    p_table regclass, p_after text, p_before timestamptz, p_held bigint[], p_now timestamptz
 )
 returns table (number bigint, place text, in_use boolean)
 language plpgsql
@@ -248,30 +246,32 @@ as $$
 declare
     -- Bounds what is moved while the table is locked against everybody.
     v_most_kept constant int := 10000;
+    v_partition regclass;
     v_kept bigint[];
 begin
     number := 0;
     in_use := false;
-    select old.name into place
-    from rolecall.old_partitions(p_table, p_before) as old (name)
-    where old.name > coalesce(p_after, '') collate "C"
-    order by old.name collate "C"
+    select old.partition, old.label
+    into v_partition, place
+    from rolecall.partitions_of(p_table) as old
+    where old.ends <= p_before and old.label > coalesce(p_after, '') collate "C"
+    order by old.label collate "C"
     limit 1;
     if place is null then
         return next;
         return;
     end if;
     if p_table = 'rolecall.task_events'::regclass then
-        execute format('drop table rolecall.%I', place);
+        execute format('drop table %s', v_partition);
         number := 1;
         return next;
         return;
     end if;
     -- All that takes long comes before the first lock on a table.
-    v_kept := rolecall.wanted_of_partition(place, p_held, p_now, v_most_kept + 1);
+    v_kept := rolecall.wanted_of_partition(v_partition, p_held, p_now, v_most_kept + 1);
     if cardinality(v_kept) <= v_most_kept then
-        perform rolecall.forget_needs_of_partition(place, v_kept);
-        perform rolecall.drop_partition(place, v_kept);
+        perform rolecall.forget_needs_of_partition(v_partition, v_kept);
+        perform rolecall.drop_partition(v_partition, v_kept);
         number := 1;
     end if;
     return next;
@@ -283,7 +283,7 @@ $$;
 -- Finds, among a day's finished tasks whose own time is up, those that must be kept for what they belong to.
 -- returns: their ids, at most p_limit
 create or replace function rolecall.wanted_of_partition(
-    p_name text, p_held bigint[], p_now timestamptz, p_limit int
+    p_partition regclass, p_held bigint[], p_now timestamptz, p_limit int
 )
 returns bigint[]
 language plpgsql
@@ -295,11 +295,11 @@ declare
 begin
     execute format(
         'select array(
-            select old.id from rolecall.%I as old
+            select old.id from %s as old
             where (old.parent_id is not null or old.chain_index > 0 or old.continued or old.id = any($1))
                 and rolecall.is_wanted(old.chain_id, old.parent_id, $1, $2)
             limit $3
-        )', p_name
+        )', p_partition
     ) into v_ids using p_held, p_now, p_limit;
     return v_ids;
 end
@@ -308,7 +308,7 @@ $$;
 -- Forgets what a day's finished tasks have needed, but for some of them.
 -- locks: needs rows, skipping locked ones: who ends a task holds them, and may not be waited for before a
 -- table is locked
-create or replace function rolecall.forget_needs_of_partition(p_name text, p_kept bigint[])
+create or replace function rolecall.forget_needs_of_partition(p_partition regclass, p_kept bigint[])
 returns void
 language plpgsql
 volatile
@@ -319,40 +319,46 @@ begin
         'delete from rolecall.needs where (task_id, position) in (
             select need.task_id, need.position
             from rolecall.needs as need
-            join rolecall.%I as old on old.id = need.task_id
+            join %s as old on old.id = need.task_id
             where old.id <> all($1)
             for update of need skip locked
-        )', p_name
+        )', p_partition
     ) using p_kept;
 end
 $$;
 
--- Drops one day of finished tasks, with their counts, but for some, which move into the default partition.
+-- Drops a partition of finished tasks, with their counts, but for some, which move into the default
+-- partition.
 -- locks: the partitioned table; then the row of counted_until, shared
-create or replace function rolecall.drop_partition(p_name text, p_kept bigint[])
+create or replace function rolecall.drop_partition(p_partition regclass, p_kept bigint[])
 returns void
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_day date := to_date(right(p_name, 8), 'YYYYMMDD');
+    v_first date;
+    v_end date;
     v_until timestamptz;
 begin
-    execute format('alter table rolecall.finished_tasks detach partition rolecall.%I', p_name);
+    select (begins at time zone 'utc')::date, (ends at time zone 'utc')::date
+    into v_first, v_end
+    from rolecall.partitions_of('rolecall.finished_tasks')
+    where partition = p_partition;
+    execute format('alter table rolecall.finished_tasks detach partition %s', p_partition);
     select moment into v_until from rolecall.counted_until for share;
-    delete from rolecall.finished_counts where day = v_day;
+    delete from rolecall.finished_counts where day >= v_first and day < v_end;
     if p_kept <> '{}' then
-        execute format(
-            'insert into rolecall.finished_tasks select * from rolecall.%I where id = any($1)', p_name
-        ) using p_kept;
+        execute format('insert into rolecall.finished_tasks select * from %s where id = any($1)', p_partition)
+        using p_kept;
         insert into rolecall.finished_counts (day, line_id, state, number)
-        select v_day, line_id, state, count(*)
+        select (finished_at at time zone 'utc')::date, line_id, state, count(*)
         from rolecall.finished_tasks_default
-        where id = any(p_kept) and (finished_at at time zone 'utc')::date = v_day and finished_at < v_until
-        group by line_id, state;
+        where id = any(p_kept) and finished_at >= v_first::timestamp at time zone 'utc'
+            and finished_at < least(v_until, v_end::timestamp at time zone 'utc')
+        group by 1, 2, 3;
     end if;
-    execute format('drop table rolecall.%I', p_name);
+    execute format('drop table %s', p_partition);
 end
 $$;
 

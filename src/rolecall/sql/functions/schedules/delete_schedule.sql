@@ -8,6 +8,7 @@ returns boolean
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
 as $$
 declare
     v_id bigint;

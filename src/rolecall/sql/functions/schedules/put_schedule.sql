@@ -12,13 +12,15 @@ returns bigint
 language sql
 volatile
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
 as $$
     select rolecall.store_schedule(p_schedule, null)
 $$;
 
 -- Stores the schedules that an app declares: those that are not there yet, and those whose declaration has
--- changed since. What people have made or changed stays as they want it. One that was `formerly` called
--- otherwise is renamed, with all that it has; a worker of the release before does not add the old one again.
+-- changed since. Schedules that a person stored or edited are left alone. A schedule with a `formerly` name
+-- is renamed and keeps its history; a worker of the earlier release does not add the old one again. A
+-- withdrawn schedule is enabled again.
 -- returns: how many were stored
 -- raises: RC021 invalid schedule, RC022, RC023 somebody stored or changed it meanwhile, RC031 unknown role,
 -- RC040 what is no task
@@ -40,11 +42,20 @@ begin
     from jsonb_array_elements(p_schedules) as item (document)
     where standing.name = item.document ->> 'formerly'
         and not exists (select from rolecall.schedules as other where other.name = item.document ->> 'name');
+    update rolecall.schedules as standing
+    set withdrawn = null
+    from jsonb_array_elements(p_schedules) as item (document)
+    where standing.name = item.document ->> 'name' and standing.edited_at is not null
+        and standing.withdrawn is not null;
     for v_item in
         select item.document, standing.id is not null as stands
         from jsonb_array_elements(p_schedules) as item (document)
         left join rolecall.schedules as standing on standing.name = item.document ->> 'name'
-        where (standing.id is null or (standing.edited_at is null and standing.declared <> item.document))
+        where (
+            standing.id is null
+            or standing.edited_at is null
+                and (standing.declared <> item.document or standing.withdrawn is not null)
+        )
             and not exists (
                 select from rolecall.schedules as renamed
                 where renamed.declared ->> 'formerly' = item.document ->> 'name'
@@ -108,7 +119,7 @@ begin
         priority = excluded.priority, key = excluded.key, every = excluded.every, cron = excluded.cron,
         zone = excluded.zone, misfire = excluded.misfire, overlap = excluded.overlap,
         jitter = excluded.jitter, enabled = excluded.enabled, immutable = excluded.immutable,
-        next_run_at = excluded.next_run_at, revision = old.revision + 1,
+        next_run_at = excluded.next_run_at, revision = old.revision + 1, withdrawn = null,
         declared = coalesce(p_declared, old.declared),
         edited_at = case when p_declared is null then v_now else old.edited_at end
     returning old.id into v_id;

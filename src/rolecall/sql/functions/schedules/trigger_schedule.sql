@@ -10,6 +10,7 @@ returns bigint
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
 as $$
 declare
     v_schedule rolecall.schedules;

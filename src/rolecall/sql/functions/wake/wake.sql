@@ -104,6 +104,7 @@ declare
     v_now timestamptz := rolecall.clock();
     v_lines int[];
 begin
+    perform rolecall.require_own_worker(p_worker_id);
     perform rolecall.set_idle_mark(p_worker_id, false);
     v_lines := array(
         select line.line_id
@@ -166,6 +167,7 @@ set jit = off
 set enable_seqscan = off
 as $$
 begin
+    perform rolecall.require_own_worker(p_worker_id);
     if p_idle or not exists (
         select from rolecall.idle_marks as mark
         where mark.worker_id = p_worker_id and mark.until > rolecall.clock() + interval '4 min 59 s'

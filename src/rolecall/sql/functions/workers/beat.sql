@@ -14,6 +14,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
+    perform rolecall.require_own_worker(p_worker_id);
     update rolecall.workers as worker
     set heartbeat_at = rolecall.clock(), held = p_held,
         cpu = (p_condition ->> 'cpu')::float8,

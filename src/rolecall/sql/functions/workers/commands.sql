@@ -9,6 +9,7 @@ returns void
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
 as $$
 begin
     update rolecall.workers
@@ -47,5 +48,6 @@ language sql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
+    select rolecall.require_own_worker(p_worker_id);
     update rolecall.workers set intakes = p_intakes where id = p_worker_id
 $$;

@@ -11,6 +11,7 @@ language sql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
+    select rolecall.require_own_worker(p_worker_id);
     update rolecall.workers
     set pid_space = p_pid_space, pid_started = p_pid_started,
         sessions = case
@@ -36,10 +37,11 @@ as $$
     order by worker.id
 $$;
 
--- Looks which workers have no session in this database any more, and finds those that had none at a look
--- p_apart ago either: their connections ended with them. One that has been heard of since, and one that a
--- restart of the server may keep from coming back, for a lease, is not among them. Every login sees the names
--- of all sessions, so whoever looks sees the same.
+-- Finds the workers that have no session in this database now and had none p_apart ago. That is no proof of a
+-- death: a worker whose connections are refused has none either, so only rescue_harmless may follow. A worker
+-- that has beaten since, and one that a restart of the server may keep away for a lease, is not among them;
+-- nor is one that is off the roll and holds nothing harmless. Every login sees the names of all sessions, so
+-- the answer is the same for everybody.
 -- returns: one row a worker
 -- raises: RC050 wrong isolation level
 -- locks: workers rows, skipping locked ones; the server_epoch row, when the server is another
@@ -61,7 +63,7 @@ begin
         with standing as materialized (
             select name from rolecall.standing_sessions() as name
         )
-        select worker.id, worker.unseen_since as before, case
+        select worker.id, worker.stopped_at, worker.unseen_since as before, case
             when worker.sessions in (select name from standing)
                 or worker.id::text in (select name from standing)
                 then null
@@ -82,7 +84,11 @@ begin
                 where one.id = v_look.id
                 for no key update skip locked
             );
-        elsif v_look.since <= v_now - p_apart then
+        elsif v_look.since <= v_now - p_apart
+            and (
+                v_look.stopped_at is null
+                or exists (select from rolecall.harmless_claims(array[v_look.id]))
+            ) then
             worker_id := v_look.id;
             return next;
         end if;
@@ -91,23 +97,24 @@ end
 $$;
 
 -- Lists how the names of the sessions of workers end that stand in this database. Every login sees them all.
--- returns: marks of workers, and ids of those whose session runs a procedure
+-- returns: marks of workers, and ids of those whose session runs a procedure or completes a task
 create or replace function rolecall.standing_sessions()
 returns setof text
 language sql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
-    -- A session that runs a procedure has the name of its task meanwhile.
-    select case when part[4] = 'task' then part[3] else part[4] end
+    -- A session that runs a procedure or completes a task has the name of that task meanwhile.
+    select case when part[4] in ('task', 'finish') then part[3] else part[4] end
     from pg_catalog.pg_stat_activity as session
     cross join string_to_array(session.application_name, ':') as part
     where session.datname = current_database()
         and session.application_name like 'rolecall:worker:%:%'
 $$;
 
--- Finds, of workers that are not heard elsewhere any more, those whose sessions are known and none of which
--- stands, and those that have left the roll: together with the silence that proves a death, at one look.
+-- Finds, of workers that are silent elsewhere, those that have no session in this database, and those that
+-- have left the roll. A worker that is cut off from everything looks the same, so only rescue_harmless may
+-- follow.
 -- returns: one row a worker
 -- public: yes
 create or replace function rolecall.sessionless(p_worker_ids bigint[])

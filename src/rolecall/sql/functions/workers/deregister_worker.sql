@@ -17,6 +17,7 @@ declare
     v_held jsonb;
 begin
     perform rolecall.require_read_committed();
+    perform rolecall.require_own_worker(p_worker_id);
     perform rolecall.require_durability();
     update rolecall.workers
     set stopped_at = rolecall.clock(), idle = false, held = 0

@@ -15,9 +15,9 @@ from rolecall.web.dashboard.formats import duration
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import first_page, redirect, shown_to
 from rolecall.web.dependencies import KnownCaller
-from rolecall.web.http import forget_login_cookies, keep_local, keep_session, own_address, root_of, session_secret
+from rolecall.web.http import forget_session, keep_session, own_address, root_of
 from rolecall.web.passwords import LONGEST
-from rolecall.web.state import state_of
+from rolecall.web.state import require_cookies, state_of
 
 router = Pages()
 
@@ -37,6 +37,7 @@ async def ask_who(request: Request, next: str = "/") -> Response:  # noqa: A002 
 async def log_in(request: Request, name: Name, password: Password, next: Annotated[str, Form()] = "/") -> Response:  # noqa: A002
     """Open a session, which a cookie keeps, and go where the person wanted to go."""
     logins = state_of(request).logins
+    require_cookies(request)
     try:
         session = await logins.open(request, name, password)
     except NotAuthenticated as error:
@@ -52,23 +53,26 @@ async def log_in(request: Request, name: Name, password: Password, next: Annotat
 async def log_out(request: Request, caller: KnownCaller) -> Response:
     """End the session that the browser shows, if it shows one."""
     response = redirect(first_page(request))
-    secret = session_secret(request)
-    if secret is not None:
-        await state_of(request).logins.close(request, caller.actor.name, secret)
-    forget_login_cookies(request, response)
+    await state_of(request).logins.close(request, caller)
+    forget_session(request, response)
     return response
 
 
 @router.get("/enter")
 async def enter(request: Request, token: str = "", next: str = "/") -> Response:  # noqa: A002
-    """Let in who shows this machine's token: a cookie keeps that, and the token leaves the address at once."""
+    """Open a session for a browser that shows the local token, under the host name at which its cookie counts.
+
+    The token leaves the address with the last redirect.
+    """
+    access, seconds = state_of(request).access, state_of(request).logins.seconds
     if not token:
         return _form(request, next)
-    stamp = await state_of(request).access.exchange(request, token)
-    if stamp is None:
+    if not await access.is_token(request, token):
         return _form(request, next, wrong=NOT_THE_TOKEN, status=401)
+    if not access.takes_cookies(request):
+        return redirect(str(request.url.replace(hostname=access.browser_host)))
     response = redirect(own_address(root_of(request.scope), next))
-    keep_local(request, response, stamp, state_of(request).logins.seconds)
+    keep_session(request, response, await access.open_session(request, seconds=seconds), seconds)
     return response
 
 
@@ -89,7 +93,8 @@ def _form(
         "next": own_address(root_of(request.scope), next_page),
         "wrong": wrong,
         "until": until,
-        "takes_token": state.access.takes_token,
+        "takes_token": state.access.browser_host is not None,
+        "takes_cookies": state.access.takes_cookies(request),
     }
     response = state.pages.page("login.html", shown_to(request, None, flash), context, status)
     if flash is not None:

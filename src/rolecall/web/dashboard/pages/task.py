@@ -10,9 +10,10 @@ from typing import Annotated, Any
 
 from fastapi import Form, Response
 
+from rolecall.model.error_text import LONGEST_ERROR
 from rolecall.model.errors import InvalidTask, TaskNotFound
 from rolecall.model.why import CauseKind, Why
-from rolecall.web.api.task_actions import DECADE, LONGEST_ERROR, WEEK
+from rolecall.web.api.task_actions import DECADE, WEEK
 from rolecall.web.dashboard.presenters.confirmations import before_cancelling, before_deleting
 from rolecall.web.dashboard.presenters.task import actions_on, attempts_in, failures_in, ran_for, story_of, waited_for
 from rolecall.web.dashboard.routing import Pages

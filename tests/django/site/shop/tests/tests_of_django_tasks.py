@@ -97,11 +97,16 @@ class Tasks(TestCase):
         self.assertEqual((result.status, result.errors), (TaskResultStatus.FAILED, []))
 
     def test_an_error_without_a_message_has_its_class_too(self) -> None:
-        raised = error_of('LookupError\n  File "shop.py", line 7, in fail\n    raise LookupError')
+        traceback = (
+            'Traceback (most recent call last):\n  File "shop.py", line 7, in fail\n    raise LookupError\nLookupError'
+        )
+        raised = error_of(f"LookupError\n{traceback}")
+        caused = error_of(f"LookupError (caused by KeyError: 7)\n{traceback}")
         lost = error_of("the handler did not finish within 5 s")
 
         self.assertIs(raised.exception_class, LookupError)
-        self.assertTrue(raised.traceback.endswith("raise LookupError\nLookupError\n"))
+        self.assertIs(caused.exception_class, LookupError)
+        self.assertEqual(raised.traceback, f"{traceback}\n")
         self.assertIs(lost.exception_class, HandlerError)
 
     def test_signals_tell_of_each_start_and_of_the_end(self) -> None:

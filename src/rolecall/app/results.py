@@ -1,0 +1,162 @@
+"""A handler's return annotation as the type of its tasks' results: read once at definition, used for every result.
+
+    async def bill(customer: int) -> Invoice | Snooze      promises an Invoice
+    def index(items: list[Product]) -> list[int | Cancel]  in batches, each task's result is an int
+
+No return annotation, `None`, `object` and `Any` promise nothing. What a handler returns instead of a result (a Snooze,
+a Cancel, an exception in a batch) is not part of the type.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from rolecall.app.schemas import schema_of, told
+from rolecall.app.shapes import JsonType, require_storable
+from rolecall.model.errors import ContractBroken, InvalidDeclaration
+from rolecall.model.large import POINTER
+from rolecall.model.outcomes import ELSEWHERE, NoResult, ResultPointer, UnreadableResult, UnstoredResult
+from rolecall.sql.encoding import NotStorable
+
+__all__ = ["ResultType", "cause_of", "loosened", "read_result"]
+
+ANYTHING = (object, Any)
+UNIONS = (typing.Union, types.UnionType)
+LISTS = (list, Sequence)
+
+
+class ResultType:
+    """The type of the results of one handler's tasks: writes what the handler returned, reads what is stored.
+
+    Pickled and read again it is None: whoever gets a task from another process reads its result as JSON.
+    """
+
+    __slots__ = ("_json", "handler", "shape")
+
+    def __init__(self, shape: Any, *, handler: str) -> None:
+        self.handler = handler
+        self.shape = shape
+        self._json = JsonType(shape)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the results."""
+        return schema_of(self.shape)
+
+    def write(self, value: object) -> object:
+        """Return a result as plain JSON values; raise ContractBroken (invalid_output) if it is not of the type."""
+        try:
+            return self._json.write(value)
+        except NotStorable as error:
+            raise self.broken(f"cannot be stored: {error}", str(error)) from error
+        except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
+            problem = told(error, self.schema)
+            raise self.broken(problem, problem) from cause_of(error, problem)
+
+    def read(self, stored: Any) -> Any:
+        """Return the result of a completed task as the type that its handler declares, from plain JSON values.
+
+        A result that is stored elsewhere is read by the store; one that does not fit is an UnreadableResult.
+        """
+        if isinstance(stored, UnstoredResult):
+            return stored
+        if isinstance(stored, dict) and stored.keys() == POINTER and stored["rolecall"] == ELSEWHERE:
+            return ResultPointer(stored, self)
+        try:
+            return self._json.read(stored)
+        except Exception as error:  # noqa: BLE001 - the code of the type runs in there and may raise anything
+            return UnreadableResult(told(error, self.schema), self.handler, stored)
+
+    def broken(self, told_as: str, problem: str) -> ContractBroken:
+        """Make the error for a result that is not what was declared."""
+        separator = " " if told_as.startswith("cannot ") else ": "
+        return ContractBroken(
+            f"result of {self.handler!r}{separator}{told_as}",
+            code="invalid_output",
+            handler=self.handler,
+            details={"problem": problem},
+        )
+
+    def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
+        return type(None), ()
+
+
+def read_result(function: Callable[..., object], *, handler: str, batch: bool) -> ResultType | None:
+    """Return the type that each task's result must have, None if any may; raise InvalidDeclaration."""
+    annotation = inspect.signature(function).return_annotation
+    if annotation is inspect.Signature.empty:
+        return None
+    try:
+        hint = _evaluated(function, annotation)
+        promised = _promised(_item(hint) if batch else hint)
+        if promised is None:
+            return None
+        schema_of(promised)
+        require_storable(promised)
+        return ResultType(dict if _is_any_object(promised) else promised, handler=handler)
+    except (TypeError, NameError, AttributeError) as error:
+        declared = f"`-> {inspect.formatannotation(annotation)}` cannot be stored (`-> object` promises nothing)"
+        raise InvalidDeclaration(f"handler {handler!r}: {declared}: {error}") from error
+
+
+def loosened(hint: Any) -> Any:
+    """Read `object` within a type, as in `dict[str, object]`, as anything: msgspec knows no such schema."""
+    if hint is object:
+        return Any
+    if isinstance(hint, types.GenericAlias):
+        return types.GenericAlias(typing.get_origin(hint), tuple(map(loosened, typing.get_args(hint))))
+    if typing.get_origin(hint) in UNIONS:
+        return typing.Union[tuple(map(loosened, typing.get_args(hint)))]  # noqa: UP007 - built from the annotation
+    return hint
+
+
+def cause_of(error: Exception, problem: str) -> Exception | None:
+    """Return the error as a cause, unless the problem leaves out some of it: then no traceback may show it either."""
+    return error if problem == str(error) else None
+
+
+def _evaluated(function: Callable[..., object], annotation: object) -> Any:
+    annotated = types.SimpleNamespace(__annotations__={"return": annotation})
+    hints = typing.get_type_hints(annotated, getattr(function, "__globals__", {}), include_extras=True)
+    return loosened(hints["return"])
+
+
+def _item(hint: Any) -> Any:
+    """Return what a batch handler promises for one task: the item of its list, or None without a list."""
+    members = _members(hint)
+    lists = [member for member in members if typing.get_origin(member) in LISTS]
+    if len(lists) != 1:
+        return None
+    (item, *_) = typing.get_args(lists[0])
+    return item | None if type(None) in members else item
+
+
+def _promised(hint: Any) -> Any | None:
+    kept = [member for member in _members(hint) if not _is_instead_of_a_result(member)]
+    if any(member in ANYTHING for member in kept) or all(member in (None, type(None)) for member in kept):
+        return None
+    return typing.Union[tuple(kept)]  # noqa: UP007 - built from the annotation
+
+
+def _members(hint: Any) -> tuple[Any, ...]:
+    return typing.get_args(hint) if typing.get_origin(hint) in UNIONS else (hint,)
+
+
+def _is_instead_of_a_result(member: Any) -> bool:
+    return isinstance(member, type) and issubclass(member, NoResult | BaseException)
+
+
+def _is_any_object(promised: Any) -> bool:
+    """Whether any object fits: nothing inside of it needs to be looked at."""
+    known = msgspec.inspect.type_info(promised)
+    return (
+        isinstance(known, msgspec.inspect.DictType)
+        and isinstance(known.key_type, msgspec.inspect.StrType | msgspec.inspect.AnyType)
+        and isinstance(known.value_type, msgspec.inspect.AnyType)
+    )

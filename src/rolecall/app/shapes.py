@@ -1,0 +1,288 @@
+"""Declared types as JSON has them: which can be stored, and how their values are written and read.
+
+Type checkers accept a value of a subclass wherever its base is declared. JSON has no subclasses, so such a value is
+written as the declared type: an instance of a class with fields has those of the declared class alone, a datetime is
+its date, True is 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, datetime
+from enum import Flag
+from typing import Any, get_origin
+
+import msgspec
+from msgspec import inspect as known
+
+from rolecall.model.codecs import read, written
+from rolecall.sql.encoding import to_plain
+
+__all__ = ["JsonType", "flags_in", "require_storable"]
+
+CLASSES = (known.StructType, known.DataclassType)
+ROWS = (list, tuple, set, frozenset)
+TEXTS = (
+    known.UUIDType,
+    known.DateType,
+    known.DateTimeType,
+    known.TimeType,
+    known.TimeDeltaType,
+    known.DecimalType,
+    known.BytesType,
+)
+NUMBERS = (known.IntType, known.FloatType)
+KEYS = (known.StrType, *TEXTS, *NUMBERS, known.EnumType, known.LiteralType, known.AnyType, known.CustomType)
+EXACT = (str, int, float, bool, dict)
+UNKNOWN = (known.AnyType, known.CustomType, known.RawType)
+
+
+def require_storable(shape: Any) -> None:
+    """Raise TypeError for a type with dictionaries whose keys JSON cannot hold, or cannot tell apart."""
+    for node in _nodes(known.type_info(shape)):
+        if isinstance(node, known.DictType) and (problem := _key_problem(node.key_type)) is not None:
+            raise TypeError(
+                f"a dictionary's keys are text in JSON, and {problem}: use str, int, float, UUID, a date or an enum"
+            )
+
+
+def flags_in(shape: Any) -> list[type[Flag]]:
+    """Return the types of flags within a type."""
+    nodes = _nodes(known.type_info(shape))
+    return [node.cls for node in nodes if isinstance(node, known.EnumType) and issubclass(node.cls, Flag)]
+
+
+class JsonType:
+    """Writes values of a declared type as JSON and reads them again, by the same rules for payloads and results.
+
+    `is_payload`: the type is that of a payload, whose values are dictionaries of fields.
+    """
+
+    __slots__ = ("_classes", "_exact", "_has_plain_keys", "_node", "decoder", "shape")
+
+    def __init__(self, shape: Any, *, is_payload: bool = False) -> None:
+        self.shape = shape
+        self.decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape, dec_hook=read)
+        self._node = known.type_info(shape)
+        self._exact = shape if shape in EXACT else None
+        nodes = [node for node in _nodes(self._node) if not _is_unset(node)]
+        self._has_plain_keys = all(map(_has_plain_keys, nodes))
+        self._classes = tuple(
+            _class_of(node)
+            for node in nodes
+            if isinstance(node, (*CLASSES, known.CustomType)) and not (is_payload and node is self._node)
+        )
+
+    def write(self, value: Any, hook: Callable[[Any], object] = written) -> Any:
+        """Return a value as plain JSON values; `hook` writes the types that msgspec does not know.
+
+        Raises msgspec.ValidationError for a value that is not of the type, NotStorable, TypeError, ValueError and
+        RecursionError for one that JSON cannot hold.
+        """
+        if type(value) is self._exact:
+            return value
+        if self._classes and any(kind.__subclasses__() for kind in self._classes):
+            value = _narrowed(value, self._node)
+        try:
+            return self._checked(value, hook)
+        except (msgspec.ValidationError, TypeError):
+            declared = _narrowed(value, self._node)
+            if declared is value:
+                raise
+        return self._checked(declared, hook)
+
+    def read(self, plain: Any) -> Any:
+        """Return the value that plain JSON values stand for; raises as `decoder` does."""
+        return self.decoder.decode(msgspec.json.encode(plain))
+
+    def _checked(self, value: Any, hook: Callable[[Any], object]) -> Any:
+        plain = to_plain(value, hook, has_plain_keys=self._has_plain_keys)
+        msgspec.convert(plain, self.shape, str_keys=True, dec_hook=read)
+        return plain
+
+
+def _has_plain_keys(node: known.Type) -> bool:
+    if isinstance(node, known.DictType):
+        return isinstance(_bare(node.key_type), known.StrType)
+    return not isinstance(node, UNKNOWN)
+
+
+def _is_unset(node: known.Type) -> bool:
+    return isinstance(node, known.CustomType) and node.cls is msgspec.UnsetType
+
+
+def _nodes(root: known.Type) -> Iterator[known.Type]:
+    """Walk a type with all types within it, each once: types may refer to themselves."""
+    seen: set[int] = set()
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            waiting += _parts(node)
+
+
+def _parts(node: Any) -> list[known.Type]:
+    match node:
+        case known.Metadata():
+            return [node.type]
+        case known.UnionType():
+            return list(node.types)
+        case known.DictType():
+            return [node.key_type, node.value_type]
+        case known.TupleType():
+            return list(node.item_types)
+        case known.ListType() | known.SetType() | known.FrozenSetType() | known.VarTupleType():
+            return [node.item_type]
+        case known.StructType() | known.DataclassType() | known.TypedDictType() | known.NamedTupleType():
+            return [field.type for field in node.fields]
+        case _:
+            return []
+
+
+def _bare(node: Any) -> Any:
+    return _bare(node.type) if isinstance(node, known.Metadata) else node
+
+
+def _key_problem(key: known.Type) -> str | None:
+    node = _bare(key)
+    members = [_bare(each) for each in node.types] if isinstance(node, known.UnionType) else [node]
+    if wrong := next((each for each in members if not isinstance(each, KEYS)), None):
+        return f"a {_name(wrong)} cannot be one"
+    if len(members) > 1 and any(isinstance(each, known.StrType | known.AnyType) for each in members):
+        return f"keys of {' or '.join(map(_name, members))} are ambiguous"
+    values = [each.value for member in members if isinstance(member, known.EnumType) for each in member.cls]
+    values += [value for member in members if isinstance(member, known.LiteralType) for value in member.values]
+    if len(set(map(str, values))) < len(set(values)):
+        return "two of these become the same text"
+    return None
+
+
+def _name(node: known.Type) -> str:
+    return type(node).__name__.removesuffix("Type").lower().replace("none", "None")
+
+
+def _narrowed(value: Any, node: Any) -> Any:
+    """Return a value with each part that is of a subclass as the type has it; the same value if none is."""
+    narrow = NARROW.get(type(node))
+    return value if narrow is None else narrow(value, node)
+
+
+def _as_int(value: Any, _node: Any) -> Any:
+    return int(value) if type(value) is bool else value
+
+
+def _as_date(value: Any, _node: Any) -> Any:
+    return date(value.year, value.month, value.day) if isinstance(value, datetime) else value
+
+
+def _as_list(value: Any, node: Any) -> Any:
+    return _listed(value, [node.item_type] * len(value)) if isinstance(value, ROWS) else value
+
+
+def _as_tuple(value: Any, node: Any) -> Any:
+    return _listed(value, list(node.item_types)) if isinstance(value, ROWS) else value
+
+
+def _as_named_tuple(value: Any, node: Any) -> Any:
+    return _listed(value, [field.type for field in node.fields]) if isinstance(value, ROWS) else value
+
+
+def _as_dict(value: Any, node: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    keys = [_narrowed(key, node.key_type) for key in value]
+    items = [_narrowed(item, node.value_type) for item in value.values()]
+    if _are_same(keys, value) and _are_same(items, value.values()):
+        return value
+    return dict(zip(keys, items, strict=True))
+
+
+def _as_fields(value: Any, node: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    types = {field.encode_name: field.type for field in node.fields}
+    items = {name: _narrowed(item, types[name]) if name in types else item for name, item in value.items()}
+    return value if _are_same(items.values(), value.values()) else items
+
+
+def _class_of(node: Any) -> Any:
+    """Return the class itself of a type of a class, also of a generic one with parameters."""
+    return get_origin(node.cls) or node.cls
+
+
+def _are_same(new: Any, old: Any) -> bool:
+    return all(one is other for one, other in zip(new, old, strict=True))
+
+
+def _listed(value: Any, nodes: list[Any]) -> Any:
+    if len(nodes) != len(value):
+        return value  # not a value of the type, which the check rejects
+    items = [_narrowed(item, node) for item, node in zip(value, nodes, strict=True)]
+    return value if _are_same(items, value) else items
+
+
+def _as_class(value: Any, node: Any) -> Any:
+    kind = _class_of(node)
+    if not isinstance(value, kind):
+        return _as_fields(value, node)
+    fields = {field.name: getattr(value, field.name, msgspec.UNSET) for field in node.fields}
+    parts = {field.name: _narrowed(fields[field.name], field.type) for field in node.fields}
+    if type(value) is kind and _are_same(parts.values(), fields.values()):
+        return value
+    if isinstance(node, known.StructType):
+        return kind(**parts)
+    made = object.__new__(kind)
+    for name, part in parts.items():
+        object.__setattr__(made, name, part)
+    return made
+
+
+def _as_model(value: Any, node: Any) -> Any:
+    """Make the declared model of pydantic of one of a subclass; the codec of another type writes its subclasses."""
+    kind = _class_of(node)
+    if type(value) is kind or not isinstance(value, kind) or not hasattr(kind, "model_construct"):
+        return value
+    return kind.model_construct(**{name: getattr(value, name) for name in kind.model_fields})
+
+
+def _as_member(value: Any, node: Any) -> Any:
+    """Narrow a value to the member of a union that is its exact type, or to the first that is a base of it."""
+    members = [_bare(each) for each in node.types]
+    for member in members:
+        if type(value) is PYTHON.get(type(member), getattr(member, "cls", None)):
+            return _narrowed(value, member)
+    for member in members:
+        if (found := _narrowed(value, member)) is not value:
+            return found
+    return value
+
+
+PYTHON: Mapping[type[known.Type], type] = {
+    known.IntType: int,
+    known.BoolType: bool,
+    known.DateType: date,
+    known.DateTimeType: datetime,
+    known.StrType: str,
+    known.FloatType: float,
+    known.NoneType: type(None),
+}
+
+NARROW: Mapping[type[known.Type], Callable[[Any, Any], Any]] = {
+    known.Metadata: lambda value, node: _narrowed(value, node.type),
+    known.UnionType: _as_member,
+    known.IntType: _as_int,
+    known.DateType: _as_date,
+    known.DictType: _as_dict,
+    known.TypedDictType: _as_fields,
+    known.StructType: _as_class,
+    known.DataclassType: _as_class,
+    known.CustomType: _as_model,
+    known.NamedTupleType: _as_named_tuple,
+    known.TupleType: _as_tuple,
+    known.ListType: _as_list,
+    known.SetType: _as_list,
+    known.FrozenSetType: _as_list,
+    known.VarTupleType: _as_list,
+}

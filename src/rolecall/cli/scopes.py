@@ -1,0 +1,16 @@
+"""The option that names the scope of a new key or person."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Option
+
+from rolecall.model.access import Scope
+
+__all__ = ["ScopeOption"]
+
+ScopeOption = Annotated[
+    Scope,
+    Option("--scope", help="own: only one's own tasks; read: look; operate: tasks and workers; admin: everything."),
+]

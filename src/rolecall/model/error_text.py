@@ -1,0 +1,270 @@
+"""The text that is stored and logged for an error: one line that says what went wrong, then Python's traceback.
+
+    ValueError: the day was not closed (caused by ConnectionResetError: [Errno 104] Connection reset by peer)
+    Traceback (most recent call last):
+      File "ledger.py", line 12, in read
+    ConnectionResetError: [Errno 104] Connection reset by peer
+
+    The above exception was the direct cause of the following exception:
+    ...
+
+All causes down to the first one, the members of exception groups, and notes are included. Rolecall's own frames are
+left out. The text is bounded, whatever the error holds, and code of the error that raises does not stop the caller.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from itertools import dropwhile
+from pathlib import Path
+from traceback import FrameSummary, StackSummary, extract_tb, format_exception_only
+from types import TracebackType
+
+__all__ = ["LONGEST_ERROR", "clean_error", "describe", "message_of", "summarize"]
+
+LONGEST_ERROR = 16_000
+LONGEST_MESSAGE = 4_000
+LONGEST_LINE = 1_000
+# Of a message, so much is searched for hidden values before it is cut.
+LONGEST_SEARCHED = 100_000
+MOST_LEAVES = 10
+MOST_ERRORS = 60
+MOST_NESTED = 4
+MOST_NOTES = 20
+MOST_EXTRACTED = 2_000
+FIRST_LINKS = LAST_LINKS = 10
+FIRST_FRAMES, LAST_FRAMES = 5, 15
+FIRST_BYTES, LAST_BYTES = 6_000, 9_900
+REPLACEMENT = "\ufffd"
+TRACEBACK = "Traceback (most recent call last):"
+CAUSED = "The above exception was the direct cause of the following exception:"
+HANDLING = "During handling of the above exception, another exception occurred:"
+OUR_FOLDER = f"{Path(__file__).parent.parent}{os.sep}"
+# Libraries by which a worker calls handlers.
+CALLERS = tuple(f"{Path(os.__file__).parent / name}{os.sep}" for name in ("asyncio", "concurrent"))
+
+Scrub = Callable[[str], str]
+# An error, and how it is linked to the one below it in a chain.
+Link = tuple[BaseException, str]
+
+
+def describe(error: BaseException, scrub: Scrub = str) -> str:
+    """Return the text of an error, at most 16,000 bytes in UTF-8.
+
+    `scrub` removes hidden values; it is called before anything is cut.
+    """
+    try:
+        writer = Writer(scrub)
+        summary, body = writer.summary(error), "\n".join(writer.chain(error))
+        text = scrub(summary if body == summary else f"{summary}\n{body}")
+    except BaseException as problem:  # noqa: BLE001 - the error's own code runs in there and may raise anything
+        text = f"{_name(error)}: (this error cannot be shown: {_name(problem)})"
+    return _bounded(_storable(text))
+
+
+def summarize(error: BaseException) -> str:
+    """Return the first line of an error's text: what was raised, and what caused it first."""
+    return describe(error).partition("\n")[0]
+
+
+def message_of(error: BaseException) -> str:
+    """Return `str(error)`, or a sentence where that raises."""
+    try:
+        return str(error)
+    except BaseException as problem:  # noqa: BLE001 - `__str__` may raise anything
+        return f"(its message cannot be shown: {_name(problem)})"
+
+
+def clean_error(text: str) -> str:
+    """Return a text that the database stores: no NUL, no lone surrogate, at most 16,000 characters."""
+    return _storable(text[:LONGEST_ERROR])
+
+
+class Writer:
+    """Writes the parts of one error's text."""
+
+    def __init__(self, scrub: Scrub) -> None:
+        self._scrub = scrub
+        self._written: set[int] = set()
+
+    def summary(self, error: BaseException) -> str:
+        """Return one line: the error, or the only member of a group, and the innermost cause."""
+        error = _only_leaf(error)
+        root, word = _root(error)
+        if root is error:
+            return self._headline(error, LONGEST_LINE)
+        half = LONGEST_LINE // 2
+        return f"{self._headline(error, half)} ({word} {self._headline(root, half)})"
+
+    def chain(self, error: BaseException, nested: int = 0) -> list[str]:
+        """Return the lines of an error and of everything that caused it, the first cause first."""
+        links, left_out = _chain(error), 0
+        if len(links) > FIRST_LINKS + LAST_LINKS:
+            left_out = len(links) - FIRST_LINKS - LAST_LINKS
+            links = [*links[:FIRST_LINKS], *links[-LAST_LINKS:]]
+        lines: list[str] = []
+        for place, (each, link) in reversed(list(enumerate(links))):
+            if lines:
+                cut = left_out and place == FIRST_LINKS - 1
+                lines += ["", f"... {left_out} more errors of this chain are left out ..." if cut else link, ""]
+            lines += self._one(each, nested)
+        return lines
+
+    def _one(self, error: BaseException, nested: int) -> list[str]:
+        if id(error) in self._written or len(self._written) >= MOST_ERRORS:
+            return [self._headline(error, LONGEST_LINE)]
+        self._written.add(id(error))
+        frames = _frames(error.__traceback__)
+        lines = [*([TRACEBACK] if frames else []), *frames, *self._exception_only(error)]
+        if isinstance(error, BaseExceptionGroup):
+            lines += self._members(error, nested + 1)
+        return lines
+
+    def _exception_only(self, error: BaseException) -> list[str]:
+        message, name = self._message(error), _name(error)
+        lines = _syntax_lines(error) if isinstance(error, SyntaxError) else []
+        lines += (f"{name}: {message}" if message else name).split("\n")
+        return lines + [line for note in _notes(error) for line in self._cut(note).split("\n")]
+
+    def _members(self, group: BaseExceptionGroup[BaseException], nested: int) -> list[str]:
+        leaves, number = _leaves(group)
+        lines = []
+        for place, leaf in enumerate(leaves, 1):
+            lines.append(f"  [{place} of {number}]")
+            lines_of_leaf = self.chain(leaf, nested) if nested <= MOST_NESTED else [self._headline(leaf, LONGEST_LINE)]
+            lines += [f"  {line}" for line in lines_of_leaf]
+        if number > len(leaves):
+            lines.append(f"  [{number - len(leaves)} more are left out]")
+        return lines
+
+    def _headline(self, error: BaseException, most: int) -> str:
+        message = next(filter(None, map(str.strip, self._message(error).splitlines())), "")
+        line = f"{_name(error)}: {message}" if message else _name(error)
+        if isinstance(error, BaseExceptionGroup):
+            line = f"{_shortened(line, most // 2)}, first {self._headline(_leaves(error)[0][0], most // 2)}"
+        return _shortened(line, most)
+
+    def _message(self, error: BaseException) -> str:
+        return self._cut(message_of(error))
+
+    def _cut(self, text: str) -> str:
+        return _shortened(self._scrub(text[:LONGEST_SEARCHED]), LONGEST_MESSAGE)
+
+
+def _only_leaf(error: BaseException) -> BaseException:
+    if isinstance(error, BaseExceptionGroup):
+        leaves, number = _leaves(error)
+        return leaves[0] if number == 1 else error
+    return error
+
+
+def _root(error: BaseException) -> tuple[BaseException, str]:
+    """Return the innermost cause of an error, also inside groups of one, and the word that links the two."""
+    word, seen = "caused by", set[int]()
+    while id(error) not in seen:
+        links = _chain(error)
+        seen.update(id(each) for each, _ in links)
+        if any(link == HANDLING for _, link in links):
+            word = "while handling"
+        error = _only_leaf(links[-1][0])
+    return error, word
+
+
+def _chain(error: BaseException) -> list[Link]:
+    """Return an error and its causes, each once, the innermost last; with each its link to its own cause."""
+    links: list[Link] = []
+    seen: set[int] = set()
+    following: BaseException | None = error
+    while following is not None and id(following) not in seen:
+        seen.add(id(following))
+        below, link = _below(following)
+        links.append((following, link))
+        following = below
+    return [*links[:-1], (links[-1][0], "")]
+
+
+def _below(error: BaseException) -> tuple[BaseException | None, str]:
+    below, link = error.__cause__, CAUSED
+    if below is None and not error.__suppress_context__:
+        below, link = error.__context__, HANDLING
+    if isinstance(error, BaseExceptionGroup) and any(below is leaf for leaf in _leaves(error)[0]):
+        return None, ""  # it is shown as a member of the group
+    return below, link
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> tuple[list[BaseException], int]:
+    """Return the first leaves of a group, depth first, and how many leaves it has."""
+    leaves: list[BaseException] = []
+    number, stack = 0, list(reversed(group.exceptions))
+    while stack:
+        member = stack.pop()
+        if isinstance(member, BaseExceptionGroup):
+            stack.extend(reversed(member.exceptions))
+            continue
+        number += 1
+        if number <= MOST_LEAVES:
+            leaves.append(member)
+    return leaves, number
+
+
+def _frames(trace: TracebackType | None) -> list[str]:
+    """Return the frames of a traceback as lines, without Rolecall's and those of asyncio through which it calls."""
+    theirs = [frame for frame in extract_tb(trace, -MOST_EXTRACTED) if not frame.filename.startswith(OUR_FOLDER)]
+    frames = StackSummary.from_list([*dropwhile(_is_caller, theirs)]).format()
+    if len(frames) > FIRST_FRAMES + LAST_FRAMES:
+        left_out = f"  [{len(frames) - FIRST_FRAMES - LAST_FRAMES} frames are left out]\n"
+        frames = [*frames[:FIRST_FRAMES], left_out, *frames[-LAST_FRAMES:]]
+    return _lines(frames)
+
+
+def _is_caller(frame: FrameSummary) -> bool:
+    return frame.filename.startswith(CALLERS)
+
+
+def _notes(error: BaseException) -> list[str]:
+    try:
+        notes = getattr(error, "__notes__", ())
+        several = notes if isinstance(notes, Sequence) and not isinstance(notes, str) else [notes]
+        return [each if isinstance(each, str) else repr(each) for each in several[:MOST_NOTES]]
+    except BaseException as problem:  # noqa: BLE001 - notes may be anything
+        return [f"(its notes cannot be shown: {_name(problem)})"]
+
+
+def _syntax_lines(error: SyntaxError) -> list[str]:
+    """Return the place of a syntax error: its file, its line, and a mark below the line."""
+    found = (error.filename, error.lineno, error.offset, error.text, error.end_lineno, error.end_offset)
+    try:
+        return _lines(format_exception_only(SyntaxError("", found)))[:-1]
+    except BaseException:  # noqa: BLE001 - these may be anything
+        return []
+
+
+def _name(error: BaseException) -> str:
+    kind = type(error)
+    try:
+        return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    except BaseException:  # noqa: BLE001 - a metaclass may say anything
+        return "an error without a name"
+
+
+def _lines(parts: Iterable[str]) -> list[str]:
+    return "".join(parts).splitlines()
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]} ..."
+
+
+def _storable(text: str) -> str:
+    return text.replace("\0", REPLACEMENT).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _bounded(text: str) -> str:
+    """Cut a text that is too long in its middle."""
+    data = text.encode()
+    if len(data) <= LONGEST_ERROR:
+        return text
+    first = data[:FIRST_BYTES].decode(errors="ignore").rpartition("\n")
+    last = data[-LAST_BYTES:].decode(errors="ignore").partition("\n")
+    return f"{first[0] or first[2]}\n... cut ...\n{last[2] or last[0]}"

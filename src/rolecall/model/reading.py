@@ -1,0 +1,33 @@
+"""Who reads the result of a task as the type that its handler declares."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, Self
+
+__all__ = ["KnowsResult", "ReadsResult"]
+
+
+class ReadsResult(Protocol):
+    """Reads the stored results of one handler's tasks as the type that the handler declares."""
+
+    handler: str
+
+    def read(self, stored: Any) -> Any:
+        """Return the result that JSON values stand for, or an UnreadableResult."""
+
+
+class KnowsResult:
+    """Has the reader of a task's result, which is no field of a dataclass: it is not compared, pickled or sent."""
+
+    __slots__ = ("_returns",)
+
+    @property
+    def returns(self) -> ReadsResult | None:
+        """What reads the task's result; None for a handler that is named by a text or declares no type."""
+        return getattr(self, "_returns", None)
+
+    def reading(self, returns: ReadsResult | None) -> Self:
+        """Set the reader, and return this object."""
+        if returns is not None:
+            object.__setattr__(self, "_returns", returns)
+        return self

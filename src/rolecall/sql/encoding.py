@@ -1,0 +1,182 @@
+"""Values as JSON text that the database can hold: one set of rules for payloads, results and infos."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from rolecall.model.codecs import written
+
+__all__ = ["NotStorable", "encode", "encode_text", "to_plain"]
+
+ESCAPED_NUL = "\\u0000"
+# A NUL, and a key that is NaN or infinite.
+SUSPICIOUS = (ESCAPED_NUL, 'nan":', 'inf":')
+SURE = frozenset({str, int, bool, type(None)})
+
+
+class NotStorable(ValueError):
+    """A value that JSON in the database cannot hold; the text says where and why."""
+
+
+def encode(value: object) -> str:
+    """Return the value as compact JSON text; raise NotStorable if the database would refuse it.
+
+    Dataclasses, Structs, pydantic models, datetimes, UUIDs, Decimals, enums, sets, bytes and types with a codec are
+    turned into plain JSON first, as `to_plain` does.
+    """
+    return _encode_plain(value) or _encode_any(value)
+
+
+def encode_text(text: str) -> str:
+    """Return a text that is known to be clean as a JSON string."""
+    return json.encoder.encode_basestring(text)
+
+
+def to_plain(value: object, hook: Callable[[Any], object] = written, *, has_plain_keys: bool = False) -> Any:
+    """Return a value as JSON has it: dictionaries, lists, texts, numbers, booleans, None.
+
+    Keys that are numbers, UUIDs, dates, enums or bytes become text. `hook` writes the types that msgspec does not know.
+    `has_plain_keys` skips the search for keys that become the same text. Raises NotStorable for such keys, TypeError
+    for a value or a key without a JSON form, ValueError and RecursionError for values that are not JSON.
+    """
+    plain = msgspec.to_builtins(value, str_keys=True, enc_hook=hook)
+    # A key that was not text is another one now.
+    if not has_plain_keys and not _are_same(plain, value):
+        _require_distinct_keys(value, hook)
+    return plain
+
+
+def _are_same(plain: object, value: object) -> bool:
+    try:
+        return bool(plain == value)
+    except Exception:  # noqa: BLE001 - a value's own code runs in there and may raise anything
+        return False
+
+
+def _require_distinct_keys(value: object, hook: Callable[[Any], object]) -> None:
+    try:
+        text = msgspec.json.encode(value, enc_hook=hook)
+    except UnicodeError:
+        return  # `encode` says what is wrong with the text
+    json.loads(text, object_pairs_hook=_distinct)
+
+
+def _distinct(pairs: list[tuple[str, object]]) -> None:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise NotStorable(f"two keys of a dictionary become the same text, {key!r}")
+        seen.add(key)
+
+
+def _encode_plain(value: object) -> str | None:
+    """Return what needs no second thought at a tenth of the price; None for everything else."""
+    try:
+        text = msgspec.json.encode(value).decode() if _is_plain(value) else ESCAPED_NUL
+    except (OverflowError, ValueError, RecursionError):
+        return None
+    return None if ESCAPED_NUL in text else text
+
+
+def _is_plain(value: object) -> bool:
+    """Whether msgspec writes the value as `json` does, which rejects NaN and keys that are not text."""
+    if type(value) is dict:
+        for key, item in value.items():
+            if type(key) is not str or (type(item) not in SURE and not _is_plain(item)):
+                return False
+        return True
+    if type(value) is list:
+        return all(type(item) in SURE or _is_plain(item) for item in value)
+    return type(value) in SURE or (type(value) is float and math.isfinite(value))
+
+
+def _encode_any(value: object) -> str:
+    try:
+        plain = to_plain(value)
+        text = ENCODER.encode(plain)
+        text.encode()
+    except NotStorable:
+        raise
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NotStorable(_problem(value) or str(error)) from error
+    # These may be plain text, so the slow walk has the last word.
+    if any(sign in text for sign in SUSPICIOUS) and (problem := _problem(value)):
+        raise NotStorable(problem)
+    return text
+
+
+ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _problem(value: object) -> str | None:
+    try:
+        return _first_problem(value, "")
+    except RecursionError:
+        return "the value is nested too deeply"
+
+
+def _first_problem(value: Any, path: str) -> str | None:
+    if value is None or isinstance(value, str | int | float):
+        return _scalar_problem(value, path or "the value")
+    if isinstance(value, Mapping):
+        return _mapping_problem(value, path)
+    if isinstance(value, list | tuple):
+        problems = (_first_problem(item, f"{path}[{n}]") for n, item in enumerate(value))
+        return next(filter(None, problems), None)
+    return _rich_problem(value, path)
+
+
+def _scalar_problem(value: str | float | None, path: str) -> str | None:
+    if isinstance(value, str):
+        problem = _text_problem(value)
+        return f"{path} {problem}" if problem else None
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{path} is {value!r}, which is not JSON"
+    return None
+
+
+def _mapping_problem(value: Mapping[object, object], path: str) -> str | None:
+    for key, item in value.items():
+        name = _key_text(key)
+        if name is None:
+            return f"{path or 'the value'} has the key {key!r}, which has no text form"
+        problem = _text_problem(name)
+        if problem:
+            return f"the key {key!r} {problem}"
+        problem = _first_problem(item, f"{path}.{name}" if path else name)
+        if problem:
+            return problem
+    return None
+
+
+def _key_text(key: object) -> str | None:
+    if isinstance(key, float) and not math.isfinite(key):
+        return None
+    try:
+        [text] = msgspec.to_builtins({key: None}, str_keys=True, enc_hook=written)
+    except (TypeError, ValueError):
+        return None
+    return str(text)
+
+
+def _rich_problem(value: object, path: str) -> str | None:
+    try:
+        plain = to_plain(value)
+    except NotStorable as error:
+        return str(error)
+    except (TypeError, ValueError, RecursionError):
+        return f"{path or 'the value'} is a {type(value).__name__}, which has no JSON form"
+    return _first_problem(plain, path)
+
+
+def _text_problem(text: str) -> str | None:
+    if "\0" in text:
+        return "contains a NUL character"
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        return "contains half a surrogate pair"
+    return None

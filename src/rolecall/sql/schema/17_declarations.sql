@@ -1,0 +1,10 @@
+-- What each release of an app declares in its code, written when its workers start. A release is the digest
+-- of its declarations, so that two deploys which declare the same are one release.
+create table rolecall.declarations (
+    app text collate "C" not null,
+    release text collate "C" not null,
+    kind text collate "C" not null,
+    name text collate "C" not null,
+    primary key (app, release, kind, name),
+    constraint kind_is_known check (kind in ('schedule', 'key', 'role', 'handler'))
+);

@@ -1,0 +1,25 @@
+"""Open sessions: an admin sees and ends those of everybody, others their own."""
+
+from __future__ import annotations
+
+from fastapi import Response
+
+from rolecall.web.dashboard.routing import Pages
+from rolecall.web.dashboard.view import Reading
+from rolecall.web.sessions import SessionId, end_session_of, sessions_of
+
+router = Pages()
+
+
+@router.get("/sessions")
+async def list_sessions(view: Reading) -> Response:
+    """Show the open sessions, the newest first."""
+    return view.page("sessions.html", sessions=await sessions_of(view.request, view.services, view.caller))
+
+
+@router.post("/sessions/{session_id}/end")
+async def end_session(session_id: SessionId, view: Reading) -> Response:
+    """End a session after a question."""
+    await view.confirm("End this session?", "End", "The browser or program that uses it has to log in again.")
+    await end_session_of(view.services, view.caller, session_id)
+    return view.done("The session has ended.", to="/sessions")

@@ -1,0 +1,31 @@
+"""What a handler reads of its children and needs: their results, as the handlers of those declare them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from rolecall.app.handlers import HandlerDefinition
+from rolecall.model.states import TaskState
+from rolecall.model.tasks import Child, Needed
+
+__all__ = ["children_of", "needs_of"]
+
+
+def children_of(found: Sequence[Child], of: HandlerDefinition[..., Any] | None) -> list[Child]:
+    """Return the children of one handler with results of its declared type; all with JSON values if `of` is None."""
+    if of is None:
+        return list(found)
+    return [replace(each, result=_read(of, each.state, each.result)) for each in found if each.handler == of.name]
+
+
+def needs_of(found: Sequence[Needed], of: HandlerDefinition[..., Any] | None) -> list[Needed]:
+    """Return the needs of one handler with results of its declared type; all with JSON values if `of` is None."""
+    if of is None:
+        return list(found)
+    return [replace(each, result=_read(of, each.outcome, each.result)) for each in found if each.handler == of.name]
+
+
+def _read(of: HandlerDefinition[..., Any], state: TaskState | None, stored: Any) -> Any:
+    return stored if of.returns is None or state is not TaskState.COMPLETED else of.returns.read(stored)

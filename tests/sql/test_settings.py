@@ -1,0 +1,70 @@
+"""The settings that functions read: for each one, the logins that may set it, and why no other login is harmed."""
+
+from __future__ import annotations
+
+import re
+
+from tests.sql.engine import Engine
+
+OWNER = "the owner"
+EVERYBODY = "every login"
+
+# A setting, who is heeded, and why no login gains or breaks anything by setting it.
+SETTINGS = {
+    "rolecall.fake_now": (OWNER, "fake_clock ignores it in the sessions of all other logins"),
+    "rolecall.notify": (EVERYBODY, "leaves out the notifications of its own calls, whose tasks the next poll finds"),
+    "rolecall.events": (EVERYBODY, "collects events for the session itself, which alone reads them"),
+    "rolecall.held_back": (EVERYBODY, "an answer of claim to the session itself; no function reads it"),
+    "rolecall.ended_here": (EVERYBODY, "leaves out verdicts of its own reports; which tasks end is decided before"),
+    "rolecall.all_lines_until": (EVERYBODY, "chooses how its own claims list lines"),
+    "rolecall.open_lines_took": (EVERYBODY, "chooses how its own claims list lines"),
+    "rolecall.floor_": (EVERYBODY, "its own claims skip tasks, as if it claimed less"),
+    "rolecall.look_": (EVERYBODY, "chooses how long its own claims trust their floors"),
+    "rolecall.task": (EVERYBODY, "an answer of current_task to the session itself; no function calls that"),
+    "transaction_isolation": (EVERYBODY, "a level other than read committed is refused"),
+    "synchronous_commit": (EVERYBODY, "what must be durable switches it on for its transaction"),
+    "lock_timeout": (EVERYBODY, "functions that wait set their own; others end the caller's own call"),
+    "application_name": (EVERYBODY, "a worker proves its own sessions with it; workers are bound to logins"),
+}
+READ = re.compile(r"current_setting\(\s*(?:'([^']+)'|(\w+))")
+WRITTEN = re.compile(r"set_config\(\s*(?:'([^']+)'|(\w+))")
+# Variables that hold the name of a setting.
+VARIABLES = {"v_looked": "rolecall.look_"}
+WRITTEN_ONLY = {"search_path", "rolecall.held_back"}
+
+
+def settings(engine: Engine, pattern: re.Pattern[str]) -> set[str]:
+    bodies = engine.rows("select prosrc from pg_proc where pronamespace = 'rolecall'::regnamespace")
+    found = [match for (body,) in bodies for match in pattern.findall(body)]
+    return {literal or VARIABLES[variable] for literal, variable in found}
+
+
+def test_every_setting_that_a_function_reads_is_judged(engine: Engine) -> None:
+    assert settings(engine, READ) == SETTINGS.keys() - WRITTEN_ONLY
+
+
+def test_every_setting_that_a_function_writes_is_judged(engine: Engine) -> None:
+    assert settings(engine, WRITTEN) <= SETTINGS.keys() | WRITTEN_ONLY
+
+
+def test_only_fake_clock_trusts_a_setting_of_the_owner(engine: Engine) -> None:
+    readers = {
+        name
+        for name, body in engine.rows(
+            "select proname, prosrc from pg_proc where pronamespace = 'rolecall'::regnamespace"
+        )
+        if "rolecall.fake_now" in body
+    }
+
+    assert readers == {"clock", "fake_clock"}
+    assert [name for name, (who, _) in SETTINGS.items() if who == OWNER] == ["rolecall.fake_now"]
+
+
+def test_a_function_that_waits_longer_sets_its_own_patience(engine: Engine) -> None:
+    impatient = engine.rows(
+        """select proname from pg_proc
+        where pronamespace = 'rolecall'::regnamespace and prosrc like '%%wait_longer()%%'
+            and not coalesce(proconfig::text, '') like '%%lock_timeout=%%'"""
+    )
+
+    assert impatient == []

@@ -1,0 +1,158 @@
+"""A worker that gets no answer stops its handlers before another worker may begin their tasks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from rolecall import Context, LostReason, NewTask
+from rolecall.db.run import run
+from rolecall.model.states import TaskState
+from rolecall.model.tasks import ClaimedTask
+from rolecall.sql import claims
+from rolecall.worker.in_flight import UNSTARTED_LEASE, HeldTask, InFlight, RunnerSlot
+from rolecall.worker.leases import LeaseKeeper, LostTask
+from rolecall.worker.session import DatabaseSessions
+from tests.worker.bench import Bench, until
+from tests.worker.silence import silence
+from tests.worker.test_lost_leases import REGISTER, UNHEARD
+
+LEASE = 1.2
+# On the server's clock, which decides when another worker may begin.
+LEFT = "select extract(epoch from lease_until - clock_timestamp())::float8 from rolecall.tasks where id = %s"
+GRACE = 5.0
+
+
+class Idle:
+    """A runner that is never called."""
+
+    interruptible = False
+    most = 1
+
+    async def run(self, held: HeldTask, slot: RunnerSlot) -> None: ...
+
+
+def held_task(*, started: bool, lease: float = 60.0, asked_at: float = 1000.0) -> HeldTask:
+    now = datetime.now(UTC)
+    task = ClaimedTask(1, 1, 1, 0, "r", "h", 0, "{}", None, 1, 0, now, now, lease, 3600.0)
+    held = HeldTask(task, Idle(), 1, asked_at)
+    if started:
+        held.has_started()
+    return held
+
+
+def test_handler_is_stopped_so_early_that_its_grace_ends_with_the_lease() -> None:
+    assert held_task(started=True, lease=60).stop_at(GRACE) == 1000 + 60 - GRACE
+
+
+def test_grace_is_at_most_a_quarter_of_the_lease() -> None:
+    """Or a short lease would be over before it could be renewed."""
+    assert held_task(started=True, lease=2).stop_at(GRACE) == 1000 + 1.5
+
+
+def test_answer_moves_the_end_to_a_lease_after_its_question() -> None:
+    held = held_task(started=True, lease=60)
+    held.look_again(1015.0)
+
+    assert held.stop_at(GRACE) == 1015 + 60 - GRACE
+
+
+def test_task_not_known_to_have_begun_may_be_anothers_before_its_lease_ends() -> None:
+    held = held_task(started=False, lease=60)
+
+    assert held.free_at == 1000 + UNSTARTED_LEASE
+    assert held.may_begin(1000 + UNSTARTED_LEASE - 0.1)
+    assert not held.may_begin(1000 + UNSTARTED_LEASE)
+    assert held.stop_at(GRACE) == 1000 + UNSTARTED_LEASE * 3 / 4
+
+
+def test_task_known_to_have_begun_has_its_whole_lease() -> None:
+    held = held_task(started=False, lease=60)
+    held.has_started()
+
+    assert held.stop_at(GRACE) == 1000 + 60 - GRACE
+
+
+@asynccontextmanager
+async def keeping(bench: Bench, held: HeldTask, **options: Any) -> AsyncIterator[list[LostTask]]:
+    in_flight, lost = InFlight(), list[LostTask]()
+    renewing = DatabaseSessions(bench.dsn, deadline=1).open("renew")
+    keeper = LeaseKeeper(in_flight, renewing, lost.extend, UNHEARD, grace=GRACE, **options)
+    in_flight.take([held])
+    kept = asyncio.create_task(keeper.run())
+    yield lost
+    renewing.give_up()
+    keeper.close()
+    await kept
+    await renewing.close()
+
+
+def claim(bench: Bench, *, start: int = 1) -> tuple[int, ClaimedTask, float]:
+    @bench.app.task(lease=LEASE)
+    def work() -> None: ...
+
+    bench.enqueue(work.task())
+    worker_id, asked_at = bench.ask(REGISTER), monotonic()
+    [claimed] = run(bench.connection, claims.claim(worker_id, (), ("work",), 1, start))
+    return worker_id, claimed, asked_at
+
+
+@pytest.mark.parametrize("stop_when_cut_off", [False, True])
+async def test_begun_task_of_which_the_database_does_not_know_is_always_stopped(
+    bench: Bench, *, stop_when_cut_off: bool
+) -> None:
+    worker_id, claimed, asked_at = claim(bench, start=0)
+    held = HeldTask(claimed, Idle(), worker_id, asked_at)
+    with silence(bench):
+        async with keeping(bench, held, stop_when_cut_off=stop_when_cut_off) as lost:
+            await until(lambda: lost)
+
+    assert lost == [(held, LostReason.DATABASE)]
+
+
+async def test_handler_in_its_completing_transaction_is_stopped_too(bench: Bench) -> None:
+    """The server may have ended that transaction, and nobody would know here."""
+    worker_id, claimed, asked_at = claim(bench)
+    held = HeldTask(claimed, Idle(), worker_id, asked_at)
+    held.has_started()
+    held.finishing = True
+    async with keeping(bench, held, stop_when_cut_off=True) as lost:
+        await until(lambda: lost)
+
+    assert lost == [(held, LostReason.DATABASE)]
+
+
+@pytest.mark.parametrize("stop_when_cut_off", [True, False])
+async def test_handler_is_stopped_before_its_lease_ends_on_request_only(
+    bench: Bench, *, stop_when_cut_off: bool
+) -> None:
+    left = list[float]()
+    done = asyncio.Event()
+
+    @bench.app.task(lease=LEASE)
+    async def charge(ctx: Context) -> None:
+        try:
+            if ctx.fence == 1:
+                await done.wait()
+        except asyncio.CancelledError:
+            assert ctx.aborted is LostReason.DATABASE
+            left.append(bench.ask(LEFT, ctx.task_id))
+            raise
+
+    (task_id,) = bench.enqueue(NewTask(handler="charge", key="k"))
+    async with bench.working(stop_when_cut_off=stop_when_cut_off):
+        await bench.state(task_id, "running")
+        with silence(bench):
+            await until(lambda: bench.ask(LEFT, task_id) < -LEASE / 4)
+        done.set()
+        (task,) = await bench.finished(task_id)
+
+    assert (len(left) == 1, task.fence > 1) == (stop_when_cut_off, stop_when_cut_off)
+    assert all(seconds > 0 for seconds in left)
+    assert (task.state, task.attempt) == (TaskState.COMPLETED, 1)
