@@ -147,7 +147,7 @@ async def test_handler_is_stopped_before_its_lease_ends_on_request_only(
 
     (task_id,) = bench.enqueue(NewTask(handler="charge", key="k"))
     async with bench.working(stop_when_cut_off=stop_when_cut_off):
-        await bench.state(task_id, "running")
+        await until(lambda: bench.task(task_id).started_at)
         with silence(bench):
             await until(lambda: bench.ask(LEFT, task_id) < -LEASE / 4)
         done.set()
