@@ -10,6 +10,7 @@ from rolecall.db.connect import connect, connect_async
 from rolecall.db.migrator import Migrations, check, check_async, migrate, pending, sql_text
 from rolecall.model.errors import (
     DatabaseError,
+    DatabaseReadOnly,
     InvalidDeclaration,
     MigrationFailed,
     SchemaDrift,
@@ -78,6 +79,16 @@ def test_a_file_that_fails_leaves_those_before_it(conn: Connection, shop: Migrat
 
     assert pending(conn, shop) == ["0002_go_on", "functions"]
     assert conn.execute("select to_regclass('shop.b')").fetchall() == [(None,)]
+
+
+def test_a_read_only_database_is_no_fault_of_a_step(conn: Connection, shop: Migrations) -> None:
+    conn.execute("set default_transaction_read_only = on")
+
+    with pytest.raises(DatabaseReadOnly):
+        migrate(conn, shop)
+
+    conn.execute("reset default_transaction_read_only")
+    assert migrate(conn, shop)
 
 
 def test_an_edited_file_is_noticed(conn: Connection, shop: Migrations, tmp_path: Path) -> None:

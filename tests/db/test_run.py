@@ -59,7 +59,9 @@ async def test_rows_are_read_by_the_statement(ask: Ask) -> None:
         ("40P01", DatabaseUnavailable),
         ("55P03", DatabaseUnavailable),
         ("57P01", DatabaseUnavailable),
-        ("XX000", DatabaseError),
+        ("53100", DatabaseUnavailable),
+        ("58030", DatabaseUnavailable),
+        ("XX000", DatabaseUnavailable),
         ("22012", DatabaseError),
     ],
 )

@@ -288,7 +288,7 @@ async def test_a_wrong_guess_lets_a_live_worker_go_on_and_does_nothing_twice(
     (task_id,) = bench.enqueue(work.task())
     with caplog.at_level(logging.INFO, "rolecall"):
         async with bench.working(slots=2, abort_grace=0.1):
-            await until(lambda: begun)
+            await until(lambda: begun and bench.task(task_id).started_at)
             first = bench.ask("select id from rolecall.workers")
             with bench.connection.transaction():
                 # A rescue leaves to the next one what somebody has locked, as this worker's beat may have.

@@ -86,7 +86,7 @@ async def test_a_session_that_outlives_its_killed_worker_is_ended_and_its_task_r
     (task_id,) = bench.enqueue(NewTask(handler="count"))
 
     with up(bench, tmp_path / "first.log") as first:
-        await until(lambda: sessions(bench), 60)
+        await until(lambda: sessions(bench) and bench.task(task_id).started_at, 60)
         hanging = sessions(bench)
         first.send_signal(signal.SIGKILL)
         assert await ended(first) == -signal.SIGKILL

@@ -17,6 +17,7 @@ async def test_a_worker_stopped_past_its_lease_changes_nothing_when_it_returns(v
     (task_id,) = bench.enqueue(bench.app.handlers["linger"].task())
     with victims.process("zombie") as zombie:
         await until(victims.sign("begun-1").exists)
+        await until(lambda: bench.task(task_id).started_at)
         zombie.send_signal(signal.SIGSTOP)
         with victims.process("owner"):
             # The second attempt still runs when the zombie returns: only the fence can tell them apart.

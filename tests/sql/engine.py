@@ -167,7 +167,7 @@ class Engine:
             )
             return cursor.fetchall()
 
-    def claim_in_order(self, worker: int, run: int = 100, limit: int = 100, start: int = 0) -> list[Claim]:
+    def claim_in_order(self, worker: int, run: int = 100, limit: int = 100, start: int | None = 0) -> list[Claim]:
         """Claim for a worker, of a key up to `run` for one place."""
         self.forget_floors()
         with self.connection.cursor(row_factory=class_row(lambda **row: Claim(worker_id=worker, **row))) as cursor:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import httpx2
 
+from tests.outage import read_only
+
 
 async def test_an_answer_is_json(http: httpx2.AsyncClient) -> None:
     answer = await http.get("/api/roles")
@@ -18,3 +20,13 @@ async def test_a_path_that_is_none_is_a_problem(http: httpx2.AsyncClient) -> Non
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["type"] == "urn:rolecall:not-found"
+
+
+async def test_a_read_only_database_is_answered_with_503(http: httpx2.AsyncClient, database: str) -> None:
+    with read_only(database):
+        refused = await http.post("/api/tasks", json={"handler": "add", "payload": {}})
+        shown = await http.get("/api/roles")
+    stored = await http.post("/api/tasks", json={"handler": "add", "payload": {}})
+
+    assert (refused.status_code, refused.json()["type"]) == (503, "urn:rolecall:database-read-only")
+    assert (shown.status_code, stored.status_code) == (200, 201)

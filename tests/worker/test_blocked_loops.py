@@ -75,7 +75,7 @@ async def test_a_handler_that_blocks_its_loop_past_its_timeout_loses_its_task_to
     release = threading.Event()
     leases: list[tuple[datetime | None, datetime | None]] = []
 
-    @bench.app.task(lease=lease, timeout=1, retry=immediate())
+    @bench.app.task(lease=lease, timeout=3, retry=immediate())
     async def rude(ctx: Context) -> str:
         if ctx.attempt == 1:
             release.wait(PATIENCE)

@@ -41,7 +41,10 @@ class Idle:
 def held_task(*, started: bool, lease: float = 60.0, asked_at: float = 1000.0) -> HeldTask:
     now = datetime.now(UTC)
     task = ClaimedTask(1, 1, 1, 0, "r", "h", 0, "{}", None, 1, 0, now, now, lease, 3600.0)
-    return HeldTask(task, Idle(), 1, asked_at, started=started)
+    held = HeldTask(task, Idle(), 1, asked_at)
+    if started:
+        held.has_started()
+    return held
 
 
 def test_handler_is_stopped_so_early_that_its_grace_ends_with_the_lease() -> None:
@@ -105,7 +108,7 @@ async def test_begun_task_of_which_the_database_does_not_know_is_always_stopped(
     bench: Bench, *, stop_when_cut_off: bool
 ) -> None:
     worker_id, claimed, asked_at = claim(bench, start=0)
-    held = HeldTask(claimed, Idle(), worker_id, asked_at, started=False)
+    held = HeldTask(claimed, Idle(), worker_id, asked_at)
     with silence(bench):
         async with keeping(bench, held, stop_when_cut_off=stop_when_cut_off) as lost:
             await until(lambda: lost)
@@ -116,7 +119,8 @@ async def test_begun_task_of_which_the_database_does_not_know_is_always_stopped(
 async def test_handler_in_its_completing_transaction_is_stopped_too(bench: Bench) -> None:
     """The server may have ended that transaction, and nobody would know here."""
     worker_id, claimed, asked_at = claim(bench)
-    held = HeldTask(claimed, Idle(), worker_id, asked_at, started=True)
+    held = HeldTask(claimed, Idle(), worker_id, asked_at)
+    held.has_started()
     held.finishing = True
     async with keeping(bench, held, stop_when_cut_off=True) as lost:
         await until(lambda: lost)
@@ -143,7 +147,7 @@ async def test_handler_is_stopped_before_its_lease_ends_on_request_only(
 
     (task_id,) = bench.enqueue(NewTask(handler="charge", key="k"))
     async with bench.working(stop_when_cut_off=stop_when_cut_off):
-        await bench.state(task_id, "running")
+        await until(lambda: bench.task(task_id).started_at)
         with silence(bench):
             await until(lambda: bench.ask(LEFT, task_id) < -LEASE / 4)
         done.set()

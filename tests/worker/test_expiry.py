@@ -61,12 +61,27 @@ async def test_a_handler_says_when_its_tasks_expire(bench: Bench) -> None:
     assert task.expires_at == task.scheduled_for + timedelta(minutes=5)
 
 
-def held(number: int, *, started: bool = False, expires_seconds: float | None = None) -> HeldTask:
+def held(number: int, *, max_attempts: int = 0, expires_seconds: float | None = None) -> HeldTask:
     now = datetime.now(UTC)
     task = ClaimedTask(
-        number, 1, 1, 0, "r", "h", 0, "{}", None, number, 0, now, now, 60.0, 60.0, expires_seconds=expires_seconds
+        number,
+        1,
+        1,
+        max_attempts,
+        "r",
+        "h",
+        0,
+        "{}",
+        None,
+        number,
+        0,
+        now,
+        now,
+        60.0,
+        60.0,
+        expires_seconds=expires_seconds,
     )
-    return HeldTask(task, cast("Any", None), 1, monotonic(), started=started)
+    return HeldTask(task, cast("Any", None), 1, monotonic())
 
 
 @pytest.mark.parametrize("most", [None, 2])
@@ -83,9 +98,12 @@ async def test_one_that_was_claimed_ahead_and_expired_meanwhile_is_given_back(mo
     assert given_back == [late]
 
 
-async def test_one_that_was_claimed_into_a_free_slot_has_begun() -> None:
-    queue = LocalQueue(lambda _: None)
-    begun = held(1, started=True, expires_seconds=-0.1)
-    queue.put([begun])
+async def test_an_only_attempt_that_has_expired_is_given_back() -> None:
+    """It counts from its claim, but its handler has not begun."""
+    given_back: list[HeldTask] = []
+    queue = LocalQueue(given_back.extend)
+    late = held(1, max_attempts=1, expires_seconds=-0.1)
+    queue.put([late])
 
-    assert queue.take() is begun
+    assert late.started
+    assert (queue.take(), given_back) == (None, [late])

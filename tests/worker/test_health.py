@@ -14,8 +14,9 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from rolecall import Worker, WorkerOptions
 from rolecall.model.workers import WorkerCommand
-from rolecall.worker.health import NO_ANSWER, Signs, WorkerHealth, judge
+from rolecall.worker.health import Signs, WorkerHealth, judge
 from rolecall.worker.producer import Claims
+from rolecall.worker.session import NO_ANSWER
 from tests.worker.bench import PATIENCE, Bench, until
 
 OURS = """
@@ -28,8 +29,8 @@ DEAD = [
     (Signs(behind=61), "it has claimed nothing for 61 s, though it has room"),
 ]
 UNREADY = [
-    (Signs(silent=True), NO_ANSWER),
-    (Signs(silent=True, behind=3_600), NO_ANSWER),
+    (Signs(trouble=NO_ANSWER), NO_ANSWER),
+    (Signs(trouble=NO_ANSWER, behind=3_600), NO_ANSWER),
     (Signs(command=WorkerCommand.DRAIN), "it was told to drain"),
 ]
 

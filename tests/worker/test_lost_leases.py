@@ -50,7 +50,7 @@ async def test_a_cancellation_heard_during_a_claim_reaches_the_claimed_tasks(ben
     keeping = asyncio.create_task(keeper.run())
     worker_id = bench.ask(REGISTER)
     asked_at = monotonic()
-    held = HeldTask(claim(bench, worker_id), Idle(), worker_id, monotonic(), started=True)
+    held = HeldTask(claim(bench, worker_id), Idle(), worker_id, monotonic())
     bench.cancel(held.task.id)
     keeper.look_now()
     await until(lambda: not keeper._all)
@@ -77,7 +77,7 @@ async def test_a_handler_whose_own_transaction_completed_its_task_is_not_stopped
         Afterwards(),
     )
     aborter = Aborter(LocalQueue(completer.give_back), Outcomes(completer, UNHEARD, {}, {}), grace=SOON)
-    held = HeldTask(claim(bench, worker_id), Idle(), worker_id, monotonic(), started=True)
+    held = HeldTask(claim(bench, worker_id), Idle(), worker_id, monotonic())
     in_flight.take([held])
     held.finishing = True
 

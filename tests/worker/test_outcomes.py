@@ -182,7 +182,7 @@ async def test_outcomes_wait_while_the_engine_itself_is_being_changed(
     (task_id,) = bench.enqueue(work.task())
 
     async with bench.working():
-        await until(lambda: "could not be stored, trying again" in caplog.text)
+        await until(lambda: "cannot be stored yet" in caplog.text)
         assert bench.task(task_id).state == "running"
         bench.connection.execute("alter function rolecall.elsewhere(bigint, jsonb, boolean) rename to finish_free")
         (task,) = await bench.finished(task_id)

@@ -11,6 +11,7 @@ from rolecall.model.tasks import ClaimedTask, NewTask, NextTasks
 from rolecall.worker.in_flight import HeldTask, InFlight, Place
 from rolecall.worker.places import Places
 
+MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 STORE: Place = ("store", 1)
 
 
@@ -34,7 +35,7 @@ def filled(places: Places, *held_tasks: HeldTask) -> list[bool]:
 def claimed(**words: Any) -> HeldTask:
     now = datetime.now(UTC)
     task = ClaimedTask(1, 1, 1, 0, "r", "h", 0, "{}", "store", 1, 0, now, now, 60.0, 60.0, **words)
-    return HeldTask(task, cast("Any", None), 1, 0.0, started=True)
+    return HeldTask(task, cast("Any", None), 1, 0.0)
 
 
 def test_only_the_first_of_a_place_may_begin() -> None:
@@ -85,8 +86,14 @@ def test_a_task_that_follows_nobody_begins_whoever_still_works_in_its_place() ->
     assert (places.behind, places.leave(first), places.leave(fresh)) == (0, None, None)
 
 
-def test_what_follows_has_not_started_for_the_database() -> None:
-    assert [claimed(key_slot=slot).started for slot in (None, 1, -1)] == [True, True, False]
+def test_only_attempts_and_suspects_do_not_begin_before_the_database_knows() -> None:
+    ordinary = ClaimedTask(1, 1, 1, 0, "r", "h", 0, "{}", None, 1, 0, MOMENT, MOMENT, 60.0, 60.0)
+    once = ordinary._replace(max_attempts=1, key="store")
+    tasks = [ordinary, once, once._replace(key_slot=1), once._replace(key_slot=-1), ordinary._replace(fence=4)]
+    held_tasks = [HeldTask(task, cast("Any", None), 1, 0.0) for task in tasks]
+
+    assert [each.started for each in held_tasks] == [False, True, True, False, False]
+    assert [each.must_record_start for each in held_tasks] == [False, False, False, True, True]
 
 
 def test_nothing_begins_after_a_task_that_keeps_its_place_or_was_given_back() -> None:

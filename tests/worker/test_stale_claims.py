@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from time import monotonic
 
 from rolecall import BatchContext, Context, NewTask, immediate
+from rolecall.db.run import run
+from rolecall.sql import claims
 from tests.scenarios.chaos.proxy import Proxy
 from tests.worker.bench import Bench, until
 
@@ -68,6 +70,25 @@ async def test_tasks_whose_leases_ran_out_before_the_claims_answer_came_are_give
     assert sorted(attempts) == [(task_id, 1) for task_id in ids]
     kinds = "select array_agg(distinct kind) from rolecall.task_events"
     assert bench.ask(kinds) == ["returned"]
+
+
+async def test_a_claim_that_was_answered_after_the_task_expired_does_not_begin(bench: Bench) -> None:
+    ran: list[int] = []
+
+    @bench.app.task(lease=60, max_attempts=3)
+    async def work(ctx: Context) -> None:
+        ran.append(ctx.task_id)
+
+    (task_id,) = bench.enqueue(work.task().options(expires=LEASE))
+
+    async with far_away(bench) as proxy:
+        await until(lambda: bench.ask("select expires_at < clock_timestamp() from rolecall.tasks"))
+        proxy.let_answers_go()
+        await until(lambda: bench.task(task_id).state == "pending")
+        run(bench.connection, claims.expire())
+
+    task = bench.task(task_id)
+    assert (task.state, task.attempt, ran) == ("cancelled", 0, [])
 
 
 async def test_a_lease_counts_from_when_the_claim_was_asked_for(bench: Bench) -> None:

@@ -273,10 +273,10 @@ def _apply(conn: Connection, migrations: Migrations, step: Migration, patience: 
 
 @contextmanager
 def _named(migrations: Migrations, step: Migration) -> Iterator[None]:
-    """Say whose step it is that the database refuses; one that has not got its locks is tried again."""
+    """Name the step that the database rejects. Missing locks and a read-only database are no fault of the step."""
     try:
         yield
-    except psycopg.OperationalError:
+    except (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction):
         raise
     except psycopg.Error as error:
         problem = error.diag.message_primary or str(error)

@@ -27,6 +27,7 @@ from rolecall.model.errors import (
     RolecallError,
     RowsBusy,
 )
+from rolecall.model.sqlstates import is_condition
 from rolecall.sql.events import EventCollector
 from rolecall.sql.statement import Row, Statement
 
@@ -53,7 +54,7 @@ HELD = "another transaction holds rows that this call needs; nothing was changed
 NOT_AS_PREPARED = frozenset({"26000", "42P05", "08P01"})
 REPEATS = 3
 FROM_PSYCOPG: tuple[type[Exception], ...] = (psycopg.Error, UnicodeEncodeError)
-# What the drivers' errors are called that say that the server cannot be asked, each in its own module.
+# Names of the drivers' error classes for a failed connection. Such errors have no SQLSTATE, or one that is not listed.
 UNAVAILABLE = frozenset({"OperationalError", "InterfaceError", "PostgresConnectionError", "OSError"})
 # Seconds after which a pooled connection is asked whether it lives before somebody relies on it.
 RESTED = 1.0
@@ -348,7 +349,7 @@ def _translate(error: Exception) -> RolecallError:
         return known
     if sqlstate == LOCK_TIMEOUT:
         return RowsBusy(f"{problem}: {HELD}", sqlstate=sqlstate)
-    if not UNAVAILABLE.isdisjoint(kind.__name__ for kind in type(told).__mro__):
+    if is_condition(sqlstate) or not UNAVAILABLE.isdisjoint(kind.__name__ for kind in type(told).__mro__):
         return DatabaseUnavailable(problem, sqlstate=sqlstate)
     # What has no SQLSTATE never left this process: a NUL in a text parameter, for one.
     if isinstance(told, psycopg.DataError | ValueError) and sqlstate is None:

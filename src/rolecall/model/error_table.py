@@ -20,6 +20,7 @@ from rolecall.model.errors import (
     ConfigError,
     ContractBroken,
     DatabaseError,
+    DatabaseReadOnly,
     DatabaseUnavailable,
     DuplicatePerson,
     DuplicateTask,
@@ -83,6 +84,7 @@ from rolecall.model.errors import (
     WorkloadNotFound,
     WrongIsolation,
 )
+from rolecall.model.sqlstates import READ_ONLY
 
 __all__ = ["ERROR_TABLE", "ErrorRow", "error_for_sqlstate", "exit_code_for", "http_status_for"]
 
@@ -149,6 +151,7 @@ ERROR_TABLE: tuple[ErrorRow, ...] = (
     ErrorRow(error=HandlerError, exit_code=1, http_status=500),
     ErrorRow(error=RowsBusy, exit_code=6, http_status=503, sqlstates=("RC051",)),
     ErrorRow(error=SchemaBusy, exit_code=6, http_status=503),
+    ErrorRow(error=DatabaseReadOnly, exit_code=6, http_status=503, sqlstates=(READ_ONLY,)),
     ErrorRow(error=DatabaseUnavailable, exit_code=6, http_status=503),
     ErrorRow(error=SchemaMissing, exit_code=7, http_status=503, sqlstates=_NO_SCHEMA),
     ErrorRow(error=SchemaTooNew, exit_code=7, http_status=503),
@@ -194,6 +197,8 @@ def error_for_sqlstate(sqlstate: str | None, problem: str, detail: str | None = 
     if row is None:
         return None
     build: Callable[..., RolecallError] = row.error
+    if issubclass(row.error, DatabaseError):
+        return build(problem, sqlstate=sqlstate)
     ids = map(int, detail.split()) if detail and row.ids else ()
     return build(problem, **dict(zip(row.ids, ids, strict=False)))
 

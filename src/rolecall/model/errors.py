@@ -48,7 +48,8 @@ RolecallError                      every error raised on purpose; .problem says 
 │   ├── RequestUnderWay            RC060  it has no answer yet
 │   └── RequestKeyReused           RC061  its key was another's
 ├── DatabaseError                         .sqlstate
-│   ├── DatabaseUnavailable               worth retrying: no connection, a restart, a lock timeout, a deadlock
+│   ├── DatabaseUnavailable               worth retrying: no connection, a restart, a full disk, a deadlock
+│   │   ├── DatabaseReadOnly       25006  a standby, or default_transaction_read_only is on
 │   │   ├── RowsBusy               RC051  nothing was changed: another transaction holds the rows
 │   │   └── SchemaBusy                    .step .seconds .holders: a migration has not got its locks
 │   ├── SchemaMissing                     .package .pending: run the migrations first
@@ -87,6 +88,7 @@ from math import ceil
 from typing import Literal
 
 from rolecall.model.durations import require_when
+from rolecall.model.sqlstates import READ_ONLY
 from rolecall.model.states import LostReason
 
 __all__ = [
@@ -105,6 +107,7 @@ __all__ = [
     "ContractBroken",
     "ContractCode",
     "DatabaseError",
+    "DatabaseReadOnly",
     "DatabaseUnavailable",
     "DuplicatePerson",
     "DuplicateTask",
@@ -502,7 +505,22 @@ class DatabaseError(RolecallError):
 
 
 class DatabaseUnavailable(DatabaseError):
-    """The database cannot answer now; the same call may succeed later. Whether it took effect is unknown."""
+    """The database cannot answer now; the same call may succeed later. Whether it took effect is unknown.
+
+    This covers every condition of the server (`rolecall.model.sqlstates`), such as a lost connection, a full disk, too
+    many connections, a shutdown, a statement timeout or an internal error.
+    """
+
+
+class DatabaseReadOnly(DatabaseUnavailable):
+    """The database accepts no writes now, and the call changed nothing; the same call may succeed later.
+
+    The server is a standby, `default_transaction_read_only` is on, or the caller's own transaction is read-only.
+    """
+
+    def __init__(self, problem: str, *, sqlstate: str | None = READ_ONLY) -> None:
+        advice = "the server is a standby, or default_transaction_read_only is on; try again when it accepts writes"
+        super().__init__(f"the database is read-only ({problem}): {advice}", sqlstate=sqlstate)
 
 
 class SchemaMissing(DatabaseError):

@@ -149,8 +149,8 @@ class ClaimedTask(NamedTuple):
     `payload_json` is the payload's JSON text, not decoded yet. Lease and timeout are seconds; a timeout of
     None is no limit. `max_attempts` of 0 is no limit. `step` counts the times that its children have finished;
     `last_error` is that of the attempt before. `key_slot` is the place of its key that it holds, where the
-    worker may hold several tasks for one, to run them one after another; negative: it follows others there. One
-    that is prefetched is to begin within `expires_seconds` of its claim, or not at all.
+    worker may hold several tasks for one, to run them one after another; negative: it follows others there. The task
+    must begin within `expires_seconds` of its claim, or not at all; None is no limit.
     """
 
     id: int

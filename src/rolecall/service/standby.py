@@ -25,8 +25,6 @@ T = TypeVar("T")
 # Seconds: longer than a standby lags, as long as nothing is wrong with it.
 CHANGES_ARRIVE_WITHIN = 10.0
 REST_AFTER_FAILURE = 30.0
-# It is promoted or read-only, starts or stops, or had to end a query to keep up with the primary.
-ONLY_THERE = frozenset({"25006", "40001", "57P01", "57P02", "57P03"})
 
 log = logging.getLogger("rolecall.web")
 
@@ -90,9 +88,8 @@ class _StandbyFirst:
         try:
             return await question(self._copy)
         except DatabaseError as error:
-            # What the primary would say as well; and a question that takes too long would burden it.
-            away = isinstance(error, DatabaseUnavailable) and error.sqlstate != QUERY_CANCELED
-            if not away and error.sqlstate not in ONLY_THERE:
+            # The primary would give the same answer; and a question that takes too long would burden it.
+            if not isinstance(error, DatabaseUnavailable) or error.sqlstate == QUERY_CANCELED:
                 raise
             self._standby.failed(error)
         return await question(self._primary)

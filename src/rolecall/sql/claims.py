@@ -50,9 +50,9 @@ OWNED = "%s::bigint, %s::bigint[], %s::int[]"
 def claim(
     worker_id: int, roles: Sequence[str], handlers: Sequence[str], limit: int, start: int | None = None
 ) -> Statement[list[ClaimedTask]]:
-    """Take up to `limit` tasks, best first; no roles means every role.
+    """Claim up to `limit` tasks, best first; no roles means every role.
 
-    The first `start` of them are marked started (None: all of them), the rest are prefetched.
+    With `start` free slots the worker reports the start of each task; without (None) all count as started.
     """
     return Statement(
         query=f"select {CLAIM_COLUMNS} from rolecall.claim({CLAIM_PARAMS})",
@@ -83,9 +83,9 @@ def claim_these(
 ) -> Statement[tuple[list[ClaimedTask], dict[int, str]]]:
     """Take these tasks, in this order; the answer also says of each that was not given why.
 
-    The first `start` of those that are given are marked started (None: all of them), the rest are prefetched. The
-    reasons are those of `rolecall.claim_these`: taken, finished, unknown, blocked, waiting, not served, misfit, paused,
-    not due, no free slot, key busy, not first (another task of its key is better), busy (locked just now: ask again),
+    With `start` free slots the worker reports the start of each task; without (None) all count as started. The reasons
+    are those of `rolecall.claim_these`: taken, finished, unknown, blocked, waiting, not served, misfit, paused, not
+    due, no free slot, key busy, not first (another task of its key is better), busy (locked just now: ask again),
     expired.
     """
     return Statement(
@@ -115,7 +115,7 @@ def offers(
 
 
 def start(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:
-    """Mark prefetched tasks as started; the answer names the lost ones with the reason."""
+    """Record that tasks begin; the answer names the lost ones with the reason, and the busy ones, to be sent again."""
     return _about_claims("start", worker_id, claims)
 
 

@@ -109,9 +109,7 @@ class FakeContext(Context, Generic[P, R_co]):
         failed_siblings: int = 0,
         **facts: Unpack[AttemptFacts],
     ) -> None:
-        self._held = HeldTask(
-            _claimed(handler, facts), NoRunner(), facts.get("worker_id", 1), monotonic(), started=True
-        )
+        self._held = HeldTask(_claimed(handler, facts), NoRunner(), facts.get("worker_id", 1), monotonic())
         self._next = None
         self._children = children
         self._needs = needs

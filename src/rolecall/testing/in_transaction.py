@@ -167,7 +167,7 @@ class Inside:
         for task in claimed[:1]:
             claimed += await self._take((task.handler,), self._registry.runner(task).most - 1)
         runner, now = self._registry.runner, monotonic()
-        return [HeldTask(task, runner(task), self._worker_id, now, started=True) for task in claimed]
+        return [HeldTask(task, runner(task), self._worker_id, now) for task in claimed]
 
     async def _take(self, handlers: Sequence[str], number: int) -> list[ClaimedTask]:
         if number < 1:
@@ -262,11 +262,19 @@ class InlineSlot:
         self._others = others
         self._test = asyncio.current_task()
 
-    def begin(self, held_tasks: Sequence[HeldTask]) -> None:
+    def occupy(self, held_tasks: Sequence[HeldTask]) -> None:
         for held in held_tasks:
-            held.slot, held.began_at = self, monotonic()
+            held.slot = self
         self.running = held_tasks
         current.set(held_tasks)
+
+    async def record_starts(self, held_tasks: Iterable[HeldTask]) -> None:
+        """The claim has recorded the start of each."""
+
+    def begin(self, held_tasks: Sequence[HeldTask]) -> Sequence[HeldTask]:
+        for held in held_tasks:
+            held.began_at = monotonic()
+        return held_tasks
 
     def interrupt(self) -> None:
         """Nobody aborts a handler here."""

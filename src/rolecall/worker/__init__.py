@@ -22,7 +22,8 @@ What happens to one task, in order:
  3. A *slot* takes it. A slot is one long-lived coroutine; it awaits an async handler directly. There is no
     coroutine, timer, context variable or log call per task: that is the difference between 20,000 and 3,000
     tasks a second. The price: a slot must let the loop turn every millisecond, and an abort cancels the
-    slot, which absorbs it.
+    slot, which absorbs it. The slot begins the task, which is reported to the database, when the handler is about to be
+    called (`slot`).
  4. The *runner*, which the *handler registry* found for the task at its claim, decodes the payload and calls the
     handler: awaited, in the slot's thread, in a process that can be killed (`subprocess`), in the database
     (`procedures`; the registry learns of new ones while the worker runs), or once for many tasks. Middlewares were
@@ -30,8 +31,9 @@ What happens to one task, in order:
  5. *Outcomes* turns a result, a `Snooze`, a `Cancel` or an exception into a report. Whatever a handler raises
     is the failure of its task and of nothing else; so is a result that breaks its contract.
  6. The *completer* sends reports in batches: at once when it has nothing to do, otherwise with the next
-    flush. It repeats a flush until it is answered, and when one outcome is refused (a follow-up that is no
-    task), it finds the guilty one and fails it with the reason: no task is ever unfinishable.
+    flush. It repeats a flush until it is answered. When the database rejects an outcome for its content (a follow-up
+    for an unknown role), the completer finds it and fails its task with the reason. An outcome that the server cannot
+    store now is kept and sent again: `rolecall.model.sqlstates` tells the two apart.
 
 Beside all this the *heartbeat thread*, with its own loop, renews leases and sends heartbeats, so that a
 handler that blocks the worker's loop costs nobody a lease before its own deadline; what waits behind it is

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
-from time import monotonic
 from typing import Any, ParamSpec, TypeVar, overload
 
 from rolecall.app.handlers import HandlerDefinition
@@ -311,7 +310,7 @@ class Context(TaskContext):
             id=task.id,
             fence=task.fence,
             result_json=None if result is None else self._encoded(result),
-            ran=monotonic() - held.began_at,
+            ran=held.ran,
             next_tasks=next_tasks,
         )
         surrounding = AfterCommit.of(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from time import monotonic, time
+from time import time
 
 from rolecall.model.error_text import summarize
 from rolecall.model.outcomes import Blocked, Cancelled, Completed, Failed, Misfit, Report, Returned, Snoozed
@@ -156,14 +156,12 @@ class WorkerEvents:
     def _over(self, kind: EventType, held_tasks: Iterable[HeldTask], outcome: str) -> None:
         if kind in self._emitter.wanted:
             at = time()
-            self._tell(
-                self._event(kind, held, at, _ran(held), None, outcome=outcome) for held in held_tasks if held.slot
-            )
+            self._tell(self._event(kind, held, at, held.ran, None, outcome=outcome) for held in held_tasks if held.slot)
 
     def _end(self, held: HeldTask, report: Report, verdict: str | None, at: float) -> Event:
         """Make the event of an attempt that did not complete, or not for us."""
         ran = getattr(report, "ran", None)
-        seconds = _ran(held) if ran is None else ran
+        seconds = held.ran if ran is None else ran
         if verdict not in {None, ACCEPTED_BEFORE}:
             kind = LOST_ENDS.get(verdict, EventType.JOB_ATTEMPT_RETURNED)
             return self._event(kind, held, at, seconds, None, outcome=verdict)
@@ -190,11 +188,7 @@ def _completion(held: HeldTask, report: Completed, at: float, *, settled: bool) 
     else:
         ended = 2 if task.chain_index or not _may_end_chain(report) else 3
     lived = at - task.created_at.timestamp()
-    return task, _ran(held) if report.ran is None else report.ran, max(0.0, lived), ended
-
-
-def _ran(held: HeldTask) -> float:
-    return monotonic() - held.began_at if held.began_at else 0.0
+    return task, held.ran if report.ran is None else report.ran, max(0.0, lived), ended
 
 
 def _may_end_chain(report: Report | None) -> bool:

@@ -104,7 +104,7 @@ class HandoffClaims:
         return self._polling.is_among(worker_ids)
 
     async def take(self, limit: int, start: int, run: int) -> list[HeldTask]:
-        """Take up to `limit` tasks, best first; the first `start` count as started."""
+        """Take up to `limit` tasks, best first; `start` slots are free for them."""
         queue, now = self._queue, monotonic()
         self._by_handoff = queue is not None
         held_tasks: list[HeldTask] = []
@@ -242,7 +242,7 @@ class HandoffClaims:
         for task_id, verdict in refused.items():
             log.debug("Task %d was handed over and not given: %s", task_id, verdict)
             self._acks.add(by_id[task_id], again=verdict not in GONE)
-        return await self._polling.hold(claimed, worker_id, asked_at, start)
+        return await self._polling.hold(claimed, worker_id, asked_at)
 
     def _go_by(self, queue: HandoffQueue, kind: str, pool: str, leader: LeaderNow | None) -> None:
         if leader is None:

@@ -1,9 +1,9 @@
 """Whether a worker is well, as probes ask: is it *alive*, or does only a restart help, and is it *ready* to take tasks?
 
     alive    its loop turns, its heartbeat thread runs, and what claims has not come to a halt
-    ready    alive, started, the database answers, and nobody has told it to drain or to stop
+    ready    alive, started, the database answers and accepts writes, and no drain or stop was requested
 
-A database that is away makes a worker unready, and never dead: a restart would not bring the database back. A worker
+A database that is away or read-only makes a worker unready, and never dead: a restart would not help. A worker
 that is busy is well, however long its tasks take: a full worker does not claim, and nobody expects it to.
 """
 
@@ -19,8 +19,6 @@ __all__ = ["BLOCKED_FOR", "Signs", "WorkerHealth", "judge"]
 # Seconds. A handler that blocks the loop keeps its leases meanwhile: it is ended for a blockage, not for a hiccup.
 BLOCKED_FOR = 30.0
 STUCK_FOR = 60.0
-
-NO_ANSWER = "the database does not answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +49,14 @@ class Signs:
     """What can be seen of a worker from another thread.
 
     `lag`: for how long the loop has not turned. `beating`: whether the heartbeat thread runs. `behind`: for how long
-    the producer should have gone on, without a reason to wait. `silent`: whether the database keeps it waiting.
+    the producer should have gone on, without a reason to wait. `trouble`: the problem with the database, such as
+    that it does not answer or accepts no writes.
     """
 
     lag: float = 0.0
     beating: bool = True
     behind: float = -math.inf
-    silent: bool = False
+    trouble: str | None = None
     command: WorkerCommand | None = None
 
 
@@ -67,8 +66,8 @@ def judge(signs: Signs) -> WorkerHealth:
         return WorkerHealth(dead=f"its loop has not turned for {signs.lag:.0f} s")
     if not signs.beating:
         return WorkerHealth(dead="its heartbeat thread has ended")
-    if signs.silent:
-        return WorkerHealth(unready=NO_ANSWER)
+    if signs.trouble is not None:
+        return WorkerHealth(unready=signs.trouble)
     if signs.behind > STUCK_FOR:
         return WorkerHealth(dead=f"it has claimed nothing for {signs.behind:.0f} s, though it has room")
     if signs.command is not None:

@@ -22,7 +22,7 @@ from rolecall.worker.resources import ResourceMonitor
 from rolecall.worker.session import DatabaseSession
 
 CLOSING_TIME = 2.0
-LAG_CHECK = 0.5
+LAG_CHECK = 0.2
 RESOURCE_CHECK = 1.0
 USUAL_LEASE = 60.0
 BLOCKED_AFTER = 1.0
@@ -100,8 +100,9 @@ class LagWatch:
     """Pings the loop and warns, once a blockage, when the answer takes longer than a quarter of the shortest
     lease.
 
-    After a second without an answer it gives back what has not begun: the leases of a blocked worker are kept
-    from here, and who knows for how long. What blocks the loop stays the worker's until its deadline.
+    While the loop owes an answer, it records the starts that the loop cannot report: a handler that blocks the loop has
+    begun. After a second it gives back the tasks that have not begun, because the leases of a blocked worker are
+    renewed here, for an unknown time. The task that blocks the loop stays the worker's until its deadline.
     """
 
     def __init__(
@@ -128,6 +129,8 @@ class LagWatch:
         lag = monotonic() - self._asked_at
         if not self._warned:
             self._judge(lag)
+        if begun := [held for held in self._in_flight.all() if held.began_at and not (held.started or held.ended)]:
+            await self._record_starts(begun)
         if lag > BLOCKED_AFTER and (waiting := self._queue.clear()):
             await self._give_back(waiting, lag)
 
@@ -138,6 +141,15 @@ class LagWatch:
             culprits = {held.task.handler for held in held_tasks if held.slot is not None and not held.ended}
             names = ", ".join(sorted(culprits)) or "something"
             log.warning("The loop has not turned for %.1f s: %s blocks it (make it a plain `def`)", lag, names)
+
+    async def _record_starts(self, begun: Sequence[HeldTask]) -> None:
+        for worker_id, group in by_worker(begun):
+            answers = await self._session.run(
+                claims.start(worker_id, [(held.task.id, held.task.fence) for held in group])
+            )
+            for held in group:
+                if held.task.id not in answers:
+                    held.has_started()
 
     async def _give_back(self, waiting: Sequence[HeldTask], lag: float) -> None:
         log.warning("The loop has not turned for %.1f s: %d tasks are given back, not begun", lag, len(waiting))

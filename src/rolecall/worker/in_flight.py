@@ -12,8 +12,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, 
 from contextvars import Context, ContextVar, copy_context
 from itertools import groupby
 from operator import attrgetter
+from time import monotonic
 from typing import Any, Protocol, TypeVar
 
+from rolecall.config import failpoints
 from rolecall.db.after_commit import Call
 from rolecall.model.errors import HandlerAborted
 from rolecall.model.outcomes import Completed, Report
@@ -25,6 +27,7 @@ from rolecall.wake.waker import Waker
 
 LOOKS_PER_LEASE = 4
 LONGEST_WAIT = 2.0
+SUSPECT_FROM = 3  # by how much the fence exceeds the attempt: a claim adds one to both, a loss one to the fence
 TOO_EARLY = "the outcome of the task before it in the place of its key cannot be stored yet: this task is given back"
 # Seconds after which rolecall.harmless_claims may return a claim of which the database does not know that it began.
 UNSTARTED_LEASE = 10.0
@@ -48,8 +51,14 @@ class RunnerSlot(Protocol):
 
     running: Sequence[HeldTask]
 
-    def begin(self, held_tasks: Sequence[HeldTask]) -> None:
-        """Note what the handler call that comes next works on."""
+    def occupy(self, held_tasks: Sequence[HeldTask]) -> None:
+        """Note which tasks the handler call is prepared for."""
+
+    async def record_starts(self, held_tasks: Iterable[HeldTask]) -> None:
+        """Wait until the database has recorded that these tasks begin; those whose claim is lost are aborted."""
+
+    def begin(self, held_tasks: Sequence[HeldTask]) -> Sequence[HeldTask]:
+        """Note that the handler is called now, and return the tasks to call it with; the others are aborted."""
 
     def interrupt(self) -> None:
         """Cancel the running handler, if every task it works on must stop and it can be cancelled at all."""
@@ -105,7 +114,7 @@ class HeldTask:
         "worker_id",
     )
 
-    def __init__(self, task: ClaimedTask, runner: Runner, worker_id: int, claimed_at: float, *, started: bool) -> None:
+    def __init__(self, task: ClaimedTask, runner: Runner, worker_id: int, claimed_at: float) -> None:
         self.task = task
         self.place: Place | None = None if task.key_slot is None else (task.key, abs(task.key_slot))
         self.follows = (task.key_slot or 0) < 0  # its place was not free when it was claimed
@@ -114,12 +123,10 @@ class HeldTask:
         self.worker_id = worker_id
         self.claimed_at = claimed_at
         self.deadline = None if task.timeout_seconds is None else claimed_at + task.timeout_seconds
-        self.started = started and not self.follows  # the database knows that it began
+        # Whether the database has recorded that it began: an only attempt counts from its claim.
+        self.started = task.max_attempts == 1 and not self.follows
         self.look_again(claimed_at)
-        # From here on it does not begin any more; one that counts as started has begun.
-        self.expires_at = math.inf
-        if task.expires_seconds is not None and not self.started:
-            self.expires_at = claimed_at + task.expires_seconds
+        self.expires_at = math.inf if task.expires_seconds is None else claimed_at + task.expires_seconds
         self.delivered_at = claimed_at  # since when it waits for a slot
         self.began_at = 0.0  # until its handler is called
         self.slot: RunnerSlot | None = None
@@ -134,6 +141,23 @@ class HeldTask:
         self.afterwards: list[Call] | None = None  # what is to be called when its outcome is stored as completed
         self.traces: Traces = ()  # where somebody traces
         self.collector: EventCollector | None = None  # what follows from its end in a transaction of the handler's
+
+    @property
+    def must_record_start(self) -> bool:
+        """Whether its start must be recorded before its handler is called.
+
+        This holds for a task that was lost or given back at least twice without spending an attempt: it may kill its
+        worker before the start is recorded, and would do so without end. It also holds where a test lets the worker
+        die at a certain point, so that the number of attempts does not depend on the moment.
+        """
+        task = self.task
+        is_suspect = task.max_attempts == 1 or task.fence - task.attempt >= SUSPECT_FROM
+        return not self.started and (is_suspect or bool(failpoints.ARMED))
+
+    @property
+    def ran(self) -> float:
+        """For how many seconds its handler has run; 0 if it has not begun."""
+        return monotonic() - self.began_at if self.began_at else 0.0
 
     @property
     def is_safe(self) -> bool:

@@ -1,6 +1,4 @@
-"""Claimed tasks wait here for a slot, and free slots wait for tasks; how many tasks may wait beyond the free slots; and
-the slots, which take tasks from here and run their handlers one at a time.
-"""
+"""Claimed tasks wait here for a slot, and free slots wait for tasks; and how many tasks may wait beyond the slots."""
 
 from __future__ import annotations
 
@@ -8,27 +6,19 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import islice
 from time import monotonic
-from typing import TypeVar
 
-from rolecall.telemetry.context import current
 from rolecall.wake.waker import Waker
-from rolecall.worker.completer import Completer
-from rolecall.worker.events import WorkerEvents
-from rolecall.worker.in_flight import HeldTask, run_isolated, take_back_cancellation
+from rolecall.worker.in_flight import HeldTask
 from rolecall.worker.places import Places
-from rolecall.worker.session import ForkGuard
-from rolecall.worker.slot_thread import SlotThread
 
 NO_CALL = -1
 HORIZON = 0.15
 SPAN = 0.25
 GROWTH = 2
 NO_LIMIT = 1_000_000
-
-T = TypeVar("T")
 
 log = logging.getLogger("rolecall.worker")
 
@@ -272,114 +262,3 @@ class ClaimLimit:
         if self._backing_off:
             return 0 if busy else 1
         return NO_LIMIT
-
-
-class Slot:
-    """Runs one attempt at a time, each as an asyncio task of its own in a context of its own.
-
-    The context is a copy of the one that the worker started in. Context variables and everything that is kept by
-    `asyncio.current_task()` therefore end with the attempt. An abort cancels the attempt's task; the runner turns the
-    cancellation into an outcome. Cancelling the slot cancels the attempt as well.
-    """
-
-    def __init__(  # sizes: what a slot works with
-        self,
-        number: int,
-        local_queue: LocalQueue,
-        demand: Demand,
-        *,
-        completer: Completer,
-        events: WorkerEvents,
-        fork_guard: ForkGuard,
-    ) -> None:
-        self._queue = local_queue
-        self._thread = SlotThread(f"rolecall-slot-{number}", fork_guard)
-        self._fork_guard = fork_guard
-        self.running: Sequence[HeldTask] = ()
-        self._demand = demand
-        self._completer = completer
-        self._events = events
-        self._task: asyncio.Task[None] | None = None
-        self._attempt: asyncio.Task[None] | None = None
-
-    async def run(self) -> None:
-        """Work until the queue closes; a handler that runs then is waited for."""
-        self._task = asyncio.current_task()
-        queue = self._queue
-        self._demand.work()
-        try:
-            while not queue.closed:
-                if queue.ready:
-                    await run_isolated(self._work())
-                else:
-                    await self._rest()
-        finally:
-            self._thread.stop()
-
-    def begin(self, held_tasks: Sequence[HeldTask]) -> None:
-        """Note what the handler call that comes next works on."""
-        began_at = monotonic()
-        for held in held_tasks:
-            held.slot = self
-            held.began_at = began_at
-            if not held.started:
-                self._completer.began(held)
-        if self._events.tells_begins:
-            self._events.began(held_tasks)
-        self.running = held_tasks
-        current.set(held_tasks)
-
-    def interrupt(self) -> None:
-        """Cancel the running handler, if every task it works on must stop and it can be cancelled at all."""
-        if self.running and self.running[0].runner.interruptible and self._must_stop and self._attempt is not None:
-            self._attempt.cancel()
-
-    def absorb(self) -> bool:
-        """Take back a cancellation of the attempt; return False when the slot itself is cancelled."""
-        if self._is_cancelled and not self._must_stop:
-            return False
-        take_back_cancellation(self._attempt)
-        return True
-
-    def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:
-        """Take up to `most` more tasks of the same handler from the queue."""
-        return self._queue.take_like(held, most)
-
-    def call_in_thread(self, function: Callable[..., T], *arguments: object) -> Awaitable[T]:
-        """Return or raise what the function does in the slot's thread, which a cancellation does not reach."""
-        return self._thread.call(function, *arguments)
-
-    @property
-    def _must_stop(self) -> bool:
-        return all(held.aborted or held.ended for held in self.running)
-
-    @property
-    def _is_cancelled(self) -> bool:
-        return self._task is not None and self._task.cancelling() > 0
-
-    async def _work(self) -> None:
-        # Taken here and not by the slot: no loop turn passes between the queue and the handler, so a task is either
-        # still in the queue or has begun.
-        held = self._queue.take()
-        if held is None:
-            return
-        self._attempt = asyncio.current_task()
-        if self._queue.waiting <= self._queue.call_at:
-            self._queue.call_producer()
-        try:
-            await held.runner.run(held, self)
-        finally:
-            self._fork_guard.require()
-        running, self.running, self._attempt = self.running, (), None
-        for ended in running:
-            if ended.place is not None:
-                self._queue.let_next(ended)
-        if running:
-            self._demand.note(len(running))
-
-    async def _rest(self) -> None:
-        self._demand.rest()
-        try:
-            await self._queue.wait_for_work()
-        finally:
-            self._demand.work()

@@ -10,7 +10,6 @@ from datetime import datetime
 from functools import partial
 from inspect import isawaitable, iscoroutine
 from itertools import chain
-from time import monotonic
 from types import MappingProxyType
 from typing import Protocol
 
@@ -39,7 +38,7 @@ from rolecall.worker.in_flight import HeldTask
 from rolecall.worker.large import LargeFields
 from rolecall.worker.program import Contract
 
-# A timeout is a failure of what has begun; the others lose their deadline with their claim.
+# A timeout is a failure of a task that a slot has taken; the others lose their deadline with their claim.
 GIVEN_BACK = frozenset({
     LostReason.SHUTDOWN, LostReason.DATABASE, LostReason.TIMEOUT, LostReason.OUT_OF_TURN,
 })  # fmt: skip
@@ -172,7 +171,7 @@ class Outcomes:
 
     def _report(self, held: HeldTask, result: object, next_tasks: NextTasks | None) -> Report:
         task = held.task
-        ran = monotonic() - held.began_at
+        ran = held.ran
         match result:
             case None:
                 return Completed(id=task.id, fence=task.fence, ran=ran, next_tasks=next_tasks)
@@ -245,16 +244,19 @@ def _failure(held: HeldTask, verdict: Verdict) -> Failed:
         final=verdict.final,
         after=verdict.after,
         at=verdict.at,
-        ran=monotonic() - held.began_at,
+        ran=held.ran,
     )
 
 
 def _after_abort(held: HeldTask) -> Report | None:
     task = held.task
-    ran = monotonic() - held.began_at if held.began_at else 0.0
+    ran = held.ran
     match held.aborted:
-        case LostReason.TIMEOUT if held.began_at:
-            error = f"the handler did not finish within {task.timeout_seconds:g} s"
+        case LostReason.TIMEOUT if held.slot is not None:
+            # Preparing the call may time out as well. A process that is never ready in time would otherwise be started
+            # without end.
+            what = "finish" if held.began_at else "begin"
+            error = f"the handler did not {what} within {task.timeout_seconds:g} s"
             return Failed(id=task.id, fence=task.fence, error=error, reason="timeout", ran=ran)
         case LostReason.CANCELLED:
             return Cancelled(id=task.id, fence=task.fence, error="cancelled while it was running", ran=ran)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from time import monotonic
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 
 from psycopg.errors import Diagnostic
 
@@ -14,6 +13,7 @@ from rolecall.db.run import run_async, translated
 from rolecall.model.errors import DatabaseUnavailable, HandlerAborted, HandlerError
 from rolecall.model.handlers import ProcedureEnd, StoredProcedure
 from rolecall.model.outcomes import Failed
+from rolecall.model.sqlstates import undoes_transaction
 from rolecall.model.states import LostReason
 from rolecall.sql import roles
 from rolecall.worker.context import Context
@@ -23,8 +23,6 @@ from rolecall.worker.outcomes import Outcomes
 from rolecall.worker.runners import chain_middlewares, report_error
 
 ACCEPTED_BEFORE = "already"
-# The server stopped, or recovered from another session's crash: this task did nothing wrong, and is undone.
-SERVER_STOPPED = frozenset({"57P01", "57P02", "57P03"})
 
 
 class ProcedureFailed(HandlerError):
@@ -54,10 +52,18 @@ class ProcedureRunner:
         self._call = chain_middlewares(self._run, middlewares)
 
     async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
-        slot.begin((held,))
+        slot.occupy((held,))
         context = Context(held, self._services)
         try:
-            result = await self._call(context, held)
+            async with self._lent_connection(held) as connection:
+                # Its outcome commits with it, and must not be stored before its predecessor's.
+                await self._services.in_flight.wait_for_turn(held)
+                if held.must_record_start:
+                    await slot.record_starts((held,))
+                if not slot.begin((held,)):
+                    self._outcomes.aborted(held)
+                    return
+                result = await self._call(context, held, connection)
         except BaseException as error:  # noqa: BLE001 - whatever happens there belongs to the task
             report_error(self._outcomes, slot, error)
             return
@@ -65,35 +71,40 @@ class ProcedureRunner:
             slot.absorb()
         self._outcomes.returned(held, result, context.next_tasks)
 
-    async def _run(self, context: Context, held: HeldTask) -> None:
-        end = await self._end_of(held, context)
+    @asynccontextmanager
+    async def _lent_connection(self, held: HeldTask) -> AsyncIterator[Connection]:
+        async with AsyncExitStack() as stack:
+            try:
+                with translated():
+                    await self._services.pool.open()
+                    connection = await stack.enter_async_context(self._services.pool.connection())
+            except DatabaseUnavailable:
+                held.aborted = held.aborted or LostReason.DATABASE
+                raise
+            yield connection
+
+    async def _run(self, context: Context, held: HeldTask, connection: Connection) -> None:
+        end = await self._end_of(held, context, connection)
         if end.lost is not None and end.lost != ACCEPTED_BEFORE:
             held.aborted = LostReason(end.lost)
             raise HandlerAborted(reason=held.aborted)
         held.committed = True
         if end.error is not None:
-            ran = monotonic() - held.began_at
-            held.report = Failed(id=held.task.id, fence=held.task.fence, error=end.error, ran=ran)
+            held.report = Failed(id=held.task.id, fence=held.task.fence, error=end.error, ran=held.ran)
             raise ProcedureFailed(end.error)
 
-    async def _end_of(self, held: HeldTask, context: Context) -> ProcedureEnd:
+    async def _end_of(self, held: HeldTask, context: Context, connection: Connection) -> ProcedureEnd:
         claim = (held.worker_id, held.task.id, held.task.fence)
-        begun = False
         try:
-            with translated():
-                await self._services.pool.open()
-                async with self._services.pool.connection() as connection:
-                    with _notices_logged(connection, context):
-                        if self._procedure.has_before:
-                            await run_async(connection, roles.run_before_hook(*claim))
-                        begun = True
-                        # Its outcome commits with it, and must not be stored before its predecessor's.
-                        await self._services.in_flight.wait_for_turn(held)
-                        if self._services.events.asks_for_ends:
-                            held.collector = self._services.events.collector([held])
-                        return await run_async(connection, roles.run_procedure(*claim), held.collector)
+            with translated(), _notices_logged(connection, context):
+                if self._procedure.has_before:
+                    await run_async(connection, roles.run_before_hook(*claim))
+                if self._services.events.asks_for_ends:
+                    held.collector = self._services.events.collector([held])
+                return await run_async(connection, roles.run_procedure(*claim), held.collector)
         except DatabaseUnavailable as error:
-            if not begun or error.sqlstate in SERVER_STOPPED:
+            if undoes_transaction(error.sqlstate):
+                # This task did nothing wrong, and all that it did is undone.
                 held.began_at = 0.0
                 held.aborted = held.aborted or LostReason.DATABASE
             raise

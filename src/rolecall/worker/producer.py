@@ -37,11 +37,12 @@ from rolecall.wake.waker import Backoff, Pace, Waker
 from rolecall.worker.completer import Completer
 from rolecall.worker.in_flight import HeldTask, InFlight
 from rolecall.worker.leases import Aborter, LeaseKeeper
-from rolecall.worker.local_queue import NO_CALL, ClaimLimit, Demand, LocalQueue, Slot
+from rolecall.worker.local_queue import NO_CALL, ClaimLimit, Demand, LocalQueue
 from rolecall.worker.registration import Registration
 from rolecall.worker.reporting import LogReporter
 from rolecall.worker.runners import HandlerRegistry
 from rolecall.worker.session import DatabaseSession
+from rolecall.worker.slot import Slot
 from rolecall.worker.tracing import TraceLook
 
 BUSY_AFTER = 0.1
@@ -272,7 +273,7 @@ class Claims:
         return str(self._registration.worker_id) in worker_ids
 
     async def take(self, limit: int, start: int, run: int) -> list[HeldTask]:
-        """Claim up to `limit` tasks, best first, `run` for a place of a key; the first `start` count as started."""
+        """Claim up to `limit` tasks, best first, `run` for a place of a key; `start` slots are free for them."""
         claimed, self._held_back = await self._claim(self._registry.names, limit, start, run)
         return claimed
 
@@ -301,15 +302,12 @@ class Claims:
     async def wake_others(self) -> None:
         await self._registration.wake_others(self._session)
 
-    async def hold(self, claimed: Sequence[ClaimedTask], worker_id: int, asked_at: float, start: int) -> list[HeldTask]:
-        """Make held tasks of what was claimed under that id, asked for then; the first `start` have started."""
+    async def hold(self, claimed: Sequence[ClaimedTask], worker_id: int, asked_at: float) -> list[HeldTask]:
+        """Make held tasks of tasks that were claimed under that id, by a statement sent at that moment."""
         if claimed and failpoints.ARMED:
             failpoints.hit(failpoints.AFTER_CLAIM)
         runner = self._registry.runner
-        held_tasks = [
-            HeldTask(task, runner(task), worker_id, asked_at, started=number < start)
-            for number, task in enumerate(claimed)
-        ]
+        held_tasks = [HeldTask(task, runner(task), worker_id, asked_at) for task in claimed]
         if held_tasks and self._traces is not None:
             await self._traces.note(held_tasks)
         return held_tasks
@@ -320,7 +318,7 @@ class Claims:
         worker_id = self._registration.worker_id
         statement = claims.claim_what_fits(worker_id, self._roles, handlers, limit, start, run)
         asked_at, (claimed, held_back) = await self._session.ask(lambda connection: timed(connection, statement))
-        return await self.hold(claimed, worker_id, asked_at, start), held_back
+        return await self.hold(claimed, worker_id, asked_at), held_back
 
 
 async def timed(connection: Connection, statement: Statement[T]) -> tuple[float, T]:

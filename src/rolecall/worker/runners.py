@@ -1,5 +1,7 @@
 """The ways to run a handler: awaited on the loop, called in the slot's thread or in a process, or called once
 for many tasks; each inside its chain of middlewares. The registry knows which runner does a claimed task.
+
+Each runner occupies its slot, prepares the call, and begins: from there on the attempt counts (`rolecall.worker.slot`).
 """
 
 from __future__ import annotations
@@ -83,7 +85,7 @@ def runner_for(
 ) -> Runner:
     """Choose how a handler is run, once, from the way it is written; its middlewares are put around it here."""
     if handler.process:
-        return AsyncRunner(InProcess(handler, processes), services, outcomes, middlewares)
+        return ProcessRunner(handler, processes, services, outcomes, middlewares)
     if handler.batch is not None:
         return BatchRunner(handler, services, outcomes, middlewares)
     if handler.is_async:
@@ -107,11 +109,16 @@ class AsyncRunner:
         self._outcomes = outcomes
 
     async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
-        slot.begin((held,))
+        slot.occupy((held,))
         context = Context(held, self._services) if self._takes_context else None
         try:
             if ELSEWHERE in held.task.payload_json:
                 await self._services.large.attach(held)
+            if held.must_record_start:
+                await slot.record_starts((held,))
+            if not slot.begin((held,)):
+                self._outcomes.aborted(held)
+                return
             result = await self._call(context, self._decode(held.task.payload_json))
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
             report_error(self._outcomes, slot, error)
@@ -138,11 +145,16 @@ class ThreadRunner:
         self._outcomes = outcomes
 
     async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
-        slot.begin((held,))
+        slot.occupy((held,))
         context = Context(held, self._services)
         try:
             if ELSEWHERE in held.task.payload_json:
                 await self._services.large.attach(held)
+            if held.must_record_start:
+                await slot.record_starts((held,))
+            if not slot.begin((held,)):
+                self._outcomes.aborted(held)
+                return
             arguments = self._decode(held.task.payload_json)
             result = await self._call(context, slot, arguments)
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
@@ -152,6 +164,47 @@ class ThreadRunner:
 
     def _call_in_thread(self, context: Context, slot: RunnerSlot, arguments: dict[str, Any]) -> Awaitable[Any]:
         return slot.call_in_thread(self._handle, context, arguments)
+
+
+class ProcessRunner:
+    """Runs the handler in a process of its own. The attempt begins when that process is ready to call it."""
+
+    interruptible = True
+    most = 1
+
+    def __init__(  # sizes: the arguments of every runner, and the processes
+        self,
+        handler: Handler,
+        processes: Processes,
+        services: HandlerServices,
+        outcomes: Outcomes,
+        middlewares: Sequence[Middleware],
+    ) -> None:
+        self._handler = InProcess(handler, processes)
+        self._processes = processes
+        self._call = chain_middlewares(self._handler.call, middlewares)
+        self._services = services
+        self._outcomes = outcomes
+
+    async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
+        slot.occupy((held,))
+        context = Context(held, self._services)
+        try:
+            if ELSEWHERE in held.task.payload_json:
+                await self._services.large.attach(held)
+            async with self._processes.lent() as process:
+                await self._handler.prepare(process, context)
+                await slot.record_starts((held,))
+                if not slot.begin((held,)):
+                    self._outcomes.aborted(held)
+                    return
+                result = await self._call(context, process)
+        except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
+            report_error(self._outcomes, slot, error)
+            return
+        if held.aborted is not None:
+            slot.absorb()
+        await report_return(self._outcomes, slot, held, result, context.next_tasks, self._services.large)
 
 
 class BatchRunner:
@@ -170,9 +223,15 @@ class BatchRunner:
 
     async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
         together = [held, *slot.take_like(held, self.most - 1)]
-        slot.begin(together)
+        slot.occupy(together)
         try:
-            items = await self._decode(together)
+            fetched = await self._fetch(together)
+            await slot.record_starts(each for each in fetched if each.must_record_start)
+            begun = slot.begin(fetched)
+            for unbegun in fetched:
+                if unbegun not in begun:
+                    self._outcomes.aborted(unbegun)
+            items = self._decode(begun)
         except asyncio.CancelledError as error:
             report_error(self._outcomes, slot, error)
             return
@@ -190,12 +249,22 @@ class BatchRunner:
         for held_task, context, outcome in zip(fit, contexts, outcomes, strict=True):
             await report_return(self._outcomes, slot, held_task, outcome, context.next_tasks, self._services.large)
 
-    async def _decode(self, together: Sequence[HeldTask]) -> dict[HeldTask, Any]:
-        items = {}
+    async def _fetch(self, together: Sequence[HeldTask]) -> list[HeldTask]:
+        """Fetch the large fields of each task, and return the tasks that have all of theirs."""
+        fetched = []
         for held in together:
             try:
                 if ELSEWHERE in held.task.payload_json:
                     await self._services.large.attach(held)
+                fetched.append(held)
+            except Exception as error:  # noqa: BLE001 - one task's payload is no other task's problem
+                self._outcomes.raised(held, error)
+        return fetched
+
+    def _decode(self, begun: Sequence[HeldTask]) -> dict[HeldTask, Any]:
+        items = {}
+        for held in begun:
+            try:
                 items[held] = self._handler.decode(held.task.payload_json)
             except asyncio.CancelledError:
                 raise

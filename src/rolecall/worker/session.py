@@ -28,13 +28,16 @@ from psycopg_pool import AsyncConnectionPool
 from rolecall.db.connect import AsyncConnection as Connection
 from rolecall.db.connect import Pooler, async_pool, connect_async
 from rolecall.db.run import run_async
-from rolecall.model.errors import DatabaseUnavailable
+from rolecall.model.errors import DatabaseReadOnly, DatabaseUnavailable
+from rolecall.model.sqlstates import is_about_statement
 from rolecall.sql.events import EventCollector
 from rolecall.sql.statement import Statement, single
 from rolecall.wake.waker import Backoff, comes_within
 
 Connect = Callable[[], Awaitable[Connection]]
 T = TypeVar("T")
+NO_ANSWER = "the database does not answer"
+READ_ONLY_SERVER = "the database is read-only"
 FIRST_RETRY = 0.05
 LONGEST_RETRY = 5.0
 RELAX: Statement[str] = Statement(query="select set_config('synchronous_commit', 'off', false)", read=single)
@@ -48,11 +51,12 @@ log = logging.getLogger("rolecall.worker")
 
 
 class DatabaseSession:
-    """One connection, one statement at a time, each answered within `deadline` seconds or asked again.
+    """One connection that executes one statement at a time, and sends it again until the database executes it.
 
-    Only for statements that may run twice: every write of a worker shows its fence, so a repetition whose
-    first run did commit is told so. Errors of the statement itself are raised at once. `on_silence` is called, where
-    the session is used, with what keeps the database from answering.
+    A statement without an answer within `deadline` seconds, and one that meets a condition of the server such as a
+    read-only database, is sent again on a new connection after a backoff of 5 s at most. Only for statements that may
+    run twice: every write of a worker shows its fence, so a repetition is recognized. Errors of the statement itself
+    are raised at once. `on_silence` is called with each error that leads to another try.
     """
 
     def __init__(
@@ -72,18 +76,29 @@ class DatabaseSession:
         self._backoff = Backoff(FIRST_RETRY, LONGEST_RETRY)
         self._given_up = asyncio.Event()
         self._complaints = Complaints()
+        self._trouble: str | None = None
 
     @property
-    def silent(self) -> bool:
-        """True while the database does not answer here, from the first failure on; to be asked from any thread."""
-        return self._complaints.any
+    def trouble(self) -> str | None:
+        """The problem that the session waits out, from the first failure on; None while the database answers."""
+        return self._trouble
 
-    async def run(self, statement: Statement[T], collector: EventCollector | None = None) -> T:
-        """Return the answer, however long the database is away; after `give_up` raise DatabaseUnavailable."""
-        return await self.ask(lambda connection: run_async(connection, statement, collector))
+    @property
+    def has_given_up(self) -> bool:
+        return self._given_up.is_set()
 
-    async def ask(self, question: Callable[[Connection], Awaitable[T]]) -> T:
-        """Return the answer to a question of several statements, asked whole again like a single one."""
+    async def run(
+        self, statement: Statement[T], collector: EventCollector | None = None, *, is_divisible: bool = False
+    ) -> T:
+        """Return the answer, however long the database is away.
+
+        Raises DatabaseUnavailable after `give_up`; for a statement that `is_divisible` also where the server cannot
+        execute this one and may execute a smaller one, such as after a statement timeout.
+        """
+        return await self.ask(lambda connection: run_async(connection, statement, collector), is_divisible=is_divisible)
+
+    async def ask(self, question: Callable[[Connection], Awaitable[T]], *, is_divisible: bool = False) -> T:
+        """Do the same for a function that executes several statements."""
         async with self._turn:
             while True:
                 try:
@@ -91,7 +106,7 @@ class DatabaseSession:
                 except DatabaseUnavailable as error:
                     await self._drop()
                     self._on_silence(error)
-                    if self._given_up.is_set():
+                    if self._given_up.is_set() or (is_divisible and is_about_statement(error.sqlstate)):
                         raise
                     self._complain(error)
                 await comes_within(self._given_up, self._backoff.next())
@@ -127,11 +142,17 @@ class DatabaseSession:
     def _complain(self, error: DatabaseUnavailable) -> None:
         # A log that falls silent looks like one of a worker that works.
         level = logging.WARNING if self._complaints.due(monotonic()) else logging.DEBUG
-        log.log(level, "The database does not answer on connection %r, trying again: %s", self._name, error)
+        if isinstance(error, DatabaseReadOnly):
+            self._trouble = READ_ONLY_SERVER
+            log.log(level, "Connection %r waits until the database accepts writes: %s", self._name, error)
+        else:
+            self._trouble = NO_ANSWER
+            log.log(level, "The database does not answer on connection %r, trying again: %s", self._name, error)
 
     def _answered(self) -> None:
-        if self._complaints.any:
+        if self._trouble is not None:
             log.info("The database answers again on connection %r", self._name)
+            self._trouble = None
             self._complaints = Complaints()
         self._backoff.reset()
 
@@ -212,11 +233,6 @@ class Complaints:
     def __init__(self) -> None:
         self._due_at: float | None = None
         self._pause = FIRST_PAUSE
-
-    @property
-    def any(self) -> bool:
-        """True once there was one."""
-        return self._due_at is not None
 
     def due(self, now: float) -> bool:
         """Say whether to complain now; if so, the next one is due after a longer pause than this one."""

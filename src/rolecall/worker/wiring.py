@@ -42,7 +42,7 @@ from rolecall.worker.heartbeat import HeartbeatThread, LagWatch
 from rolecall.worker.in_flight import InFlight
 from rolecall.worker.large import LargeFields
 from rolecall.worker.leases import Aborter, LeaseKeeper, LostTask
-from rolecall.worker.local_queue import Demand, LocalQueue, Slot
+from rolecall.worker.local_queue import Demand, LocalQueue
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.outcomes import Outcomes
 from rolecall.worker.producer import Claims, Delivery, Producer
@@ -51,6 +51,7 @@ from rolecall.worker.registration import Registration, declare, describe_worker
 from rolecall.worker.reporting import SUMMARY_EVERY, LogReporter
 from rolecall.worker.resources import ResourceMonitor
 from rolecall.worker.session import DatabaseSessions, ForkGuard
+from rolecall.worker.slot import Slot
 from rolecall.worker.subprocess.pool import Processes
 from rolecall.worker.tracing import TraceLook
 
@@ -115,15 +116,15 @@ class Wiring:
 
     def health(self, *, working: bool) -> WorkerHealth:
         """Say how it is, from any thread; before it is `working`, only whether the database answers."""
-        silent = self.claim_session.silent or self.renew_session.silent
+        trouble = self.claim_session.trouble or self.renew_session.trouble
         if not working:
-            return judge(Signs(silent=silent))
+            return judge(Signs(trouble=trouble))
         return judge(
             Signs(
                 lag=self.lag_watch.lag(),
                 beating=not self.heartbeat.failed,
                 behind=self.producer.behind(),
-                silent=silent,
+                trouble=trouble,
                 command=self.commands.command,
             )
         )

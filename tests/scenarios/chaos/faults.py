@@ -21,7 +21,7 @@ from tests.scenarios.chaos.server import Server
 # Seconds of the soak's own time between two of a kind, on average.
 EVERY = {
     "kill": 2.2, "freeze": 3.0, "cut": 1.3, "mute": 3.0, "retire": 9.0, "crash": 8.0, "bereave": 11.0, "migrate": 15.0,
-    "behead": 9.0, "unserve": 5.0, "flush": 4.0, "unredis": 8.0, "undispatch": 7.0,
+    "behead": 9.0, "unserve": 5.0, "deny": 9.0, "flush": 4.0, "unredis": 8.0, "undispatch": 7.0,
 }  # fmt: skip
 # What is done where tasks are handed over.
 OF_REDIS = ("flush", "unredis", "undispatch")
@@ -31,6 +31,8 @@ TRY_AGAIN_AFTER = 0.3
 LONGEST_FREEZE = 9.0
 MOST_FROZEN = 2
 MUTE_SECONDS = 1.0
+# Longer than a lease: whatever ends meanwhile is reported only after it.
+READ_ONLY_SECONDS = 3.0
 # Those that run something slow, best first: a claim of theirs can be taken over while they are frozen.
 SLOW_CLAIMS = """\
 select worker.pid, array_agg(task.id), array_agg(task.fence)
@@ -119,6 +121,7 @@ class Faults:
             "migrate": self._migrate,
             "behead": self._behead,
             "unserve": self._unserve,
+            "deny": self._deny,
             "flush": self._flush,
             "unredis": self._unredis,
             "undispatch": self._undispatch,
@@ -185,6 +188,12 @@ class Faults:
         back = time.monotonic()
         self.blows.crashes.append((began, back))
         return f"the server, back after {back - began:.1f} s"
+
+    def _deny(self) -> str:
+        """Let the database accept no writes for a while, as a provider does with a full disk."""
+        with self._server.read_only():
+            time.sleep(READ_ONLY_SECONDS)
+        return f"writes, for {READ_ONLY_SECONDS:g} s"
 
     def _bereave(self) -> str | None:
         """Kill a producer amidst whatever it does."""

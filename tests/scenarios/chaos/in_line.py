@@ -22,7 +22,8 @@ join begun as younger on younger.key = older.key and younger.task_id > older.tas
     and younger.began_at < older.began_at
 join rolecall.all_tasks as task on task.id = older.task_id
 where task.fence = 1"""
-# A task that was lost with a third worker waits for its retry, and others may go on. Each loss takes two fences.
+# A task that was lost with a third worker, or whose attempt failed, waits for its retry, and others may go on. Each loss takes
+# two fences.
 STORED_TOO_EARLY = """\
 select older.id, older.finished_at, younger.id, younger.finished_at
 from rolecall.all_tasks as older
@@ -30,7 +31,8 @@ join chaos.runs as ended on ended.task_id = older.id and ended.ended_at is not n
 join chaos.runs as run on run.key = ended.key and run.task_id > older.id and run.began_at > ended.ended_at
 join rolecall.all_tasks as younger on younger.id = run.task_id and younger.fence = run.fence
 where older.key like 'line-%%' and older.state = 'completed' and younger.state = 'completed' and older.fence <= 4
-    and younger.finished_at < older.finished_at"""
+    and younger.finished_at < older.finished_at
+    and not exists (select from rolecall.task_events as event where event.task_id = older.id and event.kind = 'error')"""
 
 
 def add_handlers(app: App, role: str, ledger: Ledger) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from rolecall import Context
+from rolecall import Context, ProcessContext
 
 Connection = AsyncConnection[tuple[Any, ...]]
 
@@ -30,7 +30,7 @@ class Ledger:
     path: Path
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
-    def begin(self, ctx: Context) -> str:
+    def begin(self, ctx: Context | ProcessContext) -> str:
         """Note that a handler began, and under which claim; return the run's name."""
         run = f"{os.getpid()}:{next(self.numbers)}"
         task = ctx.task

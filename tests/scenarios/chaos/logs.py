@@ -16,6 +16,8 @@ ALREADY = re.compile("had been stored before")
 # Warnings that chaos brings about; anything else, or worse, is a finding. The driver's own are no finding.
 EXPECTED = re.compile(
     r"^(The database does not answer on connection"
+    r"|Connection '\w+' waits until the database accepts writes"
+    r"|\d+ tasks could not be (marked as started|given back)"
     r"|No notifications, polling instead"
     r"|Task \d+ \(\w+\)(?: for \S+)? failed at attempt"
     r"|The outcome of task \d+ \(\w+\)(?: for \S+)? was dropped: taken"

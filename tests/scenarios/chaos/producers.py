@@ -57,7 +57,8 @@ DEADLY = (signal.SIGKILL, signal.SIGSEGV)
 # How often each kind of task comes, and which of them may want a key.
 WEIGHTS = {
     "note": 40, "settle": 25, "herd": 20, "linger": 5, "grind": 4, "branch": 5, "doze": 4, "hang": 0.4,
-    "family": 4, "saga": 4, "insist": 4, "hold": 8, "once": 5, "gather": 6, "latest": 5, "changed": 10,
+    "family": 4, "saga": 4, "insist": 4, "hold": 8, "once": 5, "gather": 6, "latest": 5, "changed": 10, "brief": 6,
+    "crunch": 1,
 }  # fmt: skip
 KEYED = {"note": 0.3, "settle": 0.4, "linger": 0.3, "grind": 0.2, "poison": 0.5}
 FAILING = ("note", "settle", "herd")

@@ -46,9 +46,14 @@ create trigger note_tick after insert on rolecall.schedule_runs for each row exe
 OPTIONS = ServerOptions(extra={"log_line_prefix": "%e %a: ", "log_lock_waits": "off"})
 LINE = re.compile(r"^(?P<code>[0-9A-Z]{5}) (?P<who>.*?): (?P<level>ERROR|FATAL|PANIC):  (?P<said>.*)$", re.MULTILINE)
 # A connection that was cut, a server that goes, comes up or is not there yet, a call that was given up, and the first look for
-# an owner who is not made yet; a request that is sent again while it is under way; a completing transaction that stayed open,
-# and a caller whom one kept waiting.
-EXPECTED = re.compile("08...|57P0[123]|57014|25P03|28P01|RC051|RC060")
+# an owner who is not made yet; a write while the database is read-only; a request that is sent again while it is under way; a
+# completing transaction that stayed open, and a caller whom one kept waiting.
+EXPECTED = re.compile("08...|57P0[123]|57014|25006|25P03|28P01|RC051|RC060")
+WRITE_HERE = "set default_transaction_read_only = off; "
+READ_ONLY = f"alter database {DATABASE} {{}}"
+END_OTHERS = """\
+select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+"""
 SESSIONS = """\
 select format(
     '%s %s: %s since %s, waits for %s %s, held up by %s: %s',
@@ -92,6 +97,17 @@ class Server:
         kill_server(self._folder)
         self._embedded.attach()
         assert self._embedded.dsn(DATABASE) == self.dsn, "the server came back on another port"
+
+    @contextmanager
+    def read_only(self) -> Iterator[None]:
+        """Accept no writes in new sessions while the block runs, and end all others around it."""
+        self.insist(WRITE_HERE + READ_ONLY.format("set default_transaction_read_only = on"))
+        try:
+            self.insist(END_OTHERS)
+            yield
+        finally:
+            self.insist(WRITE_HERE + READ_ONLY.format("reset default_transaction_read_only"))
+            self.insist(END_OTHERS)
 
     def forget_functions(self) -> None:
         """Let the database forget which text its functions have; raises DatabaseUnavailable."""

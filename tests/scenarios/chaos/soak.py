@@ -39,6 +39,7 @@ REQUIRED: Mapping[str, int] = MappingProxyType({
     "lost": 1, "already": 1, "gathered": 2, "inherited": 2, "disinherited": 1, "chained": 2, "insisted": 1, "shared": 2,
     "ran once": 1, "in line": 20, "kept back": 1, "ordered": 2, "asked": 3, "broken requests": 1, "merged": 1, "changed": 2,
     "kill": 3, "freeze": 2, "cut": 5, "mute": 2, "crash": 2, "bereave": 1, "behead": 1, "unserve": 2, "migrated": 1,
+    "deny": 1, "expired": 1, "brief": 1, "crunched": 1,
     "severed": 1, "handed over": 3, "flush": 2, "unredis": 1, "undispatch": 1,
 })  # fmt: skip
 # Several, so that it takes a moment to fire them: two who do so at once meet.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import cache
 
 import msgspec
 
-from rolecall import App, BatchContext, Context, Snooze, linear
+from rolecall import App, BatchContext, Context, ProcessContext, Snooze, linear
 from tests.scenarios.chaos import in_line, severed, steady, wicked
 from tests.scenarios.chaos.ledger import Ledger, own_ledger, pay
 
@@ -18,6 +19,8 @@ FIRST_SECONDS, AGAIN_SECONDS = 0.6, 2.5
 LEAVES = 2
 # The second of them leaves one more behind.
 CHILDREN = 3
+# Within which a brief task must begin.
+BRIEF_SECONDS = 1.0
 VERSIONS = (1, 2)
 VERSION = "CHAOS_VERSION"
 
@@ -54,6 +57,17 @@ def make_app(version: int = 1) -> App:
     return app
 
 
+def crunch(ctx: ProcessContext) -> Fence:
+    """Run in a process of its own, which takes as long to start as a worker."""
+    ledger = _ledger_of_process()
+    return _ended(ctx, ledger, ledger.begin(ctx))
+
+
+@cache
+def _ledger_of_process() -> Ledger:
+    return own_ledger()
+
+
 def _add_quick_handlers(app: App, ledger: Ledger) -> None:
     @app.task(role=ROLE)
     async def note(ctx: Context, fails: int = 0, seconds: float = 0.005) -> Fence:
@@ -85,6 +99,10 @@ def _add_quick_handlers(app: App, ledger: Ledger) -> None:
         """One of so many that were asked for by one request over HTTP."""
         return _ended(ctx, ledger, ledger.begin(ctx))
 
+    @app.task(role=ROLE, expires=BRIEF_SECONDS)
+    async def brief(ctx: Context) -> Fence:
+        return _ended(ctx, ledger, ledger.begin(ctx))
+
     @app.task(role=ROLE)
     async def tick(ctx: Context) -> Fence:
         return _ended(ctx, ledger, ledger.begin(ctx))
@@ -99,6 +117,8 @@ def _add_slow_handlers(app: App, ledger: Ledger) -> None:
             await pay(tx, ctx)
             ledger.end(run)
             await ctx.complete(tx, {"fence": ctx.fence})
+
+    app.task(role=ROLE, process=True)(crunch)
 
     @app.task(role=ROLE)
     def grind(ctx: Context) -> Fence:
@@ -187,7 +207,7 @@ def _fail(ctx: Context, fails: int) -> None:
         raise Planned(f"attempt {ctx.attempt} of {fails} that fail")
 
 
-def _ended(ctx: Context, ledger: Ledger, run: str) -> Fence:
+def _ended(ctx: Context | ProcessContext, ledger: Ledger, run: str) -> Fence:
     ledger.end(run)
     return {"fence": ctx.fence}
 

@@ -6,6 +6,7 @@ from itertools import chain
 
 import pytest
 
+from rolecall.worker.in_flight import SUSPECT_FROM
 from tests.sql.conftest import Session
 from tests.sql.engine import LEASE, Claim, Engine
 
@@ -146,19 +147,39 @@ def test_a_task_lost_three_times_before_its_start_is_no_longer_prefetched(engine
 
     assert claims
     assert engine.claim(start=0) == []
-    assert ids(engine.claim(start=1)) == [task_id]
+    [claim] = engine.claim(start=1)
+    assert (claim.id, engine.task(task_id).started_at) == (task_id, None)
+
+
+def test_a_claim_into_a_free_slot_is_no_start(engine: Engine) -> None:
+    task_id = engine.enqueue(max_attempts=2)
+
+    [claim] = engine.claim(1, start=1)
+    assert engine.task(task_id).started_at is None
+    engine.start(claim)
+    assert engine.task(task_id).started_at == engine.clock.now()
+
+
+def test_a_claim_by_a_worker_that_reports_no_starts_is_the_start(engine: Engine) -> None:
+    task_id = engine.enqueue(max_attempts=2)
+    engine.claim(1)
+
+    assert engine.task(task_id).started_at == engine.clock.now()
 
 
 def test_a_task_that_kills_its_worker_before_the_start_fails_after_its_last_attempt(engine: Engine) -> None:
-    """From the fourth claim on, the claim is the start."""
+    """From the third claim on, its fence requires that the start is recorded before the handler is called."""
     task_id = engine.enqueue(max_attempts=2, retry={"kind": "linear", "step": 0})
     claims = 0
     while engine.state(task_id) == "pending":
-        claims += len(engine.claim(start=0) or engine.claim(start=1))
+        [claim] = engine.claim(start=0) or engine.claim(start=1)
+        claims += 1
+        if claim.fence - claim.attempt >= SUSPECT_FROM:
+            engine.start(claim)
         engine.clock.advance(seconds=LEASE + 1)
         engine.rescue()
 
-    assert (claims, engine.state(task_id)) == (3 + 2, "failed")
+    assert (claims, engine.state(task_id)) == (2 + 2, "failed")
 
 
 def test_a_deadline_that_passes_before_the_start_spends_no_attempt(engine: Engine) -> None:

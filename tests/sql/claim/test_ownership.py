@@ -76,19 +76,9 @@ def test_a_lease_counts_from_the_claim_not_from_the_transactions_start(engine: E
     assert lease >= timedelta(seconds=claim.lease_seconds + 0.2)
 
 
-def test_prefetched_tasks_are_claimed_but_not_started(engine: Engine) -> None:
+def test_tasks_of_a_worker_that_reports_starts_are_claimed_but_not_started(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work"}] * 3)
     claims = engine.claim(3, start=1)
+    engine.start(claims[0])
 
     assert [engine.task(claim.id).status for claim in claims] == ["running", "claimed", "claimed"]
-
-
-def test_the_first_in_claim_order_are_the_started_ones(engine: Engine) -> None:
-    """The worker runs what it gets first: across lines too, those and no others count as started."""
-    engine.declare({"name": "other"})
-    for role in ("work", "other", "work", "other"):
-        engine.enqueue(role, key="k" if role == "other" else None)
-        engine.clock.advance(seconds=1)
-    claims = engine.claim(3, start=2)
-
-    assert [engine.task(claim.id).status for claim in claims] == ["running", "running", "claimed"]

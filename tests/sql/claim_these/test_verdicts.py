@@ -44,11 +44,10 @@ def test_what_is_given_is_owned_as_after_any_claim(engine: Engine) -> None:
     assert engine.complete(by_id) is None
 
 
-def test_the_first_of_those_given_have_started(engine: Engine) -> None:
-    ids = [engine.enqueue() for _ in range(3)]
-    engine.cancel(ids[0])
+def test_only_attempts_have_started_where_the_worker_reports_starts(engine: Engine) -> None:
+    ids = [engine.enqueue(max_attempts=most) for most in (1, 2)]
 
-    given, _ = engine.claim_these(*ids, start=1)
+    given, _ = engine.claim_these(*ids, start=2)
 
     assert [engine.task(claim.id).started_at is not None for claim in given] == [True, False]
 

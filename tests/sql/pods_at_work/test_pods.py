@@ -11,7 +11,9 @@ def pod(engine: Engine, name: str, running: int = 0, claimed: int = 0) -> int:
         "select rolecall.register_worker('w', '{}', %s, 9, 'host', 1, '0', %s)", engine.handlers(), name
     )
     engine.enqueue_many([{"role": "work"}] * (running + claimed))
-    engine.claim(running + claimed, worker=worker_id, start=running)
+    claims = engine.claim(running + claimed, worker=worker_id, start=running)
+    if running:
+        engine.start(*claims[:running])
     return worker_id
 
 

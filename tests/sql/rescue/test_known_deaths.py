@@ -28,7 +28,8 @@ def test_what_a_dead_worker_held_goes_back_before_its_lease_is_over(engine: Engi
 def test_what_had_not_begun_gets_its_attempt_back(engine: Engine) -> None:
     ids, _ = engine.enqueue_many([{"role": "work"}] * 2)
     worker = engine.worker()
-    engine.claim(2, worker=worker, start=1)
+    begun, _ = engine.claim(2, worker=worker, start=2)
+    engine.start(begun)
 
     bury(engine, worker)
 

@@ -2,9 +2,13 @@
 in one (`ctx.in_process`), one at a time, until its worker has gone.
 
     worker                                           this process
-    Processes ──▶ HandlerProcess ─────Request─────▶ serve ──call──▶ handler
-                       ▲                              │                │
+    Processes ──▶ HandlerProcess ─────RunTask─────▶ serve ──▶ import the handler
+                       ▲   start is recorded ◀─Ready─┘
+                       │  └───────────Go───────────▶ serve ──call──▶ handler
                        └──────log records, Answer─────┘◀───────────────┘
+
+The attempt begins with Go, and not before its start is recorded: a worker that dies while this process still imports
+has spent nothing.
 
 What a task leaves can be read by any process: a result as JSON text, an error as text. What a function
 returns goes to the handler that waits for it, as the object it is. Nothing is written to the database from
@@ -41,8 +45,10 @@ from rolecall.worker.subprocess.messages import (
     Address,
     Answer,
     CallFunction,
+    Go,
     NoTaskResult,
     Raised,
+    Ready,
     Request,
     ReturnValue,
     RunTask,
@@ -66,21 +72,29 @@ def serve(connection: Connection, *, parent: int, log_level: int) -> None:
     fork_guard = ForkGuard()
     wire = Wire(connection)
     _log_over(wire, log_level)
+    requested: RunTask | None = None
     while (request := wire.next()) is not None:
-        reply = answer(request)
+        if isinstance(request, RunTask):
+            requested = request
+        reply = answer(request, requested)
         fork_guard.require()
         wire.send(reply)
 
 
-def answer(request: Request) -> Answer:
-    """Do a request in a context of its own, with the context variables that came along; errors are the answer."""
+def answer(request: Request, requested: RunTask | None) -> Answer:
+    """Do a request in a context of its own, with the context variables that came along; errors are the answer.
+
+    A `RunTask` is prepared only: `requested` is the latest of them, which `Go` runs.
+    """
     try:
         carried = [(find(address), pickle.loads(pickled)) for address, pickled in request.carried]  # noqa: S301 - they come from the worker
-        if request.address not in IMPORTED:
+        if not isinstance(request, Go) and request.address not in IMPORTED:
             _import(request.address, carried)
     except BaseException as error:  # noqa: BLE001 - an import runs the user's code
         return Raised(verdict=judge(error))
-    return fresh_context().run(_run, request, carried)
+    if isinstance(request, RunTask):
+        return Ready()
+    return fresh_context().run(_run, request, requested, carried)
 
 
 def _import(address: Address, carried: Variables) -> None:
@@ -93,12 +107,16 @@ def _import(address: Address, carried: Variables) -> None:
     IMPORTED.add(address)
 
 
-def _run(request: Request, carried: Variables) -> Answer:
+def _run(request: Go | CallFunction, requested: RunTask | None, carried: Variables) -> Answer:
     try:
         _accept(carried)
     except Exception as error:  # noqa: BLE001 - it is told where it can be read
         return Raised(verdict=judge(error))
-    return run_task(request) if isinstance(request, RunTask) else call_function(request)
+    if isinstance(request, CallFunction):
+        return call_function(request)
+    if requested is None:
+        raise AssertionError("Go without a task")
+    return run_task(requested)
 
 
 def _accept(carried: Variables) -> None:

@@ -26,12 +26,24 @@ SCRIPT = "__rolecall_main__"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTask:
-    """Run this task with the handler that stands there."""
+    """Import the handler at this address, to run this task as soon as `Go` follows."""
 
     address: Address
     task: ClaimedTask
     worker_id: int
     strict: bool = True
+    carried: Carried = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """The handler is imported, and is called when `Go` comes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Go:
+    """Call the handler now: the attempt has begun."""
+
     carried: Carried = ()
 
 
@@ -73,8 +85,8 @@ class ReturnValue:
     pickled: bytes
 
 
-Request = RunTask | CallFunction
-Answer = TaskResult | NoTaskResult | Raised | ReturnValue
+Request = RunTask | Go | CallFunction
+Answer = Ready | TaskResult | NoTaskResult | Raised | ReturnValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,8 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -32,6 +33,7 @@ from rolecall.worker.subprocess.messages import (
     Answer,
     CallFunction,
     Carried,
+    Go,
     NoTaskResult,
     Raised,
     Request,
@@ -94,7 +96,9 @@ class Processes:
         """
         address = address_of(function, what=f"function {function.__qualname__!r}")
         call = CallFunction(address=address, arguments=args, named=kwargs, carried=self.carried())
-        match await self.run(call):
+        async with self.lent() as child:
+            answer = await child.ask(call)
+        match answer:
             case ReturnValue(pickled=pickled):
                 # In a thread: to make a large object takes its time, and this is the loop.
                 value: T = await asyncio.to_thread(pickle.loads, pickled)
@@ -117,23 +121,25 @@ class Processes:
                     raise HandlerError(f"{problem}: {error}") from error
         return tuple(taken)
 
-    async def run(self, request: Request) -> Answer:
-        """Return the answer of a process; when this is cancelled, after the process has been killed.
+    @asynccontextmanager
+    async def lent(self) -> AsyncIterator[HandlerProcess]:
+        """Lend an idle process, or a new one, for the block.
 
-        Raises ProcessDied.
+        At the end of the block the process is idle again if it has answered every request. Otherwise it is ended, and
+        this waits for its end.
         """
         child = await self._take()
         self._busy.add(child)
         try:
-            answer = await child.run(request)
-        except BaseException:
-            await child.end()
-            raise
-        else:
-            self._idle.append(child)
+            yield child
         finally:
-            self._busy.remove(child)
-        return answer
+            try:
+                if child.is_idle:
+                    self._idle.append(child)
+                else:
+                    await child.end()
+            finally:
+                self._busy.remove(child)
 
     async def close(self) -> None:
         """End every process: the idle ones by themselves, one that should have ended long ago by a kill."""
@@ -165,20 +171,29 @@ class HandlerProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._is_killed = False
+        self._is_asked = False
 
     @property
     def is_alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    async def run(self, request: Request) -> Answer:
+    @property
+    def is_idle(self) -> bool:
+        """Whether it can take another request: nothing is unanswered, and nobody has killed it."""
+        return not (self._is_asked or self._is_killed)
+
+    async def ask(self, request: Request) -> Answer:
         """Return the answer to a request; raise ProcessDied. When this is cancelled, the process is killed."""
+        self._is_asked = True
         running = asyncio.ensure_future(self._thread.call(self._run, request))
         running.add_done_callback(_note_error)
         try:
-            return await asyncio.shield(running)
+            answer = await asyncio.shield(running)
         except asyncio.CancelledError:
             self.kill()
             raise
+        self._is_asked = False
+        return answer
 
     def kill(self) -> None:
         """Kill the process now, or as soon as it has started."""
@@ -223,36 +238,37 @@ class HandlerProcess:
 
 
 class InProcess:
-    """A handler's function, called in another process, as a runner awaits it."""
-
-    takes_context = True
+    """A handler's function in another process: prepared there, then called."""
 
     def __init__(self, handler: Handler, processes: Processes) -> None:
         self._address = address_of(handler.function, what=f"handler {handler.name!r}")
         self._strict = handler.strict
         self._processes = processes
 
-    def decode(self, payload_json: str | bytes) -> Any:
-        """Return it as it is: the process decodes it, where that costs the worker nothing."""
-        return payload_json
-
-    async def call(self, context: Any, _payload_json: object) -> Any:
-        """Return or raise what the function did."""
-        carried = self._processes.carried()
+    async def prepare(self, process: HandlerProcess, context: Any) -> None:
+        """Let a process import the function, until it is ready to call it. Raises RaisedElsewhere, ProcessDied."""
         request = RunTask(
             address=self._address,
             task=context.task,
             worker_id=context.worker_id,
             strict=self._strict,
-            carried=carried,
+            carried=self._processes.carried(),
         )
-        match await self._processes.run(request):
+        answer = await process.ask(request)
+        if isinstance(answer, Raised):
+            raise RaisedElsewhere(answer.verdict)
+
+    async def call(self, _context: object, process: HandlerProcess) -> Any:
+        """Return or raise what the prepared function did."""
+        match await process.ask(Go(carried=self._processes.carried())):
             case TaskResult(result_json=text):
                 return read_result(text)
             case NoTaskResult(outcome=outcome):
                 return outcome
             case Raised(verdict=verdict):
                 raise RaisedElsewhere(verdict)
+            case other:
+                raise AssertionError(f"no answer to a call: {type(other).__name__}")
 
 
 def _answer(connection: Connection) -> Answer:

@@ -1,8 +1,11 @@
--- Takes pending tasks for a worker: each gets a lease (not beyond its deadline), a deadline, the next fence
--- and the next attempt. The first p_start of them (null: all) go into free slots and count as started, the
--- others are prefetched; a task of one attempt, and one whose workers died three times before it began, is
--- claimed into a free slot only. What has a key, or begins its last attempt, is so for good when this
--- commits, whatever the session's synchronous_commit says.
+-- Claims pending tasks for a worker: each gets a lease (not beyond its deadline), a deadline, the next fence
+-- and the next attempt. p_start is the number of free slots. A task with max_attempts = 1, and one that was
+-- lost three times before its start was recorded, is claimed into a free slot only. A worker that passes
+-- p_start reports the start of each task with rolecall.start when it begins, and before it calls the handler
+-- of a task whose fence exceeds its attempt by three or more; only a task with max_attempts = 1 counts as
+-- started from its claim. Without p_start (null) all tasks count as started from their claim. The claim of a
+-- task that has a key, or begins its last attempt, is durable when this commits, whatever the session's
+-- synchronous_commit says.
 -- returns: the claimed tasks in claim order
 -- raises: RC050 wrong isolation level
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
@@ -30,8 +33,8 @@ $$;
 -- worker holds there already. It must run them one after another, in the order in which it got them, and none
 -- beside one that waits for its children; those that follow count as prefetched.
 -- returns: the claimed tasks in claim order; key_slot = the place of its key that each holds, null without a
--- key, negative where it follows others in that place; expires_seconds = within which a prefetched one is to
--- begin, null for one that never expires
+-- key, negative where it follows others in that place; expires_seconds = within which the task must begin,
+-- null for one that never expires
 -- raises: RC050 wrong isolation level
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 -- public: yes
@@ -75,9 +78,9 @@ begin
 end
 $$;
 
--- Gives tasks that were picked to a worker; the first p_start of them (null: all) count as started, if they
--- follow no other. Of each, p_line_ids says the line. One statement that answers with what it writes: nothing
--- is kept and sorted.
+-- Gives tasks that were picked to a worker. Those with max_attempts = 1 count as started, without p_start
+-- (null) all do, except those that follow another. p_line_ids has the line of each. One statement returns the
+-- rows that it writes, so nothing is stored and sorted.
 -- returns: the claimed tasks, in the order in which they were picked
 -- locks: the caller holds the tasks, and the keys of which they win a slot
 create or replace function rolecall.give_tasks(
@@ -100,7 +103,7 @@ begin
     return query
     with setting as materialized (
         select
-            line.line_id, line.role, line.handler, line.priority, line.lease, line.timeout, line.never_ahead
+            line.line_id, line.role, line.handler, line.priority, line.lease, line.timeout
         from rolecall.line_settings as line
         where line.line_id = any(array(select distinct given.id from unnest(p_line_ids) as given (id)))
     )
@@ -111,13 +114,13 @@ begin
         deadline_at = p_now + coalesce(task.timeout, picked.timeout),
         started_at = case
             when picked.slot < 0 then null
-            when p_start is null or picked.n <= p_start or picked.never_ahead then p_now
+            when p_start is null or task.max_attempts = 1 then p_now
         end,
         key_slot = coalesce(task.key_slot, picked.slot)
     from (
         -- In the order of the arrays, in which their tasks are updated, then.
-        select given.id, given.slot, given.n, own.*
-        from unnest(p_ids, p_slots, p_line_ids) with ordinality as given (id, slot, line_id, n)
+        select given.id, given.slot, own.*
+        from unnest(p_ids, p_slots, p_line_ids) as given (id, slot, line_id)
         cross join lateral (select * from setting where setting.line_id = given.line_id offset 0) as own
         offset 0
     ) as picked

@@ -1,6 +1,6 @@
 -- Takes the named tasks for a worker, as claim does: of the roles and handlers that it is on the roll with,
--- due, not paused, a key's place only for the best task that wants it. The first p_start of those that it
--- gets (null: all), in the order named, count as started, the others are prefetched. It waits for nobody.
+-- due, not paused, a key's place only for the best task that wants it. p_start is as of claim; the first
+-- tasks named go into the free slots. It waits for nobody.
 -- returns: the claimed tasks in the order named, with no verdict; then a row for each other one, with its id
 -- and the verdict alone: taken, finished, unknown, blocked (it needs something), waiting (for its children),
 -- not served (another role or handler than the worker's, or the worker is not on the roll), misfit (for other

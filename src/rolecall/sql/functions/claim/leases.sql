@@ -1,6 +1,6 @@
--- Marks prefetched tasks as started.
--- returns: one row a claim that was lost, with the reason; busy where somebody else has the row locked: to be
--- said again
+-- Records that claimed tasks begin: from here on, the loss of their worker spends the attempt.
+-- returns: one row for each claim that is lost, with the reason; busy if another transaction has locked the
+-- row, and the call must be repeated
 -- locks: tasks rows, skipping locked ones
 -- public: yes
 create or replace function rolecall.start(p_worker_id bigint, p_ids bigint[], p_fences int[])

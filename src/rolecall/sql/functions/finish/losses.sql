@@ -1,8 +1,8 @@
 -- The one way back from an attempt that did not complete: each task goes back to pending by its retry policy,
 -- waits for what it needs, or ends as failed or cancelled. Errors, timeouts and crashes spend the attempt;
--- snoozes, and whatever comes before the start, do not; shutdowns do not, ten times at most, but that of an
--- only attempt does. Who was let go three times without being to blame is claimed into free slots only from
--- then on: the claim is its start, and what kills its workers is found out. What its own claim did not report
+-- snoozes, and whatever comes before the recorded start, do not; shutdowns do not, ten times at most, but
+-- that of an only attempt does. A task that was lost three times unspent is claimed into free slots only from
+-- then on, and its worker records the start before it calls the handler. What its own claim did not report
 -- also moves the fence on, so that a late report cannot take that end for its own. What has not fitted a
 -- worker goes on to those that take other payloads. Whoever calls this draws the conclusions (`conclude`).
 -- returns: one row: the tasks with the states they went to; the keys that they gave up, and the endings that

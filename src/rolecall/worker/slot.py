@@ -1,0 +1,160 @@
+"""A slot takes tasks from the local queue and runs their handlers, one call at a time.
+
+    occupy    the slot has the tasks; their handler is being prepared (a process starts, large fields are fetched)
+    begin     the attempt begins: the handler is called next, in this process or in one of its own
+
+An attempt counts from `begin`, which is reported to the database. For a process handler, and for a task that was lost
+repeatedly, the report is stored before the handler is called.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from time import monotonic
+from typing import TypeVar
+
+from rolecall.model.states import LostReason
+from rolecall.telemetry.context import current
+from rolecall.worker.completer import Completer
+from rolecall.worker.events import WorkerEvents
+from rolecall.worker.in_flight import HeldTask, run_isolated, take_back_cancellation
+from rolecall.worker.local_queue import Demand, LocalQueue
+from rolecall.worker.session import ForkGuard
+from rolecall.worker.slot_thread import SlotThread
+
+T = TypeVar("T")
+
+
+class Slot:
+    """Runs one attempt at a time, each as an asyncio task of its own in a context of its own.
+
+    The context is a copy of the one that the worker started in. Context variables and everything that is kept by
+    `asyncio.current_task()` therefore end with the attempt. An abort cancels the attempt's task; the runner turns the
+    cancellation into an outcome. Cancelling the slot cancels the attempt as well.
+    """
+
+    def __init__(  # sizes: what a slot works with
+        self,
+        number: int,
+        local_queue: LocalQueue,
+        demand: Demand,
+        *,
+        completer: Completer,
+        events: WorkerEvents,
+        fork_guard: ForkGuard,
+    ) -> None:
+        self._queue = local_queue
+        self._thread = SlotThread(f"rolecall-slot-{number}", fork_guard)
+        self._fork_guard = fork_guard
+        self.running: Sequence[HeldTask] = ()
+        self._demand = demand
+        self._completer = completer
+        self._events = events
+        self._task: asyncio.Task[None] | None = None
+        self._attempt: asyncio.Task[None] | None = None
+
+    async def run(self) -> None:
+        """Work until the queue closes; a handler that runs then is waited for."""
+        self._task = asyncio.current_task()
+        queue = self._queue
+        self._demand.work()
+        try:
+            while not queue.closed:
+                if queue.ready:
+                    await run_isolated(self._work())
+                else:
+                    await self._rest()
+        finally:
+            self._thread.stop()
+
+    def occupy(self, held_tasks: Sequence[HeldTask]) -> None:
+        """Note which tasks the handler call is prepared for."""
+        for held in held_tasks:
+            held.slot = self
+        self.running = held_tasks
+        current.set(held_tasks)
+
+    async def record_starts(self, held_tasks: Iterable[HeldTask]) -> None:
+        """Wait until the database has recorded that these tasks begin; those whose claim is lost are aborted."""
+        await asyncio.gather(*(self._record_start(held) for held in held_tasks if not held.started))
+
+    def begin(self, held_tasks: Sequence[HeldTask]) -> Sequence[HeldTask]:
+        """Note that the handler is called now, and return the tasks to call it with.
+
+        Tasks that are aborted, have expired or have lost their lease meanwhile are left out, as aborted.
+        """
+        began_at = monotonic()
+        for held in held_tasks:
+            if held.aborted is not None:
+                continue
+            if not held.may_begin(began_at):
+                held.aborted = LostReason.DATABASE
+                continue
+            held.began_at = began_at
+            if not held.started:
+                self._completer.began(held)
+        begun = [held for held in held_tasks if held.began_at]
+        if begun and self._events.tells_begins:
+            self._events.began(begun)
+        return begun
+
+    def interrupt(self) -> None:
+        """Cancel the running handler, if every task it works on must stop and it can be cancelled at all."""
+        if self.running and self.running[0].runner.interruptible and self._must_stop and self._attempt is not None:
+            self._attempt.cancel()
+
+    def absorb(self) -> bool:
+        """Take back a cancellation of the attempt; return False when the slot itself is cancelled."""
+        if self._is_cancelled and not self._must_stop:
+            return False
+        take_back_cancellation(self._attempt)
+        return True
+
+    def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:
+        """Take up to `most` more tasks of the same handler from the queue."""
+        return self._queue.take_like(held, most)
+
+    def call_in_thread(self, function: Callable[..., T], *arguments: object) -> Awaitable[T]:
+        """Return or raise what the function does in the slot's thread, which a cancellation does not reach."""
+        return self._thread.call(function, *arguments)
+
+    async def _record_start(self, held: HeldTask) -> None:
+        reason = await self._completer.record_start(held)
+        if reason is not None and held.aborted is None:
+            held.aborted = LostReason(reason)
+
+    @property
+    def _must_stop(self) -> bool:
+        return all(held.aborted or held.ended for held in self.running)
+
+    @property
+    def _is_cancelled(self) -> bool:
+        return self._task is not None and self._task.cancelling() > 0
+
+    async def _work(self) -> None:
+        # Taken here and not by the slot: no loop turn passes between the queue and the handler, so a task is either
+        # still in the queue or has begun.
+        held = self._queue.take()
+        if held is None:
+            return
+        self._attempt = asyncio.current_task()
+        if self._queue.waiting <= self._queue.call_at:
+            self._queue.call_producer()
+        try:
+            await held.runner.run(held, self)
+        finally:
+            self._fork_guard.require()
+        running, self.running, self._attempt = self.running, (), None
+        for ended in running:
+            if ended.place is not None:
+                self._queue.let_next(ended)
+        if running:
+            self._demand.note(len(running))
+
+    async def _rest(self) -> None:
+        self._demand.rest()
+        try:
+            await self._queue.wait_for_work()
+        finally:
+            self._demand.work()
