@@ -27,5 +27,5 @@ def test_no_function_of_the_engine_calls_itself_through_others(engine: Engine) -
     assert left == {}
 
 
-def test_all_that_finish_calls_stands_in_twelve_files(engine: Engine) -> None:
-    assert len({engine.by_name[name].file for name in engine.reached_from({"finish"})}) <= 12
+def test_finish_calls_functions_of_at_most_fourteen_files(engine: Engine) -> None:
+    assert len({engine.by_name[name].file for name in engine.reached_from({"finish"})}) <= 14

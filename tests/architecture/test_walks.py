@@ -12,4 +12,4 @@ async def test_a_task_and_a_click_lead_through_few_files(database: str) -> None:
     assert len(task.functions) <= 28, task.functions.keys()
     assert len(task.sql) <= 15, task.sql.keys()
     assert len(retry.functions) <= 22, retry.functions.keys()
-    assert len(finish.sql) <= 12, finish.sql.keys()
+    assert len(finish.sql) <= 14, finish.sql.keys()

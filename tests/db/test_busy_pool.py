@@ -28,7 +28,7 @@ TRIGGER = (
 TOLD = "create function rolecall.told() returns trigger language plpgsql as 'begin return null; end';"
 # What every claim reads, with a column more.
 VIEW = (ROLECALL.functions or ROLECALL.folder).joinpath("pool/line_settings.sql").read_text("utf-8")
-OTHER_VIEW = VIEW.replace("line.misfit_for", "line.misfit_for, role.description")
+OTHER_VIEW = VIEW.replace("as strict_keys", "as strict_keys, role.description")
 Migrating = Callable[[], Future[list[str]]]
 
 

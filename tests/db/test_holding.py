@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from time import monotonic, sleep
 
 import psycopg
@@ -64,7 +65,7 @@ def can_claim(connection: Connection, worker: Worker) -> bool:
     return bool(claimed)
 
 
-def pass_on(database: str, worker: Worker) -> int:
+def pass_on(database: str, worker: Worker, has_begun: Event) -> int:
     """Run handlers whose transactions overlap, so that one is open at any time, until a claim gets nothing.
 
     Returns how many handlers ran.
@@ -73,6 +74,7 @@ def pass_on(database: str, worker: Worker) -> int:
     with psycopg.connect(database) as first, psycopg.connect(database) as second:
         running, following = first, second
         worker.complete(running, worker.claim(worker.connection))
+        has_begun.set()
         end = monotonic() + DEADLINE
         while monotonic() < end:
             number += 1
@@ -114,7 +116,9 @@ def test_handlers_whose_transactions_overlap_do_not_keep_a_migration_from_its_lo
     connection: Connection, database: str, worker: Worker, locking: Migrations
 ) -> None:
     with ThreadPoolExecutor(1) as thread, connect(database, "migrate") as migrator:
-        handlers = thread.submit(pass_on, database, worker)
+        has_begun = Event()
+        handlers = thread.submit(pass_on, database, worker, has_begun)
+        assert has_begun.wait(DEADLINE)
 
         assert migrate(migrator, locking, patience=DEADLINE) == ["0001_told", "functions"]
         assert handlers.result(DEADLINE) > 1

@@ -243,7 +243,12 @@ def test_functions_without_a_search_path_are_not_granted_but_for_the_inlined_one
 ) -> None:
     granted = connection.execute(WITHOUT_A_PATH, (role,)).fetchall()
 
-    assert granted == [("clock", "sql", False), ("status_of", "sql", False), ("tasks_of_chain", "sql", False)]
+    assert granted == [
+        ("clock", "sql", False),
+        ("shown_state", "sql", False),
+        ("status_of", "sql", False),
+        ("tasks_of_chain", "sql", False),
+    ]
 
 
 def test_the_inlined_functions_name_no_type_that_a_caller_could_shadow(connection: Connection) -> None:

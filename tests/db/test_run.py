@@ -14,6 +14,7 @@ from rolecall.model.errors import (
     DatabaseError,
     DatabaseUnavailable,
     InvalidTask,
+    RowsBusy,
     SchemaMissing,
     UnknownRole,
 )
@@ -57,7 +58,7 @@ async def test_rows_are_read_by_the_statement(ask: Ask) -> None:
         ("22P05", InvalidTask),
         ("3F000", SchemaMissing),
         ("40P01", DatabaseUnavailable),
-        ("55P03", DatabaseUnavailable),
+        ("55P03", RowsBusy),
         ("57P01", DatabaseUnavailable),
         ("53100", DatabaseUnavailable),
         ("58030", DatabaseUnavailable),

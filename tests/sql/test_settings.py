@@ -24,6 +24,7 @@ SETTINGS = {
     "transaction_isolation": (EVERYBODY, "a level other than read committed is refused"),
     "synchronous_commit": (EVERYBODY, "what must be durable switches it on for its transaction"),
     "lock_timeout": (EVERYBODY, "functions that wait set their own; others end the caller's own call"),
+    "idle_in_transaction_session_timeout": (EVERYBODY, "ends its own transaction only, sooner or later"),
     "application_name": (EVERYBODY, "a worker proves its own sessions with it; workers are bound to logins"),
 }
 READ = re.compile(r"current_setting\(\s*(?:'([^']+)'|(\w+))")
@@ -62,9 +63,9 @@ def test_only_fake_clock_trusts_a_setting_of_the_owner(engine: Engine) -> None:
 
 def test_a_function_that_waits_longer_sets_its_own_patience(engine: Engine) -> None:
     impatient = engine.rows(
-        """select proname from pg_proc
-        where pronamespace = 'rolecall'::regnamespace and prosrc like '%%wait_longer()%%'
-            and not coalesce(proconfig::text, '') like '%%lock_timeout=%%'"""
+        r"""select proname from pg_proc
+        where pronamespace = 'rolecall'::regnamespace and prosrc ~ 'wait_longer\(\)|wait_a_while\('
+            and proname <> 'wait_a_while' and not coalesce(proconfig::text, '') like '%%lock_timeout=%%'"""
     )
 
     assert impatient == []

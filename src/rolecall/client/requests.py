@@ -18,7 +18,7 @@ import psycopg
 from rolecall.app import App, HandlerDefinition
 from rolecall.db.after_commit import AfterCommit
 from rolecall.db.foreign import Foreign
-from rolecall.db.run import CLIENT_BINDING, is_free, run
+from rolecall.db.run import CLIENT_BINDING, binds_on_client, is_free, run
 from rolecall.model.errors import (
     ConfigError,
     ContractBroken,
@@ -51,8 +51,8 @@ __all__ = [
     "new_task",
     "no_handler",
     "pauses",
+    "require_binding",
     "require_known",
-    "require_nothing_hidden",
     "require_options",
     "several",
     "suggesting",
@@ -153,13 +153,13 @@ def has_hidden_values(batch: Iterable[NewTask], app: App | None) -> bool:
     return any(name in handlers and handlers[name].hides for task in batch if (name := task.handler or task.role))
 
 
-def require_nothing_hidden(connection: Foreign, batch: Iterable[NewTask], app: App | None) -> None:
-    """Raise ConfigError if the app does not know a handler of the batch, and the stored handler hides values.
+def require_binding(connection: Foreign, batch: Iterable[NewTask], app: App | None) -> None:
+    """Raise ConfigError if a connection would write hidden values of the batch into the text of a statement.
 
-    Only for a connection that binds on the client; handlers of the app are checked where the statement runs.
+    Only for handlers that the app does not know: the others are checked where the statement runs.
     """
     names = {task.handler or task.role or "" for task in batch} - set(app.handlers if app else ())
-    hiding = run(connection, roles.hiding_schemas(names)) if names else ()
+    hiding = run(connection, roles.hiding_schemas(names)) if names and binds_on_client(connection) else ()
     if hiding:
         raise ConfigError(CLIENT_BINDING, variable="connection")
 

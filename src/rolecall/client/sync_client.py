@@ -21,7 +21,7 @@ from rolecall.client.requests import (
     has_hidden_values,
     in_trace,
     kept,
-    require_nothing_hidden,
+    require_binding,
     several,
     suggesting,
     until,
@@ -114,8 +114,8 @@ class Client(TypedCalls):
                 self._connection(connection) as here,
                 suggesting(wanted, self._app),
             ):
-                if isinstance(here, Foreign) and here.binds_on_client:
-                    require_nothing_hidden(here, wanted, self._app)
+                if isinstance(here, Foreign):
+                    require_binding(here, wanted, self._app)
                 chunks = run_all(here, statements, collector)
             answers = [stored for chunk in chunks for stored in chunk]
             if asking is not None:

@@ -44,7 +44,7 @@ declare
     v_telling constant text[] := array['clock', 'fake_clock', 'status_of', 'late_committers'];
     -- These have no search path, so that statements and views can inline them, and name types with their schema only:
     -- a caller's own types cannot change them. No other function without a path is granted.
-    v_inlined constant text[] := array['clock', 'status_of', 'tasks_of_chain'];
+    v_inlined constant text[] := array['clock', 'shown_state', 'status_of', 'tasks_of_chain'];
     v_known constant text[] := array['schema_migrations', 'schema_files', 'roles', 'handlers'];
     v_readable constant text[] := array[
         'schema_migrations', 'schema_files', 'roles', 'handlers', 'lines', 'keys', 'key_patterns', 'tasks', 'finished_tasks',

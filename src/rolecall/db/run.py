@@ -88,7 +88,7 @@ def run_all(
     What happens on another library's connection is not collected.
     """
     if isinstance(conn, Foreign):
-        if conn.binds_on_client and any(statement.is_confidential for statement in statements):
+        if any(statement.is_confidential for statement in statements) and binds_on_client(conn):
             raise ConfigError(CLIENT_BINDING, variable="connection")
         with translated(*conn.errors), _own_block(conn) if len(statements) > 1 else nullcontext():
             return [statement.read(conn.fetch(statement.query, statement.params)) for statement in statements]
@@ -100,6 +100,12 @@ def run_all(
     together = is_free(conn) and _need_a_transaction(conn, statements, collector)
     alone = not together and _must_say_its_level(conn)
     return _through_setbacks(conn, ask, collector)
+
+
+def binds_on_client(conn: Foreign) -> bool:
+    """Whether a connection writes values into the text of a statement, where the log of Postgres may show them."""
+    with translated(*conn.errors):
+        return conn.binds_on_client
 
 
 async def run_all_async(

@@ -32,7 +32,7 @@ as $$
             from rolecall.finished_tasks as ended
             -- None ends in days to come, which have partitions already.
             where ended.parent_id = parent.id and ended.finished_at >= p_since
-                and ended.finished_at < rolecall.clock() + interval '1 hour'
+                and ended.finished_at < (select rolecall.clock()) + interval '1 hour'
             offset 0
         ) as task
         join rolecall.lines as line on line.id = task.line_id

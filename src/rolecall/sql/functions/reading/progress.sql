@@ -37,7 +37,7 @@ as $$
             -- No child ends before its parent is made, and none in days to come, which have partitions
             -- already.
             where finished.parent_id = parent.id and finished.finished_at >= parent.created_at
-                and finished.finished_at < rolecall.clock() + interval '1 hour'
+                and finished.finished_at < (select rolecall.clock()) + interval '1 hour'
             offset 0
         ) as ended
     ),
