@@ -17,7 +17,9 @@ def claims(engine: Engine) -> list[Claim]:
     """Three tasks of one key that one worker holds; the first has begun."""
     for _ in range(3):
         engine.enqueue(key="store")
-    return engine.claim_in_order(engine.worker(), start=1)
+    claims = engine.claim_in_order(engine.worker(), start=1)
+    engine.start(claims[0])
+    return claims
 
 
 def statuses(engine: Engine) -> list[tuple[str, str]]:
