@@ -34,7 +34,7 @@ def app() -> App:
 
 
 class Events:
-    """Collects events, for which clients send further queries beside each statement."""
+    """A sink of events. Clients send further queries with each statement to collect events."""
 
     def __init__(self) -> None:
         self.types: list[str] = []
@@ -117,6 +117,6 @@ def greet(name: str) -> None:
 
 
 def log_of(connection: Sql) -> str:
-    """What the server has logged so far."""
+    """The log of the server up to now."""
     [(log,)] = connection.execute("select pg_read_file(pg_current_logfile())")
     return str(log)

@@ -58,7 +58,7 @@ def armed(owner: str, role: str) -> Iterator[Connection]:
     with login(owner, role) as dsn, connect(dsn, "test") as conn:
         arm(conn)
         yield conn
-        # Else the server drops these when the session ends, beside the `drop owned` of the login.
+        # Otherwise the server drops these at the end of the session, at the same time as `drop owned` of the login.
         conn.execute("discard temp")
 
 

@@ -17,7 +17,7 @@ class ReadsResult(Protocol):
 
 
 class KnowsResult:
-    """Has the reader of a task's result, which is no field of a dataclass: it is not compared, pickled or sent."""
+    """Holds the reader of a task's result outside the dataclass fields, so that it is not compared, pickled or sent."""
 
     __slots__ = ("_returns",)
 

@@ -71,7 +71,7 @@ LAWS = {
         having count(*) > coalesce((%(capacities)s::jsonb -> split_part(one.key, '-', 1))::int, 1)""",
     "a task of a key began before an older one": in_line.BEGUN_TOO_EARLY,
     "an outcome was stored before that of an older task of its key": in_line.STORED_TOO_EARLY,
-    "a task began again beside a run that only lost its connections": """
+    "a task began again during a run that only lost its connections": """
         select one.task_id, one.run, other.run
         from chaos.runs as one
         join chaos.runs as other on other.task_id = one.task_id and other.began_at > one.began_at
@@ -234,7 +234,7 @@ LAWS_OF_EVERY_MOMENT = (
     "more tasks of one key ran at once than may",
     "a task of a key began before an older one",
     "an outcome was stored before that of an older task of its key",
-    "a task began again beside a run that only lost its connections",
+    "a task began again during a run that only lost its connections",
     "a task that may run once began twice",
     "a request was carried out in part, or twice",
     "a task was tried more often than it may be",

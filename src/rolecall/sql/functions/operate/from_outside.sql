@@ -69,7 +69,7 @@ $$;
 -- What a completed one leaves open below it is cancelled.
 -- returns: one row a given id: completed or failed, finished (it had ended before), missing
 -- raises: RC042 for another state or what cannot come next; RC050 wrong isolation level; and as store_next
--- for what comes next; RC051 another transaction holds rows that it needs
+-- for its next tasks; RC051 another transaction holds the rows
 -- locks: the trees of the tasks, one call at a time where that is more than one row; then as finish does
 -- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a
 -- role

@@ -25,7 +25,7 @@ $$;
 -- the defaults again, a handler is marked. While two releases run, both count. Each withdrawal is recorded in
 -- the audit log.
 -- returns: what was withdrawn
--- locks: the declarations rows, in order of app, kind and name; then the row of what is withdrawn
+-- locks: the declarations rows, in order of app, kind and name; then rows of schedules, handlers, roles, keys
 -- public: yes
 create or replace function rolecall.withdraw_undeclared()
 returns table (app text, kind text, name text)
@@ -85,7 +85,7 @@ end
 $$;
 
 -- Ends the effect of one declaration.
--- locks: the row of what was declared
+-- locks: one row of schedules, handlers, roles or keys
 create or replace function rolecall.withdraw_declaration(p_kind text, p_name text, p_reason text)
 returns void
 language sql
