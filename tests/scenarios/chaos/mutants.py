@@ -60,7 +60,7 @@ class Mutant:
 MUTANTS = (
     Mutant(
         "no session is taken for a proof",
-        "a task began again beside a run",
+        "a task began again during a run",
         (Change("harmless_claims", "role.idempotent and task.key is null", "true"),),
         severs=True,
     ),
