@@ -83,7 +83,8 @@ def test_leaving_gives_back_what_it_held(engine: Engine) -> None:
 def test_what_a_leaving_worker_had_not_begun_is_returned(engine: Engine) -> None:
     ids, _ = engine.enqueue_many([{"role": "work"}] * 2)
     worker = engine.worker()
-    engine.claim(2, worker=worker, start=1)
+    begun, _ = engine.claim(2, worker=worker, start=0)
+    engine.start(begun)
 
     deregister(engine, worker)
 

@@ -565,9 +565,11 @@ begin
     select turn.id, turn.key, turn.slot
     from (
         select placed.id, placed.key, placed.slot,
-            bool_and(mine.id is not null) over (partition by placed.key order by placed.turn) as is_next
+            -- A hashed subplan: the planner expects few rows and would join in nested loops.
+            bool_and(placed.id in (select mine.id from mine)) over (
+                partition by placed.key order by placed.turn
+            ) as is_next
         from placed
-        left join mine using (id)
     ) as turn
     where turn.is_next;
 end

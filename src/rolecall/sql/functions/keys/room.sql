@@ -301,7 +301,8 @@ begin
     born as (
         insert into rolecall.keys (key)
         select missing.key from missing
-        where hashtext(missing.key) & 1023 in (select latched.number from latched)
+        -- `is true` makes it a hashed subplan; the planner expects one row and would join in nested loops.
+        where (hashtext(missing.key) & 1023 in (select latched.number from latched)) is true
         order by missing.key
         on conflict do nothing
         returning key
