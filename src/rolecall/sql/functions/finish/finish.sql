@@ -438,7 +438,9 @@ declare
     v_task rolecall.tasks;
 begin
     update rolecall.tasks as task
-    set result = coalesce(p_result, task.result), gathers = p_gathers, expires_at = null
+    set result = coalesce(p_result, task.result), gathers = p_gathers, expires_at = null,
+        -- The start of a short step is not recorded on its own.
+        started_at = coalesce(task.started_at, task.claimed_at)
     where task.id = p_id
     returning task.* into v_task;
     if v_task.open_children is null and p_gathers is not true then
