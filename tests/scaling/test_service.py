@@ -42,7 +42,7 @@ async def add_pod(connection: Connection, name: str, running: int = 0) -> int:
     [worker_id] = await cursor.fetchone() or [0]
     for _ in range(running):
         await connection.execute("select rolecall.enqueue('sums', '{}')")
-        await connection.execute("select * from rolecall.claim(%s, '{}', '{sums}', 1, 1)", [worker_id])
+        await connection.execute("select * from rolecall.claim(%s, '{}', '{sums}', 1)", [worker_id])
     return int(worker_id)
 
 

@@ -215,7 +215,7 @@ async def test_a_snooze_and_a_release_end_an_attempt(bench: Bench, sink: Kept) -
     assert returned.data == {"outcome": "released"}
 
 
-async def test_an_attempt_is_over_whose_end_cannot_be_stored(bench: Bench, sink: Kept) -> None:
+async def test_an_attempt_whose_result_is_rejected_by_content_is_reported_as_failed(bench: Bench, sink: Kept) -> None:
     @bench.app.task(max_attempts=1)
     async def send() -> None: ...
 
@@ -223,12 +223,13 @@ async def test_an_attempt_is_over_whose_end_cannot_be_stored(bench: Bench, sink:
     bench.connection.execute(
         b"create function refuse() returns trigger language plpgsql"
         b" as $$ begin raise exception 'no' using errcode = 'RC040'; end $$;"
-        b"create trigger refuse before insert on rolecall.finished_tasks for each row execute function refuse()"
+        b"create trigger refuse before insert on rolecall.finished_tasks for each row"
+        b" when (new.state = 'completed') execute function refuse()"
     )
     async with bench.working():
-        returned = await sink.comes(E.JOB_ATTEMPT_RETURNED, task_id)
+        await sink.comes(E.JOB_FAILED, task_id)
 
-    assert returned.data == {"outcome": "refused"}
+    assert bench.ask("select state::text from rolecall.finished_tasks where id = %s", task_id) == "failed"
 
 
 async def test_what_a_client_does_is_told_of(bench: Bench, sink: Kept) -> None:

@@ -20,6 +20,7 @@ QUIET = {
     "/login",
     "/schedules/explain",
     "/schedules/new",
+    "/sessions",
     "/tasks/bulk",
     "/tasks/{task_id:int}/complete",
     "/tasks/{task_id:int}/fail",
