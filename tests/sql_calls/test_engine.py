@@ -64,7 +64,8 @@ def test_a_batch_is_claimed_in_its_order(conn: Connection, worker: int) -> None:
 def test_prefetched_tasks_are_started_later(conn: Connection, worker: int) -> None:
     enqueue(conn, NewTask(handler="h", max_attempts=1), NewTask(handler="h"))
 
-    only, second = sorted(run(conn, claims.claim(worker, [], ["h"], 2, 1)))
+    claimed = run(conn, claims.claim(worker, [], ["h"], 2, 1))
+    only, second = sorted(claimed)
 
     assert run(conn, tasks.get(only.id)).started_at is not None
     assert run(conn, tasks.get(second.id)).started_at is None
