@@ -140,13 +140,15 @@ class DatabaseSession:
             await connection.close()
 
     def _complain(self, error: DatabaseUnavailable) -> None:
+        trouble = READ_ONLY_SERVER if isinstance(error, DatabaseReadOnly) else NO_ANSWER
+        if trouble != self._trouble:
+            # Sessions end before the database is read-only: the second reason must be logged as well.
+            self._trouble, self._complaints = trouble, Complaints()
         # A log that falls silent looks like one of a worker that works.
         level = logging.WARNING if self._complaints.due(monotonic()) else logging.DEBUG
-        if isinstance(error, DatabaseReadOnly):
-            self._trouble = READ_ONLY_SERVER
+        if trouble == READ_ONLY_SERVER:
             log.log(level, "Connection %r waits until the database accepts writes: %s", self._name, error)
         else:
-            self._trouble = NO_ANSWER
             log.log(level, "The database does not answer on connection %r, trying again: %s", self._name, error)
 
     def _answered(self) -> None:
