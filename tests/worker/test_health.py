@@ -7,16 +7,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import psycopg
 import pytest
-from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from rolecall import Worker, WorkerOptions
 from rolecall.model.workers import WorkerCommand
 from rolecall.worker.health import Signs, WorkerHealth, judge
 from rolecall.worker.producer import Claims
 from rolecall.worker.session import NO_ANSWER
+from tests.outage import outage
 from tests.worker.bench import PATIENCE, Bench, until
 
 OURS = """
@@ -49,20 +47,6 @@ def working(bench: Bench) -> Iterator[Worker]:
         thread.join(PATIENCE)
         assert not thread.is_alive()
         loop.close()
-
-
-@contextmanager
-def outage(dsn: str) -> Iterator[None]:
-    """Nobody gets into the database, and workers that were in are out."""
-    name = str(conninfo_to_dict(dsn)["dbname"])
-    allow = sql.SQL("alter database {} allow_connections {}").format
-    with psycopg.connect(make_conninfo(dsn, dbname="postgres"), autocommit=True) as outside:
-        outside.execute(allow(sql.Identifier(name), sql.SQL("false")))
-        try:
-            outside.execute(OURS, [name])
-            yield
-        finally:
-            outside.execute(allow(sql.Identifier(name), sql.SQL("true")))
 
 
 @pytest.mark.parametrize(("signs", "reason"), DEAD)
@@ -135,7 +119,7 @@ async def test_a_claim_that_comes_to_a_halt_is_told(bench: Bench, monkeypatch: p
 async def test_without_the_database_it_is_unready_and_alive(bench: Bench) -> None:
     with working(bench) as worker:
         await until(lambda: worker.health().ready)
-        with outage(bench.dsn):
+        with outage(bench.dsn, OURS):
             await until(lambda: worker.health() == WorkerHealth(unready=NO_ANSWER))
         await until(lambda: worker.health().ready)
 

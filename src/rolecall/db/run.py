@@ -256,8 +256,10 @@ def _is_joined(statement: Statement[Any], messages: Messages) -> bool:
 def _need_a_transaction(
     conn: AnyConnection, statements: Sequence[Statement[Any]], collector: EventCollector | None
 ) -> bool:
-    apart = collector is not None or _must_say_its_level(conn)
-    return len(statements) > 1 or (apart and any(statement.is_confidential for statement in statements))
+    if len(statements) > 1:
+        return True
+    is_confidential = any(statement.is_confidential for statement in statements)
+    return is_confidential and (collector is not None or _must_say_its_level(conn))
 
 
 def _read(statement: Statement[T], collector: EventCollector | None, answers: list[list[Row]]) -> T:
