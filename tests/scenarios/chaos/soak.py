@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from rolecall.db.connect import connect
+from rolecall.db.embedded.binaries import VARIABLE
 from rolecall.db.embedded.process import wait_until
 from rolecall.db.run import run
 from rolecall.sql import roles
@@ -28,11 +30,14 @@ from tests.scenarios.chaos.pace import Pace
 from tests.scenarios.chaos.proxy import Proxy
 from tests.scenarios.chaos.server import Server
 from tests.scenarios.chaos.workload import make_app
+from tools import servers
 
 TURN = 0.05
 MOST_SHOWN = 20
 LOOK_EVERY = 2.5
 WARM_UP_SECONDS = 60.0
+# A soak run by hand may take this many times its seconds, on a machine too slow for the pace of the faults.
+MOST_SLOWED = 3.0
 # How often what must have happened for a soak to prove anything.
 REQUIRED: Mapping[str, int] = MappingProxyType({
     "tasks": 300, "takeovers": 3, "rescued": 5, "parked": 5, "retried": 3, "poison failed": 1, "ticks": 5,
@@ -249,11 +254,22 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=DEFAULTS.seed)
     parser.add_argument("--workers", type=int, default=DEFAULTS.workers)
     parser.add_argument("--folder", type=Path, help="keep database, logs and acknowledgements here")
+    parser.add_argument("--debian", action="store_true", help="run Debian's Postgres in place of the embedded one")
     given = parser.parse_args()
-    options = Options(seconds=given.seconds, seed=given.seed, workers=given.workers)
+    if given.debian:
+        _use_debian()
+    longest = max(DEFAULTS.longest, MOST_SLOWED * given.seconds)
+    options = Options(seconds=given.seconds, longest=longest, seed=given.seed, workers=given.workers)
     with tempfile.TemporaryDirectory() as temporary:
         report = soak(options, given.folder or Path(temporary))
     return bool(report.violations or report.missing)
+
+
+def _use_debian() -> None:
+    found = servers.find()
+    if found is None:
+        sys.exit("Debian's Postgres is not installed: run ./dev servers")
+    os.environ[VARIABLE] = str(found.postgres)
 
 
 if __name__ == "__main__":
