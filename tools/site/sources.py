@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 DOCS = "docs"
+CRAWLERS = "apps/storecrawl/docs"
 # What stands elsewhere in the project, and what it is called on the site.
 BESIDE = {
     "ARCHITECTURE.md": "architecture.md",
@@ -48,9 +49,13 @@ def pictures(root: Path) -> dict[str, Path]:
 
 def places_of(root: Path) -> dict[str, str]:
     """Where each source stands on the site."""
-    docs = root / DOCS
-    written = sorted(file.relative_to(root).as_posix() for file in docs.rglob("*.md"))
-    return {source: FOLDERS_PAGE.sub("index.md", source.removeprefix(f"{DOCS}/")) for source in written} | BESIDE
+    written = sorted(file.relative_to(root).as_posix() for file in (root / DOCS).rglob("*.md"))
+    crawlers = sorted(file.relative_to(root).as_posix() for file in (root / CRAWLERS).rglob("*.md"))
+    return (
+        {source: FOLDERS_PAGE.sub("index.md", source.removeprefix(f"{DOCS}/")) for source in written}
+        | {source: f"crawler/{source.removeprefix(f'{CRAWLERS}/')}" for source in crawlers}
+        | BESIDE
+    )
 
 
 def page(root: Path, source: str, places: Mapping[str, str]) -> str:
