@@ -1,4 +1,4 @@
-"""What may not be joined, and what commits by itself, of each library's connections."""
+"""Connections that cannot be joined and connections in autocommit mode, for each library."""
 
 from __future__ import annotations
 

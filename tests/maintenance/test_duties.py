@@ -35,7 +35,7 @@ async def session(bench: Bench) -> AsyncIterator[DatabaseSession]:
 
 
 def lose(bench: Bench, number: int) -> list[int]:
-    """Claim tasks for a worker that is never heard of again; once rescued, they wait."""
+    """Claim tasks for a worker that then disappears. Rescued tasks wait."""
 
     @bench.app.task(lease=0.1, retry=linear(step=3600, cap=3600))
     async def work() -> None: ...

@@ -89,6 +89,6 @@ def costs(engine: Engine, *, keyed: bool) -> tuple[int, int]:
 
 
 def enqueue(engine: Engine, *, keyed: bool = False) -> None:
-    """Store a batch of our own; it comes before what is pending besides, as its priority is higher."""
+    """Store a batch of our own, with a higher priority than other pending tasks."""
     drafts = [{"role": "work", "priority": 5, **({"key": f"mine {n}"} if keyed else {})} for n in range(BATCH)]
     engine.enqueue_many(drafts)

@@ -27,7 +27,7 @@ FINISHED = "select count(*) from rolecall.finished_tasks where id = any(%s)"
 
 
 class Bench:
-    """Everything is done through the engine's own calls, on one connection beside the worker's."""
+    """A bench that uses the engine's own calls on a connection separate from the worker's."""
 
     def __init__(self, dsn: str, connection: psycopg.Connection[Any]) -> None:
         self.dsn = dsn
@@ -37,7 +37,7 @@ class Bench:
         self.rescue()
 
     def enqueue(self, *wanted: NewTask) -> list[int]:
-        """Declare the app as it stands and store tasks."""
+        """Declare the app's current definitions and store tasks."""
         run(self.connection, roles.declare(*self.app.declaration()))
         return [enqueued.id for enqueued in run(self.connection, enqueue.enqueue_many(wanted))]
 
@@ -57,7 +57,7 @@ class Bench:
 
     @asynccontextmanager
     async def working(self, **options: Any) -> AsyncIterator[Worker]:
-        """Run a worker beside the block, then stop it and wait until it has gone."""
+        """Run a worker during the block, then stop it and wait for its exit."""
         worker = Worker(self.app, self.dsn, WorkerOptions(**({"maintenance": False} | options)))
         running = asyncio.create_task(worker.run())
         try:
