@@ -320,7 +320,7 @@ async def test_a_worker_does_the_standing_duties(bench: Bench) -> None:
     async with bench.working(maintenance=True):
         await until(lambda: bench.ask("select count(*) from rolecall.task_events where kind = 'crashed'"))
         await until(lambda: bench.ask(PARTITIONS) > 2)
-        # What was lost with its worker comes first again.
+        # Tasks lost with their worker come first.
         await bench.finished(task_id)
 
 

@@ -46,7 +46,7 @@ from (
     where line.role like 'role-%%' and %s::bigint > 0 offset 0
 ) as made
 """
-# Each kind's statements, which are told how many.
+# Each kind's statements, which take the number of rows.
 FILLS = {
     "finished": [FINISHED],
     "pending": [PENDING.format(wait="interval '0 s'", line=LINE, key="null", parked="false", next_id=NEXT_ID)],

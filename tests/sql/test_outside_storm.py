@@ -23,7 +23,7 @@ SESSIONS = 3
 SECONDS = 6.0
 DEADLOCKS = 3
 KEYS = [None, None, "a", "b"]
-# What may be answered where another session was there first.
+# Valid results if another session was first.
 LATE = {"RC002", "RC003", "RC005", "RC040"}
 
 

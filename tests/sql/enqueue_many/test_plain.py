@@ -28,7 +28,7 @@ CALL = (
     "select rolecall.enqueue_plain(%s::text, %s::text, %s::jsonb, %s::int, %s::timestamptz, %s::float8, %s::text,"
     " %s::text, %s::int, %s::text)"
 )
-# A word that only the general way knows, and that says nothing.
+# An option of the general path that has no effect.
 GENERAL: Document = {"needs": []}
 LATER = "2026-01-01T01:00:00Z"
 

@@ -32,7 +32,7 @@ def woken(engine: Engine, session: Session) -> Woken:
     listener.rows("listen rolecall_wake")
 
     def roles() -> list[str]:
-        # What was sent before this call comes before its own notification.
+        # Earlier notifications arrive before the one of this call.
         engine.rows("select pg_notify('rolecall_wake', '.')")
         found: list[str] = []
         for notice in listener.connection.notifies(timeout=30):

@@ -71,7 +71,7 @@ def test_a_draining_worker_is_drained_when_it_runs_nothing(engine: Engine) -> No
     assert state(engine, worker) == "draining"
 
     engine.complete(claim)
-    assert state(engine, worker) == "draining"  # it has not heard of it yet, and may take another
+    assert state(engine, worker) == "draining"  # it has not received the command yet, and can claim another
     beat(engine, worker, following="drain")
 
     assert state(engine, worker) == "drained"
