@@ -16,11 +16,10 @@ from rolecall.sql import claims, enqueue, roles, tasks
 
 PATIENCE = 30.0
 SOON = 10.0  # a lease of a minute is renewed every quarter of it
-# The last that a listener says before it only listens, or asks now and then after that; what it is told from then on,
-# it hears.
+# The last statements of a listener before it only listens or polls; it receives every later notification.
 LISTENING = "select count(*) from pg_stat_activity where datname = current_database() and application_name like 'rolecall:worker:listen:%%' and query ~ '^(unlisten rolecall|select pg_listening)'"
 END_LISTENER = f"select count(pg_terminate_backend(pid)) from ({LISTENING.replace('count(*)', 'pid')}) as listener"
-# A row on the roll may be there before the worker has heard of it; a beat comes at once from one that has.
+# The registry row can exist before the worker knows it; a worker that knows it sends a heartbeat at once.
 BEATEN = "select count(*) from rolecall.workers where heartbeat_at > started_at"
 
 FINISHED = "select count(*) from rolecall.finished_tasks where id = any(%s)"
