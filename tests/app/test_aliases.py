@@ -1,4 +1,4 @@
-"""Second names: what can be one, and what a key says of the field behind it."""
+"""Field aliases: valid names, and the field behind a key."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Loose(TypedDict):
 
 
 def declare(function: Callable[..., object], **words: object) -> dict[str, object]:
-    """Define a handler of this function; return what is said of it to the database."""
+    """Define a handler of this function and return its declaration."""
     app = App("shop")
     app.task("fetch", **words)(function)  # type: ignore[call-overload]
     return app.declaration()[1][0]

@@ -1,4 +1,4 @@
-"""What a handler must be so that a process of its own can run it."""
+"""The requirements for a handler that runs in its own process."""
 
 from __future__ import annotations
 

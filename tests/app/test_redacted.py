@@ -1,4 +1,4 @@
-"""A type says what nobody is to read: in the schema, in errors, and where it would be read all the same."""
+"""Hidden types: in schemas, in errors, and in fields that would reveal them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.secrets import CANARY, SHOWN, SIGN, Login, payload, program
 
 
 class Word:
-    """A type with a codec that tells what it was given."""
+    """A type with a codec whose error includes its input."""
 
     @classmethod
     def parse(cls, text: str) -> Word:
@@ -107,7 +107,7 @@ def test_what_pydantic_hides_reaches_the_handler(app: App) -> None:
 
 
 def test_elsewhere_it_is_written_as_stars() -> None:
-    """A result, an info: nobody may have said that nobody is to read them."""
+    """A result or info field can lack the declaration that hides it."""
     assert encode({"keys": Keys(text=SecretStr(CANARY)), "token": SecretStr(CANARY)}).count('"**********"') == 2
 
 

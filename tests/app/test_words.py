@@ -1,4 +1,4 @@
-"""What cannot be said of a handler or role is refused where it is written, with the word."""
+"""Invalid handler and role settings are rejected at their declaration and named."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ async def face(kind: Kind, database: str, app: App) -> AsyncIterator[Face]:
 
 @contextmanager
 def counted(connection: psycopg.Connection[Any]) -> Iterator[list[int]]:
-    """How many tasks came to stand in the block; filled in at its end."""
+    """Count the tasks stored in the block; the count is available after the block."""
     grown = [-_tasks(connection)]
     yield grown
     grown[0] += _tasks(connection)

@@ -1,4 +1,4 @@
-"""Who names a wrong database is told so at once, and why."""
+"""A wrong database is reported at the first call, with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dedupe modes through the client; and what cannot be meant is refused in Python as it is in SQL."""
+"""Dedupe modes in the client, and invalid rules that Python rejects like SQL."""
 
 from __future__ import annotations
 

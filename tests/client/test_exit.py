@@ -10,7 +10,7 @@ from tests.pythons import python
 
 __all__ = ["python"]
 
-# What it takes to end is measured from within: the machine may be slow to start a program.
+# The exit time is measured inside the program, because its start can be slow.
 PROGRAM = """
 import atexit, sys, time
 from rolecall import App, Client

@@ -26,7 +26,7 @@ def test_both_faces_say_the_same_of_each_verb() -> None:
 
 
 def test_every_verb_of_the_async_face_is_async() -> None:
-    """But for what asks the database nothing."""
+    """Methods that do not query the database are exempt."""
     verbs = [inspect.unwrap(getattr(AsyncClient, name)) for name in _verbs(AsyncClient) if name != "after_commit"]
 
     assert all(inspect.iscoroutinefunction(verb) or inspect.isasyncgenfunction(verb) for verb in verbs)

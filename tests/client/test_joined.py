@@ -1,4 +1,4 @@
-"""A task stands with the caller's transaction, whichever library opened that."""
+"""A task joins the caller's transaction, whichever library opened it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may not be joined, and what commits by itself, of each library's connections."""
+"""Connections that cannot be joined and connections in autocommit mode, for each library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.client.conftest import counted
 from tests.client.doors import Django, SqlalchemyAsyncSession, uri_of, url_of, visiting
 
 Connection = psycopg.Connection[Any]
-# As many as one statement takes: what is added goes with the next one.
+# The maximum of one statement; another task needs a second statement.
 MANY = CHUNK
 
 

@@ -1,4 +1,4 @@
-"""A lent connection works, and is asked whether it does only where that may be in doubt."""
+"""A shared connection is checked before use only if it could be broken."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.client.conftest import Face, Kind
 
 @asynccontextmanager
 async def lent(face: Face) -> AsyncIterator[Any]:
-    """The connection that the client's next call will have, too."""
+    """The connection that the client's next call will use."""
     lender = face.client._pools.connection()  # nothing public shows what a client says to the server
     if face.kind == "async":
         async with lender as connection:

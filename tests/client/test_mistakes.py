@@ -1,4 +1,4 @@
-"""What a newcomer writes by mistake is answered with what to write instead."""
+"""Errors for common mistakes suggest the correction."""
 
 from __future__ import annotations
 

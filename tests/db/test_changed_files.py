@@ -12,7 +12,7 @@ from rolecall.db.migrator import Migrations, migrate, pending, plan
 from tests.db.shop import Connection, function, write
 
 VIEW = "create or replace view shop.v as select shop.one() as one;"
-# What a statement that makes something anew leaves behind: another version of the catalog's row.
+# A statement that recreates an object leaves another version of its catalog row.
 VERSIONS = """
 select proname, xmin::text from pg_proc where pronamespace = 'shop'::regnamespace
 union all select relname, xmin::text from pg_class where relnamespace = 'shop'::regnamespace and relkind = 'v'

@@ -9,7 +9,7 @@ from tests.db.shop import Connection
 from tests.scenarios.chaos.proxy import Proxy
 from tests.worker.bench import until
 
-# What a client says last before the server takes it in.
+# The last message of a client before the server accepts it.
 LAST_WORD = b"c=biws"
 BACKENDS = "select count(*) from pg_stat_activity where application_name = 'rolecall:half open'"
 

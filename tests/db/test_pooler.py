@@ -18,7 +18,7 @@ ONE: Statement[int] = Statement(query="select %s::int", params=(1,), read=single
 SUM: Statement[int] = Statement(query="select %s::int + %s::int", params=(1, 1), read=single)
 LEVEL: Statement[str] = Statement(query="select current_setting('transaction_isolation')", read=single)
 PREPARED: Statement[int] = Statement(query="select count(*) from pg_prepared_statements", read=single)
-# Psycopg prepares what it has been asked for so many times before.
+# Psycopg prepares a statement after so many executions.
 OFTEN = 6
 
 

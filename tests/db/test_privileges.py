@@ -1,4 +1,4 @@
-"""What the four database roles may do, asked of the server, and what they may not, tried."""
+"""The rights of the four database roles, read from the catalog and tried."""
 
 from __future__ import annotations
 

@@ -77,7 +77,6 @@ def signatures(released: str) -> list[Signature]:
 def test_what_the_release_before_calls_is_answered_as_it_was(
     signatures: list[Signature], connection: Connection
 ) -> None:
-    """A worker of the release before works on beside this one's."""
     called = gzip.decompress(RELEASED.read_bytes()).decode().splitlines()[0].removeprefix("-- called: ").split()
     here = _signatures(connection)
 

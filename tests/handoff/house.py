@@ -1,4 +1,4 @@
-"""A dispatcher beside a test, and what to wait for in Redis."""
+"""A dispatcher for tests, and waits for conditions in Redis."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def dispatching(dsn: str, handoff: HandoffSettings) -> AsyncIterator[async
 
 
 async def comes_true(fact: Callable[[], Awaitable[object]], within: float = PATIENCE) -> None:
-    """Wait until what is asked of Redis is so."""
+    """Wait until the condition in Redis is true."""
     deadline = monotonic() + within
     while not await fact():
         assert monotonic() < deadline, f"not so within {within:g} s"
@@ -43,7 +43,7 @@ async def comes_true(fact: Callable[[], Awaitable[object]], within: float = PATI
 
 
 async def doctors_words(dsn: str, settings: HandoffSettings) -> str:
-    """What the doctor has to say of the hand-off."""
+    """Return the doctor's findings about the hand-off."""
     async with await connect_async(dsn, "test") as connection:
         services = Services(OneConnection(connection, Actor(name="test", via="cli")), Settings(handoff=settings))
         diagnosis = await services.doctor.examine(listening=False)

@@ -1,4 +1,4 @@
-"""How a Redis is reached: by a password, through Sentinel, over TLS, in a cluster; and what is said where it cannot be."""
+"""Redis connections by password, Sentinel, TLS and cluster, and the errors when they fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The master of a Redis dies and Sentinel makes its replica the master: everything goes on by itself."""
+"""When the Redis master dies and Sentinel promotes its replica, all work continues."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def queue(request: pytest.FixtureRequest, link: RedisLink) -> HandoffQueue:
 
 
 async def reclaim(link: RedisLink, queue: HandoffQueue, session: DatabaseSession) -> None:
-    """Look at what was taken, however lately."""
+    """Reclaim taken messages of any age."""
     await note_roles(link, ["mail"])
     await Reclaimer(link, queue, session, stale_after=0, lost_after=0).once()
 

@@ -1,4 +1,4 @@
-"""Who is there, by what stands in Redis: heartbeats of workers, and the lock of the dispatcher that leads."""
+"""The registry in Redis: heartbeats of workers and the lock of the leading dispatcher."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two pools that have one Redis: apart by a prefix each, and where they are not, the second one says so and polls."""
+"""Two pools on one Redis: separated by prefixes; without them the second one logs the conflict and polls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MIXED = "Another pool hands its tasks over by the same Redis"
 
 @pytest.fixture
 def other(postgres_server: TestServer, database_template: str) -> Iterator[Bench]:
-    """A pool of its own, beside the bench."""
+    """A second pool next to the bench."""
     with (
         clone(postgres_server, database_template) as dsn,
         psycopg.connect(dsn, autocommit=True) as connection,

@@ -20,7 +20,7 @@ MARKED_IDLE = "select count(*) from rolecall.idle_marks where worker_id > 0 and 
 
 @pytest.fixture
 def app(bench: Bench) -> Bench:
-    """The bench, with a handler that does what it is told."""
+    """The bench with a configurable handler."""
 
     @bench.app.task(role="mail")
     async def send(ctx: Context, n: int) -> int:

@@ -1,4 +1,4 @@
-"""A worker whose process has gone, and one whose sessions have: what they held runs elsewhere at once."""
+"""Dead workers, without a process or without sessions: their tasks run elsewhere at once."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ async def test_a_worker_says_what_would_prove_its_death(bench: Bench) -> None:
 
 
 async def test_behind_a_pooler_names_of_sessions_prove_nothing(bench: Bench, pgbouncer: Bouncer) -> None:
-    """They are the pooler's, and bear one name after the other; whatever was said of it."""
+    """The pooler owns the session names and changes them."""
     bench.dsn = pgbouncer.through(bench.dsn)
 
     async with bench.working(pooled=False):

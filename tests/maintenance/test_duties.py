@@ -35,7 +35,7 @@ async def session(bench: Bench) -> AsyncIterator[DatabaseSession]:
 
 
 def lose(bench: Bench, number: int) -> list[int]:
-    """Claim tasks for a worker that is never heard of again; once rescued, they wait."""
+    """Claim tasks for a worker that then disappears. Rescued tasks wait."""
 
     @bench.app.task(lease=0.1, retry=linear(step=3600, cap=3600))
     async def work() -> None: ...
@@ -320,7 +320,7 @@ async def test_a_worker_does_the_standing_duties(bench: Bench) -> None:
     async with bench.working(maintenance=True):
         await until(lambda: bench.ask("select count(*) from rolecall.task_events where kind = 'crashed'"))
         await until(lambda: bench.ask(PARTITIONS) > 2)
-        # What was lost with its worker comes first again.
+        # Tasks lost with their worker come first.
         await bench.finished(task_id)
 
 

@@ -1,4 +1,4 @@
-"""The past as it is told: percentiles of histograms, steps that fit, and nothing where nothing is known."""
+"""History: percentiles of histograms, bin sizes, and unknown values."""
 
 from __future__ import annotations
 

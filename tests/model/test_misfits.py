@@ -1,4 +1,4 @@
-"""What does not fit a declared signature is found by its stored schema, as the handler itself would find it."""
+"""Payloads incompatible with a signature are detected by the stored schema, as the handler would detect them."""
 
 from __future__ import annotations
 

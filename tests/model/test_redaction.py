@@ -1,4 +1,4 @@
-"""What a schema hides of a value is replaced by a sign, put back, found in texts."""
+"""Hidden values are replaced by a placeholder, restored, and found in text."""
 
 from __future__ import annotations
 

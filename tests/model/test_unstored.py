@@ -1,4 +1,4 @@
-"""Nobody mistakes what stands in a result's place for the result."""
+"""The marker of an unstored result is not mistaken for the result."""
 
 from __future__ import annotations
 

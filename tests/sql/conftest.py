@@ -45,7 +45,7 @@ def engine(connection: psycopg.Connection[Any], clock: Clock, database: str) -> 
 
 @pytest.fixture
 def live_engine(connection: psycopg.Connection[Any], database: str) -> Engine:
-    """The engine under the server's own clock, for what is measured."""
+    """The engine under the server's own clock, for measurements."""
     engine = Engine(connection, Clock(database), database)
     engine.declare(WORK)
     return engine

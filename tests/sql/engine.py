@@ -152,10 +152,10 @@ class Engine:
         start: int | None = None,
         anew: bool = True,
     ) -> list[Claim]:
-        """Claim for a worker, or for a new one; `anew`, as a session that has not walked the lines yet.
+        """Claim for a worker, or for a new one; with `anew`, as a session without a watermark.
 
-        Otherwise what stands below this session's floor is not looked for before some milliseconds of the server's own
-        clock have passed, or many times what its last two looks there took at least.
+        Otherwise tasks below this session's watermark are searched for only after some milliseconds of the
+        server's clock, or after many times the shortest of its last two searches.
         """
         if anew:
             self.forget_floors()

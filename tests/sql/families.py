@@ -8,7 +8,10 @@ WORK = {"role": "work"}
 
 
 def family(engine: Engine, children: int = 2, *, role: str = "work", **words: object) -> tuple[int, list[int]]:
-    """Let a task wait for so many equal children; return its id and theirs. It is to be the next in line."""
+    """Create a task that waits for the given number of equal children; return its id and theirs.
+
+    It must be the next task in the queue.
+    """
     return parent_of(engine, *[{"role": role, **words}] * children)
 
 

@@ -46,7 +46,7 @@ from (
     where line.role like 'role-%%' and %s::bigint > 0 offset 0
 ) as made
 """
-# Each kind's statements, which are told how many.
+# Each kind's statements, which take the number of rows.
 FILLS = {
     "finished": [FINISHED],
     "pending": [PENDING.format(wait="interval '0 s'", line=LINE, key="null", parked="false", next_id=NEXT_ID)],
@@ -89,6 +89,6 @@ def costs(engine: Engine, *, keyed: bool) -> tuple[int, int]:
 
 
 def enqueue(engine: Engine, *, keyed: bool = False) -> None:
-    """Store a batch of our own; it comes before what is pending besides, as its priority is higher."""
+    """Store a batch of our own, with a higher priority than other pending tasks."""
     drafts = [{"role": "work", "priority": 5, **({"key": f"mine {n}"} if keyed else {})} for n in range(BATCH)]
     engine.enqueue_many(drafts)

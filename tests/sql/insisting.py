@@ -1,4 +1,4 @@
-"""Calls that give way to others, and are to be made again."""
+"""Calls that yield to others and must be repeated."""
 
 from __future__ import annotations
 

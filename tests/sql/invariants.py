@@ -15,7 +15,7 @@ CAPACITY = """coalesce(
     ),
     1
 )"""
-# Each query finds the rows that break its rule; what named checks and unique indexes forbid is not asked again.
+# Each query finds the rows that break its rule. Rules of named checks and unique indexes are not repeated.
 RULES = {
     "a task stands in the pool once": """
         select id from rolecall.all_tasks group by id having count(*) > 1

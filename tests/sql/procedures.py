@@ -92,14 +92,14 @@ def spawning(children: list[Document], *, serial: bool = False) -> str:
 
 @contextmanager
 def another(engine: Engine) -> Iterator[Engine]:
-    """Open a session for a thread: it sees the clock as it stands now, and nobody waits to show it another time."""
+    """Open a session for a thread; it keeps the current fake time."""
     with psycopg.connect(engine.database, autocommit=True) as connection:
         yield Engine(connection, engine.clock, engine.database)
 
 
 @contextmanager
 def beside(action: Callable[[], object]) -> Iterator[list[psycopg.Error]]:
-    """Do something in a thread beside the block; wait for its end, and tell what it raised."""
+    """Run something in a thread during the block, join it, and raise its error."""
     errors: list[psycopg.Error] = []
 
     def act() -> None:

@@ -1,4 +1,4 @@
-"""How many rows the plans of a call go through: what buffers do not tell, as where arrays are compared with each other."""
+"""The number of rows that a call's plans process; buffers do not show comparisons of arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the storms have in common: sessions that act at random, all at once, for some seconds."""
+"""Shared code of the storm tests: concurrent sessions that act at random for some seconds."""
 
 from __future__ import annotations
 

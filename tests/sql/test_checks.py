@@ -1,4 +1,4 @@
-"""The tables spell the state machine: whoever writes past the functions is refused by name."""
+"""The constraints of the tables enforce the state machine: an illegal write is rejected by name."""
 
 from __future__ import annotations
 

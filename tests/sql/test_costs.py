@@ -1,6 +1,7 @@
-"""What plain tasks may cost: buffers, and bytes of WAL, which a busy machine does not change.
+"""The cost of plain tasks in buffers and bytes of WAL, which do not depend on the machine's load.
 
-Each bound is a seventh above what was measured (docs/decisions/0047): whoever comes below one for good, lowers it.
+Each bound is a seventh above the measurement (docs/decisions/0047). If a change permanently stays below a bound,
+lower it.
 """
 
 from __future__ import annotations

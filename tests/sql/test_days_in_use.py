@@ -1,4 +1,4 @@
-"""A call locks the days that it looks into until its commit: of what is recent it looks into few, however many are kept."""
+"""A call locks the days that it reads until its commit. For recent tasks it reads few, however many are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A duty of the pool is done by whoever comes first, and again when its time has come or something calls for it."""
+"""A maintenance duty runs in the first worker that polls, and again after its interval or on demand."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ IDLE_CALLS = {
 
 @pytest.fixture
 def worker(engine: Engine) -> int:
-    """A worker in a world where nothing is to be done, though there is work: due later, parked, paused, running."""
+    """A worker with nothing to do, although there are tasks: due later, parked, paused, running."""
     engine.declare({"name": "paused"})
     engine.rows("select rolecall.make_partitions()")
     engine.prune()

@@ -25,7 +25,7 @@ CALLS = (
     "deregister_worker(1)",
     "fire_schedules()",
 )
-# What ends while it is stored, because what it needs has failed, never had a key that it could free.
+# A task that fails while it is stored, because its need has failed, never held a key.
 STORES_ONLY = {"enqueue", "enqueue_owned", "trigger_schedule"}
 CALLED = re.compile(r"\brolecall\.(\w+)\(")
 

@@ -1,4 +1,4 @@
-"""What lists cost with much finished work behind them, counted in buffers; most cases stand at 200,000 finished tasks."""
+"""The cost of lists with many finished tasks, in buffers; most cases have 200,000."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Busy:
         assert self.engine.value("select ids from rolecall.unpark()") == []
 
     def some(self, *, keep: bool = False) -> list[Claim]:
-        """Take some of what is held, in any order."""
+        """Take some of the held tasks in any order."""
         self.random.shuffle(self.held)
         taken = self.held[: self.random.randint(1, 10)]
         if not keep:

@@ -1,4 +1,4 @@
-"""What lines cost that have nothing to do with a call: thousands of roles, handlers and priorities, of which one has work."""
+"""The cost of unrelated lines: thousands of roles, handlers and priorities, one of which has work."""
 
 from __future__ import annotations
 

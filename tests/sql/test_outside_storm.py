@@ -1,7 +1,7 @@
-"""Trees and chains that several sessions work on, end from outside, trigger and delete at once: no error, nothing stuck.
+"""Several sessions concurrently run, finish, trigger and delete trees and chains: no error, nothing stuck.
 
-Children are locked before parents, and what is needed before what needs it; no order of ids keeps both where somebody
-ends several tasks of one graph at once. What ends in a deadlock then is repeated, as the completer does.
+Children are locked before parents, and needs before their dependents. No order of ids satisfies both if one call
+finishes several tasks of a graph. A resulting deadlock is retried, as the completer does.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SESSIONS = 3
 SECONDS = 6.0
 DEADLOCKS = 3
 KEYS = [None, None, "a", "b"]
-# What may be answered where another session was there first.
+# Valid results if another session was first.
 LATE = {"RC002", "RC003", "RC005", "RC040"}
 
 

@@ -1,4 +1,4 @@
-"""What calls cost, counted in buffers: it must not grow with what they have nothing to do with."""
+"""The cost of calls in buffers must not grow with unrelated rows."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_claim_costs_the_same_with_dead_rows_under_a_pinned_snapshot(engine: E
 
 
 def test_of_two_looks_below_the_floor_the_cheaper_one_says_when_the_next_one_comes(engine: Engine) -> None:
-    """What keeps being dear is done seldom; one that just had to wait, as on a busy machine, is not."""
+    """An expensive scan runs rarely; one that was only delayed, as on a busy machine, does not count as expensive."""
     fill(engine, 3 * MANY)
     line_id = engine.value("select min(id) from rolecall.lines")
     # Before and after the look: so that a pause of this session in between can only be on the safe side.
@@ -234,7 +234,7 @@ def test_a_dedupe_key_costs_the_same_with_many_others(engine: Engine, dedupe: di
 
 
 def test_a_window_costs_the_same_with_very_many_finished_in_it(engine: Engine) -> None:
-    """The finished tasks are asked for one dedupe key, not looked through."""
+    """Finished tasks are looked up by their dedupe key, not scanned."""
     engine.rows("select rolecall.make_partitions()")
     task = {"role": "work", "dedupe": {"scope": "any", "window": 3600}}
     many = "select from rolecall.enqueue_many((select jsonb_agg(%s::jsonb || jsonb_build_object('dedupe_key', %s || n)) from generate_series(1, 10000) n))"

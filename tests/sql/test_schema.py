@@ -38,7 +38,7 @@ def test_the_reference_dump_shows_the_schema_of_this_release(connection: psycopg
 
 
 def tables(connection: psycopg.Connection) -> list[tuple[str, ...]]:
-    """Every column, constraint with what it asks, index and type as the catalog spells it, but those of the migrator's own tables."""
+    """Every column, constraint, index and type as the catalog shows it, except those of the migrator's own tables."""
     return connection.execute(CATALOG).fetchall()
 
 

@@ -15,7 +15,7 @@ DAY = 86400
 
 @pytest.fixture
 def tenant(engine: Engine) -> Iterator[Engine]:
-    """The engine's session as a user to whom the server does not tell how far its log is, as Aurora does to nobody."""
+    """The engine's session as a user who cannot read the log position, as on Aurora."""
     name = f"tenant_{uuid4().hex[:12]}"
     for function in WAL_FUNCTIONS:
         engine.rows(f"revoke execute on function {function} from public")

@@ -15,7 +15,7 @@ from tests.sql.insisting import MAKE_PARTITIONS, insist
 DEADLINE = 20.0
 DROP = "select sum(number)::int from rolecall.prune() where what in ('task_partitions', 'event_partitions')"
 TABLES = ("finished_tasks", "task_events")
-# A circle of locks must be left by who makes or drops partitions, long before the server breaks it.
+# The session that creates or drops partitions must leave a deadlock long before the server resolves it.
 LET_CIRCLES_STAND = "set deadlock_timeout = '30s'"
 IS_WAITING = "select count(*) > 0 from pg_locks where pid = %s and not granted"
 

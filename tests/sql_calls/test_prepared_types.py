@@ -1,4 +1,6 @@
-"""What threads read is worked out before there are threads: msgspec crashes the process where two do it at once."""
+"""Types shared by threads are prepared before the threads start, because msgspec crashes if two threads do it at
+once.
+"""
 
 from __future__ import annotations
 

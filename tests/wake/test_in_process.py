@@ -1,4 +1,4 @@
-"""Workers beside the program that enqueues hear of it from its clients, and only of what was committed."""
+"""Workers in the enqueuing program are notified by its clients, after the commit only."""
 
 from __future__ import annotations
 

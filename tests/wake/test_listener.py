@@ -23,7 +23,7 @@ where datname = current_database() and application_name = 'rolecall:ear'
 
 
 class Ear:
-    """A listener with what it heard, and the ways to disturb it."""
+    """A listener that records notifications, with ways to disturb it."""
 
     def __init__(self, bench: Bench, **options: float) -> None:
         self.heard: list[str] = []

@@ -1,4 +1,4 @@
-"""What Postgres notifies reaches a broker, and whoever hears there knows whether it does."""
+"""Notifications of Postgres reach a broker, and its subscribers detect gaps."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def as_it_is(transport: Transport) -> Transport:
 
 
 async def nothing() -> None:
-    """A server that goes away, and nobody is told."""
+    """A server that goes away without notice."""
 
 
 @pytest.mark.parametrize(

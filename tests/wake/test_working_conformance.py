@@ -1,4 +1,4 @@
-"""Workers hear by every transport of ours, and do without it."""
+"""Workers work with every transport, and without one."""
 
 from __future__ import annotations
 

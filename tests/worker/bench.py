@@ -16,18 +16,17 @@ from rolecall.sql import claims, enqueue, roles, tasks
 
 PATIENCE = 30.0
 SOON = 10.0  # a lease of a minute is renewed every quarter of it
-# The last that a listener says before it only listens, or asks now and then after that; what it is told from then on,
-# it hears.
+# The last statements of a listener before it only listens or polls; it receives every later notification.
 LISTENING = "select count(*) from pg_stat_activity where datname = current_database() and application_name like 'rolecall:worker:listen:%%' and query ~ '^(unlisten rolecall|select pg_listening)'"
 END_LISTENER = f"select count(pg_terminate_backend(pid)) from ({LISTENING.replace('count(*)', 'pid')}) as listener"
-# A row on the roll may be there before the worker has heard of it; a beat comes at once from one that has.
+# The registry row can exist before the worker knows it; a worker that knows it sends a heartbeat at once.
 BEATEN = "select count(*) from rolecall.workers where heartbeat_at > started_at"
 
 FINISHED = "select count(*) from rolecall.finished_tasks where id = any(%s)"
 
 
 class Bench:
-    """Everything is done through the engine's own calls, on one connection beside the worker's."""
+    """A bench that uses the engine's own calls on a connection separate from the worker's."""
 
     def __init__(self, dsn: str, connection: psycopg.Connection[Any]) -> None:
         self.dsn = dsn
@@ -37,7 +36,7 @@ class Bench:
         self.rescue()
 
     def enqueue(self, *wanted: NewTask) -> list[int]:
-        """Declare the app as it stands and store tasks."""
+        """Declare the app's current definitions and store tasks."""
         run(self.connection, roles.declare(*self.app.declaration()))
         return [enqueued.id for enqueued in run(self.connection, enqueue.enqueue_many(wanted))]
 
@@ -57,7 +56,7 @@ class Bench:
 
     @asynccontextmanager
     async def working(self, **options: Any) -> AsyncIterator[Worker]:
-        """Run a worker beside the block, then stop it and wait until it has gone."""
+        """Run a worker during the block, then stop it and wait for its exit."""
         worker = Worker(self.app, self.dsn, WorkerOptions(**({"maintenance": False} | options)))
         running = asyncio.create_task(worker.run())
         try:

@@ -67,7 +67,7 @@ def linger(ctx: ProcessContext, folder: str) -> dict[str, int]:
 
 
 def grind(ctx: ProcessContext, folder: str) -> None:
-    """Hold the interpreter's lock for good, deaf to every polite signal."""
+    """Hold the interpreter's lock forever and ignore every signal that can be ignored."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
     begin(ctx, folder)
@@ -129,7 +129,7 @@ def stack(box: Box, *, times: int) -> Box:
 
 
 def spoil(folder: str) -> None:
-    """Fail in a way that text can tell of."""
+    """Fail with an error message."""
     raise LookupError(f"no box in {folder}")
 
 
@@ -139,7 +139,7 @@ def unhandable() -> object:
 
 
 def stick(folder: str) -> None:
-    """Hold the interpreter's lock for good, deaf to every polite signal."""
+    """Hold the interpreter's lock forever and ignore every signal that can be ignored."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
     unfinished = Path(folder) / "unfinished"

@@ -1,4 +1,4 @@
-"""Whoever takes a running task away, and however: its handler is told why, soon, and changes nothing any more."""
+"""When a running task is taken away, its handler gets the reason soon and changes nothing more."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOTIFY = "select pg_notify('rolecall_cancel', %s::text)"
 
 
 def cancel(bench: Bench, task_id: int, worker_id: int) -> None:
-    """Notify by itself, as every function of the engine does that ends a running task from outside."""
+    """Send the notification that every function of the engine sends when it ends a running task from outside."""
     bench.cancel(task_id)
 
 

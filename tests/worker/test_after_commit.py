@@ -96,7 +96,7 @@ async def test_within_a_transaction_a_call_waits_for_its_commit_only(bench: Benc
 
 
 async def test_a_transaction_that_completes_its_task_is_its_commit(bench: Bench) -> None:
-    """Also that of a batch, for each of its tasks; what was asked for before it comes when the worker hears of it."""
+    """This includes the tasks of a batch. Earlier callbacks run when the worker learns of the commit."""
     seen: list[object] = []
 
     @bench.app.task(batch=2)
@@ -116,7 +116,7 @@ async def test_a_transaction_that_completes_its_task_is_its_commit(bench: Bench)
 
 
 async def test_a_completion_that_is_rolled_back_quietly_is_none(bench: Bench) -> None:
-    """The task ends by what its handler returns."""
+    """The handler's return value determines the outcome."""
     seen: list[str] = []
 
     @bench.app.task

@@ -60,7 +60,7 @@ async def test_any_payload_reaches_the_handler_as_it_was_sent(bench: Bench, defi
 
 
 async def test_it_may_continue_a_chain_with_a_payload_of_any_fields(bench: Bench) -> None:
-    """The contract holds the continuation against the signature of who continues."""
+    """The contract checks the continuation against the signature of its handler."""
 
     @bench.app.task(entry=False)
     async def fallback(ctx: Context, /, **payload: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A worker that uses too much takes no new tasks for a while, says why, and never stands still."""
+"""A worker that uses too much memory or CPU pauses its claims, reports the reason, and never stops completely."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_unknown_or_unlimited_usage_exceeds_no_threshold() -> None:
 
 
 async def test_a_worker_under_pressure_takes_nothing_beside_what_it_runs_and_yet_goes_on(bench: Bench) -> None:
-    """The reason stands on the roll; without a running task it may take one."""
+    """The reason is in the worker registry. A worker without a running task can claim one."""
     enough = threading.Event()
 
     @bench.app.task

@@ -1,4 +1,4 @@
-"""What a batch handler is given in one call: no more than its size, what is there, of its own tasks alone."""
+"""The tasks of one batch call: at most the batch size, those available, of one handler."""
 
 from __future__ import annotations
 

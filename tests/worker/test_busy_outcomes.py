@@ -1,4 +1,4 @@
-"""What somebody's open transaction keeps from being stored holds up no other outcome, and is stored after it."""
+"""An outcome blocked by an open transaction delays no other outcome and is stored after it."""
 
 from __future__ import annotations
 

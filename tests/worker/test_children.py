@@ -169,7 +169,7 @@ async def test_children_may_have_children_and_add_siblings(app: App, database: s
 
     assert [node.depth for node in tree] == [0, 1, 1, 2, 3]
     assert {node.state for node in tree} == {TaskState.COMPLETED}
-    assert tree[0].info == {"ends": 2}, "what each one tells adds up in the root"
+    assert tree[0].info == {"ends": 2}, "the infos are summed in the root"
 
 
 async def test_a_retried_step_spawns_only_once(app: App, database: str) -> None:

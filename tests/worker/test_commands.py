@@ -1,4 +1,4 @@
-"""What a worker is told while it works: drain, decommission, go on; a role's pause."""
+"""Commands to a running worker: drain, decommission, resume, and the pause of a role."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def follows(bench: Bench, command: WorkerCommand | None) -> bool:
 
 
 async def test_a_drained_worker_finishes_what_it_runs_takes_no_more_and_stays(bench: Bench) -> None:
-    """Commands, told by a notification, long before the next heartbeat."""
+    """Commands arrive by notification, long before the next heartbeat."""
     enough = asyncio.Event()
 
     @bench.app.task
@@ -76,7 +76,7 @@ async def test_a_command_that_was_given_while_the_listener_was_away_is_heard_whe
 
 
 async def test_a_drained_worker_gives_back_what_has_not_begun(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it had claimed ahead goes back unspent."""
+    """Prefetched tasks are returned without spending an attempt."""
     monkeypatch.setattr("rolecall.worker.producer.STALE_AFTER", 3600)
     enough = asyncio.Event()
 

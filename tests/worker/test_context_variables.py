@@ -21,7 +21,7 @@ class Nothing:
 
 
 async def by_the_key(ctx: Any, call_next: Next) -> object:
-    """Say for whom this attempt works."""
+    """Return the customer of this attempt."""
     token = tenant.set(ctx.task.key if isinstance(ctx, Context) else "a batch")
     try:
         return await call_next()

@@ -1,4 +1,4 @@
-"""A worker and a client on Debian's Postgres with its settings as they come."""
+"""A worker and a client on Debian's Postgres with its default settings."""
 
 from __future__ import annotations
 

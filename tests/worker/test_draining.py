@@ -203,7 +203,7 @@ async def test_a_handler_that_never_suspends_does_not_starve_the_loop(bench: Ben
 
     ids = bench.enqueue(*(spin.task(n=n) for n in range(2_000)))
     loop = asyncio.get_running_loop()
-    longest, last = 0.0, thread_time()  # what else the machine does, and what the database takes, does not count
+    longest, last = 0.0, thread_time()  # other load and the time in the database do not count
 
     def watch() -> None:
         nonlocal longest, last

@@ -1,4 +1,4 @@
-"""Whether a worker is well: a blockage is told, work and an outage are not taken for one."""
+"""Worker health: blocked loops are reported; busy slots and database outages are not mistaken for them."""
 
 from __future__ import annotations
 

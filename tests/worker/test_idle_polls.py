@@ -25,7 +25,7 @@ reset rolecall.notify
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often claims were asked for what."""
+    """Count the claims for the given values."""
     counts = Counter[str]()
 
     def counting(name: str) -> Callable[..., Awaitable[Any]]:

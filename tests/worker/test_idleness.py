@@ -1,4 +1,4 @@
-"""A worker that is to end when nothing is left does so, and not before."""
+"""A worker with `until idle` exits when no work is left, and not before."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def kept_in(folder: Path) -> list[Path]:
 
 
 async def test_more_than_a_row_may_hold_reaches_the_handler(bench: Bench, client: Client, tmp_path: Path) -> None:
-    """What is small stays in the row, for keys, filters and pages."""
+    """Small fields stay in the row for keys, filters and pages."""
 
     @bench.app.task(key="order:{order}")
     async def ship(order: int, note: str, labels: dict[str, list[str]]) -> list[object]:

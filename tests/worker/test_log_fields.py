@@ -97,7 +97,7 @@ async def test_a_line_of_a_batch_names_its_tasks(bench: Bench, lines: io.StringI
 
 
 async def test_a_slot_that_rests_works_on_nothing(bench: Bench, lines: io.StringIO) -> None:
-    """What a worker says between two tasks, and what a program does around it, is no task's."""
+    """Lines logged between two tasks, or by the program around the worker, belong to no task."""
     bench.app.task("work")(ask_the_till)
     [task_id] = bench.enqueue(bench.app.handlers["work"].task())
 

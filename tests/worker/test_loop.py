@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-# SIGTERM comes for real, in the middle of what is named: before the loop is there, or while it is made.
+# A real SIGTERM arrives before the loop exists, or while it is created.
 PROGRAM = """
 import gc, signal
 from rolecall.cli.exits import Terminated, unwinding_on_signals

@@ -1,4 +1,4 @@
-"""The keeper of leases asks about a task as soon as something was heard that may have been about it."""
+"""The lease keeper checks a task as soon as a notification could concern it."""
 
 from __future__ import annotations
 

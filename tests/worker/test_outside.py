@@ -113,7 +113,7 @@ def test_a_client_needs_no_worker(bench: Bench) -> None:
 
 
 async def test_a_worker_needs_no_client(bench: Bench) -> None:
-    """What plain SQL has enqueued is worked off."""
+    """The worker completes tasks that plain SQL has enqueued."""
 
     @bench.app.task
     def greet() -> str:

@@ -1,4 +1,4 @@
-"""Workers and clients behind a real PgBouncer in transaction mode, as it comes, with two connections to the database."""
+"""Workers and clients behind a real PgBouncer in transaction mode with its defaults and two server connections."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ async def test_a_failed_attempt_is_followed_by_another(bench: Bench) -> None:
 
 
 async def test_a_cancelled_procedure_is_stopped_in_the_database(bench: Bench) -> None:
-    """What runs in the database is cancelled there, and its work undone."""
+    """The statement is cancelled in the database and its work rolled back."""
     (task_id,) = bench.enqueue(declare(bench, f"insert into shop.seen values (1); {WAIT}"))
     bench.ask("select pg_advisory_lock(1)")
 
@@ -156,7 +156,7 @@ async def test_a_slot_that_stopped_a_procedure_runs_the_next_task(bench: Bench) 
 
 
 async def test_a_server_that_ends_the_session_costs_no_attempt(bench: Bench) -> None:
-    """What was interrupted runs again."""
+    """The interrupted task runs again."""
     (task_id,) = bench.enqueue(declare(bench, WAIT))
     bench.ask("select pg_advisory_lock(1)")
 

@@ -1,4 +1,4 @@
-"""What a handler hides stands in no error that is stored, and in no line of the worker's log."""
+"""Hidden values are in no stored error and in no line of the worker's log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two releases of a program on one database: what does not fit one of them waits for the other, and costs nothing."""
+"""Two releases of a program on one database: a task incompatible with one waits for the other at no cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slots of each role by itself: none takes those of another, and nothing is claimed without a slot of its role."""
+"""Each role has its own slots and never claims without a free one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker has claimed, and begins only while it is surely its own."""
+"""A worker starts a claimed task only while it certainly owns it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def test_a_claim_that_was_answered_after_the_task_expired_does_not_begin(b
 
 
 async def test_a_lease_counts_from_when_the_claim_was_asked_for(bench: Bench) -> None:
-    """What cuts itself off in time must not take a late answer's moment for the claim's."""
+    """A late response must not move the start of the lease."""
     ends: list[float] = []
 
     @bench.app.task(lease=60)

@@ -23,7 +23,7 @@ async def test_a_signal_that_is_repeated_at_once_is_one_wish() -> None:
         os.kill(os.getpid(), signal.SIGHUP)
         async with asyncio.timeout(30):
             await told.wait()
-        # What is pending is handled by then: a loop hears its signals before what is called after them.
+        # Pending signals are handled by then: a loop handles them before later callbacks.
         for _ in range(10):
             await asyncio.sleep(0)
 

@@ -1,4 +1,4 @@
-"""Who was woken for a task and has no room for it lets others know."""
+"""A worker that is woken without free slots wakes another."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ select rolecall.set_idle_mark(id, true) from rolecall.workers where name = 'idle
 
 
 async def test_a_worker_that_is_woken_without_room_wakes_another(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """covers decision 0002: whoever is chosen but has no room passes it on"""
+    """Covers decision 0002."""
     monkeypatch.setattr("rolecall.wake.waker.QUICK_PERIOD", 0.0)  # nobody finds it by a look of his own
     enough = asyncio.Event()
     ran: list[int] = []

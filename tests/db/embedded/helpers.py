@@ -48,7 +48,7 @@ class Attached:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What it said once it was attached, or had failed."""
+        """Return the line printed after attaching or failing."""
         if self._facts is None:
             assert self._process.stdout is not None
             self._facts = json.loads(self._process.stdout.readline() or b"{}")
@@ -96,7 +96,7 @@ def server_log(data_dir: Path) -> str:
 
 
 def fast_shutdowns(data_dir: Path) -> int:
-    """How often its log says that the server was told to stop; who writes the log outlives the server a little."""
+    """Count the fast shutdowns in the server's log, which can be written shortly after the server exits."""
     return server_log(data_dir).count("received fast shutdown request")
 
 

@@ -12,7 +12,7 @@ PATIENCE = 10.0
 
 
 class Stranger:
-    """What it is told stands in `told`, one entry for each thing that a client said."""
+    """A fake server; `told` has one entry for each message from a client."""
 
     def __init__(self, port: int) -> None:
         self._listener = socket.create_server(("127.0.0.1", port))

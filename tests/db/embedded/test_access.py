@@ -1,4 +1,4 @@
-"""Who can reach the server and its files, and what the server can reach of ours."""
+"""Access to the server and its files, and the server's access to our files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which Postgres is used, and what is said when there is none."""
+"""The choice of Postgres binaries, and the errors when there are none."""
 
 from __future__ import annotations
 

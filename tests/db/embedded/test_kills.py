@@ -1,4 +1,4 @@
-"""What stands after kill -9, of one process or of all."""
+"""Recovery after kill -9 of one or all processes."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def acked(log: Path) -> set[int]:
 
 @pytest.fixture
 def cold_dirs(tmp_path: Path) -> Iterator[list[Path]]:
-    """Data directories that do not exist yet: who kills may come too late for one or two."""
+    """Data directories that do not exist yet; the kill can come too late for one or two."""
     folders = [tmp_path / f"cold{number}" for number in range(5)]
     yield folders
     for folder in folders:

@@ -1,4 +1,4 @@
-"""Attempts to log in are counted before they are judged: by name and network, and for a browser that is known by itself."""
+"""Login attempts are counted before they are checked: by name and network, and separately for known browsers."""
 
 from __future__ import annotations
 

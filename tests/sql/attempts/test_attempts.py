@@ -111,7 +111,7 @@ def test_a_task_that_was_put_back_by_hand_keeps_its_attempts(engine: Engine) -> 
 
 
 def test_an_end_from_outside_ends_the_attempt_too(engine: Engine) -> None:
-    """Who had it is not told: the end was nobody's claim."""
+    """The finish belongs to no claim, so the worker is not named."""
     task_id = engine.enqueue()
     engine.claim_one()
     engine.clock.advance(seconds=1)

@@ -150,7 +150,7 @@ def test_a_failed_last_task_can_be_retried_and_the_chain_goes_on(engine: Engine)
 
 
 def test_a_chain_ends_where_another_task_stands_for_its_continuation(engine: Engine) -> None:
-    """Who waits for the chain is not forgotten."""
+    """Tasks that wait for the chain are notified."""
     twin = engine.enqueue(after=600, dedupe_key="d")
     parent_id, (child,) = family(engine, 1)
     dependent = engine.enqueue(needs=[{"chain": child}])

@@ -1,4 +1,4 @@
-"""A chain stands as its last task does."""
+"""A chain has the state of its last task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever asks what has changed is told each task whose row changed, and those whose children or needs changed."""
+"""The feed of changes lists each task whose row, children or needs changed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_task_is_told_when_it_is_created(engine: Engine, before: Horizon) -> N
 
 
 def test_a_task_is_told_when_it_is_claimed_started_let_go_and_ended(engine: Engine) -> None:
-    """What was claimed shows before it ends."""
+    """A claim is visible before the task finishes."""
     task_id = engine.enqueue()
     versions: set[TaskChange] = set()
     before = since(engine)

@@ -1,4 +1,4 @@
-"""What a failed or cancelled task leaves open below it ends with it."""
+"""A failed or cancelled task cancels its open descendants."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_what_was_asked_to_stop_ends_without_its_tree(engine: Engine) -> None:
 
 
 def test_what_was_asked_to_stop_spawns_nothing_more(engine: Engine) -> None:
-    """A cancellation must come to an end, whatever those do that have not heard of it."""
+    """A cancellation must terminate even if handlers have not been notified of it."""
     for key in ("children", "siblings", "continuation"):
         root, _, _, twig, _ = tree(engine)
         engine.cancel(root)

@@ -1,4 +1,4 @@
-"""Children for which another task stands already are nobody's children."""
+"""A duplicate of an existing task does not become a child."""
 
 from __future__ import annotations
 

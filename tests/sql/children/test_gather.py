@@ -106,7 +106,7 @@ def test_a_gathering_sees_failures_that_it_does_not_share(engine: Engine) -> Non
 
 
 def test_a_gathering_sees_only_the_children_of_the_claim_that_spawned_them(engine: Engine) -> None:
-    """What an earlier attempt began has no part in it."""
+    """Children of an earlier attempt do not count."""
     engine.enqueue()
     first = engine.claim_one()
     [old] = engine.spawn(first.id, WORK)

@@ -1,4 +1,4 @@
-"""What children tell adds up in their parent's info."""
+"""The infos of children are summed in their parent's info."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_infos_add_up_over_all_levels(engine: Engine) -> None:
 
 
 def test_what_the_children_of_every_step_told_adds_up(engine: Engine) -> None:
-    """What was told for the first step is no word of the parent's own in the second."""
+    """The info reported in the first step does not override the children's in the second."""
     engine.enqueue()
     for _ in range(2):
         spread(engine, engine.claim_one(), WORK, gathers=True)

@@ -1,4 +1,4 @@
-"""Depth first: what is begun is ended before something younger is begun."""
+"""Depth first: started trees finish before younger ones start."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_the_children_of_an_older_root_come_before_younger_roots(engine: Engine)
 
 
 def test_the_children_of_a_root_come_before_roots_of_the_same_batch(engine: Engine) -> None:
-    """Roots that were stored at one moment are told apart by their ids, and children have higher ones."""
+    """Roots stored at the same time are ordered by id, and children have higher ids."""
     _, younger = engine.enqueue_many([WORK, WORK])[0]
     children = spread(engine, engine.claim_one(), WORK, WORK)
 
@@ -75,7 +75,7 @@ def test_a_child_of_another_role_stands_in_the_line_of_that_role(engine: Engine)
 
 
 def test_children_that_may_run_side_by_side_are_taken_together_and_serial_ones_singly(engine: Engine) -> None:
-    """Of a tree that has both kinds: whoever claims takes what may run, the deepest parent's children first."""
+    """In a tree of both kinds, a claim takes runnable tasks, the deepest parent's children first."""
     engine.enqueue()
     [elder, younger] = spread(engine, engine.claim_one(), WORK, WORK, serial=True)
     claim = engine.claim_one()

@@ -89,7 +89,7 @@ def test_a_retried_parent_waits_for_what_still_runs_below_it(engine: Engine) -> 
 
 
 def test_a_parent_and_its_child_that_are_retried_together_belong_together(engine: Engine) -> None:
-    """The parent waits for the child, and for those that it spawns anew."""
+    """The parent waits for the child and for the children that it spawns again."""
     parent_id, (child,) = family(engine, 1)
     engine.fail(engine.claim_one(), final=True)
     engine.retry(parent_id, child)

@@ -1,4 +1,4 @@
-"""Which claims are for good when they commit, whatever the session would risk: those that keep others from running."""
+"""Claims that exclude other workers are durable at commit, whatever the session's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a claim may take, and what it leaves alone."""
+"""The tasks that a claim can take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has expired is given to nobody, whoever asks and however, though nobody has ended it yet."""
+"""Expired tasks are never claimed, even before they are cancelled."""
 
 from __future__ import annotations
 

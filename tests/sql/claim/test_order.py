@@ -62,7 +62,7 @@ def test_several_roles_and_handlers_are_served_as_one_line(engine: Engine, limit
 
 
 def test_a_task_below_the_sessions_floor_is_found_when_nothing_else_is_left(engine: Engine) -> None:
-    """A claim that is given back stands below the place where the session's last walk stopped."""
+    """A released claim is below the position where the session's last scan stopped."""
     first, second = engine.enqueue(), engine.enqueue()
     claims = engine.claim(2, anew=False)
 

@@ -64,7 +64,7 @@ def test_the_claim_tells_all_that_a_worker_needs(engine: Engine) -> None:
 
 
 def test_a_lease_counts_from_the_claim_not_from_the_transactions_start(engine: Engine) -> None:
-    """Now() stands still in a transaction, and would hand out leases that are already shorter."""
+    """now() is constant within a transaction, so leases would start shortened."""
     engine.clock.set(START)
     engine.enqueue()
     engine.rows("set rolecall.fake_now = ''")

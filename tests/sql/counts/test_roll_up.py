@@ -109,7 +109,7 @@ def test_dropping_a_day_drops_its_counts_but_for_what_stays(engine: Engine) -> N
 
 
 def test_what_a_transaction_finished_before_it_commits_late_is_counted(live_engine: Engine, other: Engine) -> None:
-    """Covers the issue's "counts never scan the finished table": the watermark waits for who may still commit."""
+    """The watermark waits for transactions that can still commit. Covers "counts never scan the finished table"."""
     live_engine.enqueue()
     claim = live_engine.claim_one()
     other.complete(claim)

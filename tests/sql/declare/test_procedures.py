@@ -16,7 +16,7 @@ COLUMNS = "name, role, procedure, before_procedure, after_procedure, description
 
 @pytest.fixture
 def shop(engine: Engine) -> Engine:
-    """The engine beside a procedure and a hook."""
+    """The engine with a procedure and a hook."""
     procedure(engine, "count", "null;")
     hook(engine, "ring", "null;")
     return engine
@@ -27,7 +27,7 @@ def stored(engine: Engine) -> list[tuple[str | None, ...]]:
 
 
 def test_one_call_makes_a_procedure_a_handler(shop: Engine) -> None:
-    """A procedure and this call; what enqueues is there already."""
+    """A procedure and this call suffice; enqueuing works already."""
     shop.rows(
         "select rolecall.declare_procedure('count', 'shop.count', p_role => 'work', p_before => 'shop.ring', "
         "p_after => 'shop.ring', p_description => 'Counts stores')"
@@ -105,7 +105,7 @@ def test_a_handler_may_take_the_payload_alone_and_a_hook_nothing(shop: Engine) -
     ids=["handler", "hook"],
 )
 def test_a_name_that_stands_for_two_shapes_is_refused(shop: Engine, said: Document, problem: str) -> None:
-    """Which of them is meant, nobody says; the sentence says what to do."""
+    """The error explains how to resolve the ambiguity."""
     procedure(shop, "ring", "null;")
     silent_hook(shop, "ring", "null;")
 

@@ -1,4 +1,4 @@
-"""A task is deleted by itself if it is the whole of its chain."""
+"""A task can be deleted alone if it is its whole chain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who needs a chain is told, task by task."""
+"""The dependents of a chain are listed task by task."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ def dependents(engine: Engine, chain_id: int, after: int | None = None, limit: i
 
 
 def test_who_needs_the_chain_or_one_of_its_tasks(engine: Engine) -> None:
-    """What a chain is blocking."""
     chain = engine.enqueue()
     engine.complete_task(chain, continuation={"role": "work"})
     [second] = [task.id for task in engine.tasks() if task.chain_index == 1]

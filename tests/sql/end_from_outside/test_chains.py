@@ -1,4 +1,4 @@
-"""A chain that stands open goes on, or ends, from outside."""
+"""An open chain continues or ends from outside."""
 
 from __future__ import annotations
 

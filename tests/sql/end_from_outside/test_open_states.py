@@ -44,7 +44,7 @@ STATES = [blocked, later, running, waiting, parked]
 
 @pytest.mark.parametrize("state", STATES)
 def test_an_open_task_is_completed_with_a_result(engine: Engine, state: Callable[[Engine], int]) -> None:
-    """completed_by is null, and blocked tasks may be completed, too."""
+    """completed_by is null. Blocked tasks can also be completed."""
     task_id = state(engine)
 
     assert engine.complete_task(task_id, {"approved": True}) == "completed"

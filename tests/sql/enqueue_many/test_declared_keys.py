@@ -239,7 +239,10 @@ def test_a_declared_dedupe_key_lets_one_task_stand_for_all(engine: Engine) -> No
 
 @pytest.mark.parametrize("mode", ["replace", "merge"])
 def test_a_task_with_a_newer_payload_has_the_key_of_that(engine: Engine, mode: str) -> None:
-    """It would run beside another one of its new store otherwise; who waits for the old one goes on."""
+    """Otherwise it would run concurrently with another task of its new store.
+
+    Tasks that wait for the old one proceed.
+    """
     debounced = {"dedupe_key": "d", "dedupe": {"mode": mode}}
     [moved], _ = engine.enqueue_many([DRAFT | debounced])
     [left], _ = engine.enqueue_many([DRAFT])
@@ -253,7 +256,7 @@ def test_a_task_with_a_newer_payload_has_the_key_of_that(engine: Engine, mode: s
 
 @pytest.mark.parametrize("store", [4, None])
 def test_a_key_of_its_own_stays_when_the_payload_is_replaced(engine: Engine, store: int | None) -> None:
-    """Also where the first payload makes no key by itself."""
+    """This includes a first payload from which no key can be made."""
     debounced = {"dedupe_key": "d", "dedupe": {"mode": "replace"}, "key": "mine"}
     [task_id], _ = engine.enqueue_many([DRAFT | {"payload": {"store_id": store}} | debounced])
 

@@ -61,7 +61,7 @@ def test_by_default_the_newer_fields_are_laid_over_the_older(engine: Engine, rul
     ],
 )
 def test_a_field_is_merged_by_its_rule(engine: Engine, rule: str, old: object, new: object, expected: object) -> None:
-    """What is null on one side is taken from the other."""
+    """Null on one side takes the other side's value."""
     assert merged(engine, {"f": old}, {"f": new, "g": 1}, {"fields": {"f": rule}}) == {"f": expected, "g": 1}
 
 

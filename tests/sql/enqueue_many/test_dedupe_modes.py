@@ -1,4 +1,4 @@
-"""What a new task does to one that stands for it: nothing, take its place, or refuse to be."""
+"""The effects of a new task on its existing duplicate: none, replacement, or rejection."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_a_task_that_must_be_new_is_compared_within_its_scope(engine: Engine, sc
 
 
 def test_a_child_that_stands_already_is_nobodys_child(engine: Engine) -> None:
-    """A parent waits for what it has stored, not for what it has changed."""
+    """A parent waits for stored children, not for changed ones."""
     standing = engine.enqueue(dedupe_key="d", after=3600)
     parent = engine.enqueue()
     engine.complete(engine.claim_one(), next={"children": [draft(REPLACE, payload={"n": 2}), {"role": "work"}]})

@@ -1,4 +1,4 @@
-"""What no rule about a dedupe_key can be: each defect is named, and nothing is stored."""
+"""Invalid dedupe rules: each defect is named, and nothing is stored."""
 
 from __future__ import annotations
 

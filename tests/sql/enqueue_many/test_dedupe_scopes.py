@@ -20,7 +20,7 @@ def open_ids(engine: Engine) -> list[int]:
 
 @pytest.mark.parametrize("dedupe", [None, {}, {"mode": "keep"}, {"scope": "open"}, PENDING, MINUTE], ids=str)
 def test_in_every_scope_an_unclaimed_task_stands(engine: Engine, dedupe: Document | None) -> None:
-    """The first stays, its id comes back and is said to have stood."""
+    """The first task is kept, and its id is returned as existing."""
     first = enqueue(engine, dedupe, payload={"n": 1})
     again = {"role": "work", "dedupe_key": "d", "payload": {"n": 2}} | ({"dedupe": dedupe} if dedupe else {})
 
@@ -90,7 +90,7 @@ def test_a_plain_task_is_met_while_it_is_unclaimed(engine: Engine) -> None:
 
 
 def test_in_one_batch_the_scopes_see_each_other(engine: Engine) -> None:
-    """What is stored first wins within the batch, too."""
+    """The first task of the batch wins."""
     batch: list[Document] = [{"role": "work", "dedupe_key": "d", "payload": {"n": n}} for n in range(4)]
     batch[1]["dedupe"] = PENDING
     batch[2]["dedupe"] = MINUTE
@@ -173,9 +173,9 @@ def test_a_later_task_of_the_same_chain_stands_for_the_new_one(engine: Engine) -
 def test_what_a_task_enqueues_as_it_completes_has_its_dedupe_key(
     engine: Engine, place: str, dedupe: Document | None
 ) -> None:
-    """A task that reschedules itself, in every scope, for ever.
+    """A task can reschedule itself forever in every scope.
 
-    A window may be as long as the pause; the task that completes would stand in it, if it counted.
+    A window can be as long as the pause, so the completing task must not count.
     """
     draft = {"role": "work", "dedupe_key": "d", "after": STEP} | ({"dedupe": dedupe} if dedupe else {})
     seen = [enqueue(engine, dedupe)]

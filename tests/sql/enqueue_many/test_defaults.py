@@ -1,4 +1,4 @@
-"""What a task gets where its enqueuer said nothing, and what becomes of moments."""
+"""Defaults of omitted options, and due times."""
 
 from __future__ import annotations
 

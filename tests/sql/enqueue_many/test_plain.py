@@ -28,7 +28,7 @@ CALL = (
     "select rolecall.enqueue_plain(%s::text, %s::text, %s::jsonb, %s::int, %s::timestamptz, %s::float8, %s::text,"
     " %s::text, %s::int, %s::text)"
 )
-# A word that only the general way knows, and that says nothing.
+# An option of the general path that has no effect.
 GENERAL: Document = {"needs": []}
 LATER = "2026-01-01T01:00:00Z"
 
@@ -129,7 +129,7 @@ def test_the_short_way_leaves_the_rest_to_the_general_way(engine: Engine, words:
 
 
 def outcome(engine: Engine, draft: Document) -> object:
-    """The row that is stored, else what is said instead."""
+    """The stored row, or the error."""
     try:
         [task_id], _ = engine.enqueue_many([draft])
     except psycopg.Error as error:
@@ -210,7 +210,7 @@ def drafts(words: dict[str, list[object]]) -> st.SearchStrategy[Document]:
 
 
 def batch_outcome(engine: Engine, batch: list[Document]) -> object:
-    """The rows that are stored, in the order of the batch, without their numbers; else what is said instead."""
+    """The stored rows in batch order without ids, or the error."""
     with engine.connection.transaction(force_rollback=True):
         try:
             ids, deduplicated = engine.enqueue_many(batch)

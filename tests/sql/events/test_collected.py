@@ -1,4 +1,4 @@
-"""What the engine tells of tasks and chains to whoever collects it, transition by transition."""
+"""The events that the engine emits about tasks and chains, transition by transition."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ Told = list[tuple[str, int | None]]
 
 
 class Collecting:
-    """One transaction that collects; `told` has the types with the tasks, or the chains where no task is meant.
+    """A transaction that collects events.
 
-    New tasks that are alike come in one document, and each begins a chain.
+    `told` has the types with the tasks, or with the chains if there is no task. Similar new tasks share one
+    document, and each begins a chain.
     """
 
     def __init__(self) -> None:

@@ -105,7 +105,7 @@ def test_its_parent_shares_the_failure_or_goes_on(engine: Engine, words: Documen
 
 
 def test_a_parent_that_has_begun_gathers_whenever_that_is(engine: Engine) -> None:
-    """It was to begin by then, and has."""
+    """Its expiry applied to its first start only."""
     parent_id = engine.enqueue(expires=30)
     claim = engine.claim_one()
     engine.complete(claim, next={"children": [{"role": "work"}], "gathers": True})

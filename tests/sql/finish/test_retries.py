@@ -1,4 +1,4 @@
-"""What a failure comes to: another attempt by the policy, or the end."""
+"""The consequences of a failure: another attempt by the policy, or the finish."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_jitter_spreads_the_delay_around_its_middle(engine: Engine) -> None:
 @pytest.mark.parametrize("attempt", [1, 60, 100, 2_000_000_000])
 @pytest.mark.parametrize("kind", [kind.value for kind in RetryKind if kind is not RetryKind.NONE])
 def test_the_widest_policy_gives_a_delay_at_any_attempt(engine: Engine, kind: str, attempt: int) -> None:
-    """A delay that overflows would leave a task that nobody can let go."""
+    """An overflowing delay would leave a task that cannot be released."""
     year = 31536000
     policy = f'{{"kind": "{kind}", "first": {year}, "factor": 1000, "step": {year}, "cap": {year}, "jitter": 1}}'
     assert engine.value("select rolecall.is_retry_policy(%s)", policy)

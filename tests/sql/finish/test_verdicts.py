@@ -1,4 +1,4 @@
-"""What finish answers: nothing where it was accepted, else why it changed nothing."""
+"""The results of `finish`: nothing if accepted, otherwise the reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ End = Callable[[Engine, Claim], object]
 
 
 def rescued(engine: Engine) -> Claim:
-    """A claim whose lease ran out and whose task was let go."""
+    """A claim whose lease ended and whose task was released."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)
@@ -29,7 +29,7 @@ def test_an_accepted_report_has_no_verdict(engine: Engine) -> None:
 
 @pytest.mark.parametrize("outcome", ["completed", "failed", "snoozed", "cancelled"])
 def test_the_same_report_again_gives_already(engine: Engine, outcome: str) -> None:
-    """A lost answer is asked for again, and nothing happens twice."""
+    """A report whose response was lost is repeated without effect."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.report(claim, outcome, after=1, error="x", next={"follow_ups": [{"role": "work"}]})

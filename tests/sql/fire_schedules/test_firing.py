@@ -102,7 +102,7 @@ def test_a_rolled_back_tick_leaves_the_slot_to_the_next(engine: Engine, session:
 
 
 def test_a_slot_that_meets_a_lock_is_not_lost(engine: Engine, session: Session) -> None:
-    """What passes by itself refuses no slot: neither a lock that was not had in time nor a full disk."""
+    """Temporary conditions, such as a lock timeout or a full disk, reject no fire time."""
     schedule_id = engine.put_schedule()
     other = session()
     other.rows("begin")

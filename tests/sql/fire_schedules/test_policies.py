@@ -1,4 +1,4 @@
-"""Slots that went by unseen, runs whose task is still open, and the history that tells of both."""
+"""Missed fire times, runs whose previous task is still open, and the history of both."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_what_a_generator_enqueues_is_counted(engine: Engine) -> None:
 
 
 def test_what_a_generator_spawns_is_counted(engine: Engine) -> None:
-    """Children count too, and what stood already does not."""
+    """Children are counted, existing duplicates are not."""
     engine.put_schedule()
     engine.fire_schedules()
     drafts = [{"role": "work", "dedupe_key": "one"}, {"role": "work", "dedupe_key": "one"}, {"role": "work"}]

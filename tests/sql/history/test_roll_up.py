@@ -1,4 +1,4 @@
-"""The history tells what ended, bin by bin, once and for all: whoever rolls up, however late something is committed."""
+"""The history counts each finish once per bin, whoever rolls up and however late a transaction commits."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_wide_bins_are_those_of_ten_seconds_once_they_are_over(engine: Engine) -
 
 @pytest.mark.parametrize("seed", [3, 7, 13])
 def test_a_wide_view_ends_with_narrow_bins(engine: Engine, seed: int) -> None:
-    """Whatever the moment, the sum of what is shown is what ended."""
+    """The sum of the bins equals the number of finished tasks at every moment."""
     begin(engine)
     for _ in range(seed):
         finish(engine)

@@ -1,4 +1,4 @@
-"""What the history tells of a role: how long its tasks waited and ran, and what was open."""
+"""The history of a role: waiting times, run times, and open tasks."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_histograms_of_merged_bins_add_up(engine: Engine) -> None:
 
 
 def test_what_was_begun_before_did_not_wait_all_the_time(engine: Engine) -> None:
-    """A parent that goes on has waited for its children, and what a worker gave back has run."""
+    """A resumed parent waited for its children, and a released task has run."""
     begin(engine)
     engine.enqueue()
     claim = engine.claim_one()

@@ -13,7 +13,7 @@ from rolecall.model.errors import RowsBusy
 from tests.sql.conftest import Session
 from tests.sql.engine import Claim, Engine, report
 
-# What needs a row that another transaction holds gives up long before this; what waits for its end never comes back.
+# Calls that need a locked row give up long before this; calls that wait for the lock never return.
 PATIENCE = "20s"
 MANY = 60
 Locks = Callable[[Engine, Engine], None]

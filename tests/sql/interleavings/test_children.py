@@ -1,4 +1,4 @@
-"""Children that end beside each other, beside new ones, and beside what operators do, in every order."""
+"""Children that finish concurrently with each other, with new children, and with operator calls, in every order."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def test_a_claim_beside_a_completion_that_is_rolled_back(stage: Stage) -> None:
 
 
 def test_a_rescue_beside_a_completion_ends_the_task_once(stage: Stage) -> None:
-    """Either the completion stands, or the rescue does and the completion hears of it."""
+    """Either the completion counts, or the rescue does and the completion returns its reason."""
     for play in stage.orders(2, 2):
         claim = expired(stage.engine)
 
@@ -120,7 +120,7 @@ def test_a_rescue_beside_a_renewal_takes_nothing_that_is_renewed(stage: Stage) -
 
 
 def test_a_cancellation_beside_a_completion(stage: Stage) -> None:
-    """A completion that came first stands, and a cancellation that came first is told."""
+    """An earlier completion counts, and an earlier cancellation is reported."""
     for play in stage.orders(2, 2):
         task_id = stage.engine.enqueue()
         claim = stage.engine.claim_one()

@@ -16,7 +16,7 @@ def running(engine: Engine) -> list[int]:
 
 
 def test_a_task_named_twice_and_claimed_beside_runs_once(stage: Stage) -> None:
-    """Neither waits for the other, and who does not get it hears why."""
+    """Neither call waits for the other, and the loser gets the reason."""
     for play in stage.orders(2, 2, 1):
         task_id = stage.engine.enqueue()
         workers = [stage.engine.worker() for _ in range(3)]

@@ -1,4 +1,4 @@
-"""Tasks of one dedupe key from several sessions, in every order: what each says is there in the end, once."""
+"""Tasks of one dedupe key from several sessions, in every order: each payload is present once in the end."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_cancellation_beside_a_merge_loses_nothing(stage: Stage) -> None:
 
 
 def test_a_throttled_task_that_came_and_went_meanwhile_is_seen(stage: Stage) -> None:
-    """What a window lets in is checked by one session at a time."""
+    """A window is checked by one session at a time."""
 
     def come_and_go(engine: Engine) -> object:
         task_id = adding(1, MODES[3])(engine)
@@ -198,7 +198,7 @@ def test_merges_into_keyed_tasks_beside_the_end_of_their_keys_holder(stage: Stag
 
 @pytest.mark.parametrize("also_claimed", [False, True])
 def test_fifty_concurrent_merges_make_one_whole_payload(engine: Engine, session: Session, also_claimed: bool) -> None:
-    """One row, nothing of it missing; or, beside a worker, one row at a time."""
+    """One complete row; with a worker, one row at a time."""
     sessions = [session() for _ in range(10)]
     rounds = [[(one, 10 * turn + n) for n, one in enumerate(sessions)] for turn in range(5)]
     with ThreadPoolExecutor(10) as threads:

@@ -1,4 +1,4 @@
-"""Who ends what has expired, against claims, ends of its key, cancellations and those who enqueue it again."""
+"""Expiry concurrent with claims, finishes of its key, cancellations and repeated enqueues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that wait for a row let go of those that they have, whatever the order: so no two can keep waiting for each other."""
+"""Calls that wait for a row release their own locks, so two calls cannot wait for each other."""
 
 from __future__ import annotations
 

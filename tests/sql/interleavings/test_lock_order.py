@@ -19,7 +19,7 @@ def errors(answers: list[list[object]]) -> list[psycopg.Error]:
 
 
 def behind_a_gate(play: Play, gate: Step, *calls: Step) -> list[psycopg.Error]:
-    """Play the calls beside a session that holds the gate and opens it again."""
+    """Run the calls while a session holds the gate, then open it."""
     return errors(play.run((opening(gate), rollback), *((call,) for call in calls)))
 
 
@@ -51,7 +51,7 @@ def test_a_mixed_batch_of_reports_beside_a_cancellation_of_the_same_tasks(stage:
 
 
 def test_cancelling_a_parked_task_beside_the_end_of_its_keys_holder(stage: Stage) -> None:
-    """Park against free: who ends the holder wants the row that the cancellation has."""
+    """The finish of the holder needs the row that the cancellation has locked."""
     for play in stage.orders(2, 1, 1):
         holder, first, second = key_with_two_parked(stage.engine)
 
@@ -91,7 +91,9 @@ def test_a_cancellation_of_holder_and_parked_beside_the_holders_end(stage: Stage
 
 
 def test_a_cancellation_of_what_is_claimed_and_given_back_while_it_waits_for_keys(stage: Stage) -> None:
-    """Whoever has the key of a running task must not wait for that task: who gives it back waits for the key."""
+    """A session that holds the key of a running task must not wait for that task, because its release waits for
+    the key.
+    """
     for play in stage.orders(2, 3, 1):
         stage.engine.rows("insert into rolecall.keys (key) values ('a'), ('b')")
         low, high = (stage.engine.enqueue(key=key) for key in "ab")
@@ -109,7 +111,7 @@ def test_a_cancellation_of_what_is_claimed_and_given_back_while_it_waits_for_key
 
 
 def test_a_cancellation_of_what_is_snoozed_and_parked_while_it_waits_for_it(stage: Stage) -> None:
-    """Whoever has a parked task must have its key first: who frees the key brings the task back."""
+    """A session that locks a parked task must lock its key first, because freeing the key unparks the task."""
     for play in stage.orders(2, 3, 1):
         stage.engine.rows("insert into rolecall.keys (key, capacity) values ('store', 2)")
         stage.engine.enqueue_many([{"role": "work", "key": "store"}] * 2 + [{"role": "work"}])

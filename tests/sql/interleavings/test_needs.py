@@ -83,7 +83,7 @@ def test_two_needs_fail_together(stage: Stage) -> None:
 
 
 def test_a_chain_goes_on_while_it_comes_to_be_needed(stage: Stage) -> None:
-    """What is locked is the chain's last task, whichever that is by then."""
+    """The lock is on the chain's last task at that time."""
     for play in stage.orders(2, 2):
         chain = stage.engine.enqueue()
         claim = stage.engine.claim_one()

@@ -43,7 +43,7 @@ def delete(*ids: int, cascade: bool = False) -> Step:
 
 
 def test_a_completion_from_outside_beside_the_worker_s(stage: Stage) -> None:
-    """Whoever comes first is stored, and the other hears of it."""
+    """The first outcome is stored, and the other caller gets the reason."""
     for play in stage.orders(2, 2):
         claim = running(stage.engine)
 

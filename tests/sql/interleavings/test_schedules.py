@@ -120,7 +120,7 @@ def test_a_run_now_beside_a_tick_leaves_no_slot_out(stage: Stage) -> None:
 
 
 def test_of_two_changes_of_one_revision_one_is_refused(stage: Stage) -> None:
-    """A lost update is told to whoever would cause it."""
+    """The second caller gets an error instead of a lost update."""
     for play in stage.orders(2, 2):
         stage.engine.put_schedule()
         one, other = (put(f'{{"name": "tick", "revision": 1, "priority": {number}}}') for number in (1, 2))
@@ -146,7 +146,7 @@ def test_an_end_that_counts_what_it_made_beside_a_deletion(stage: Stage) -> None
 
 
 def test_a_tick_that_makes_way_beside_the_end_of_the_task_in_its_way(stage: Stage) -> None:
-    """Cancel and completion meet in one order of locks; the new task stands in any case."""
+    """Cancel and completion lock in one order. The new task is stored in any case."""
     for play in stage.orders(2, 2):
         stage.engine.put_schedule(overlap="cancel", key="k", first_run_at="2025-12-31T23:59:30Z")
         stage.engine.fire_schedules()

@@ -1,4 +1,4 @@
-"""What keeps a worker that is to end when nothing is left."""
+"""The work that keeps an until-idle worker running."""
 
 from __future__ import annotations
 

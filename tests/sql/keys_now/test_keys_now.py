@@ -1,4 +1,4 @@
-"""How it stands with a key: its capacity and what says so, who holds it, and how many wait."""
+"""The state of a key: its capacity and the source of it, its holders, and the number of waiting tasks."""
 
 from __future__ import annotations
 

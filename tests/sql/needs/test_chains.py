@@ -36,7 +36,7 @@ def test_a_need_on_the_first_task_of_a_chain_is_met_by_that_task(engine: Engine)
 
 
 def test_a_need_on_a_chain_that_has_gone_on_already(engine: Engine) -> None:
-    """What is locked is the chain's last task."""
+    """The lock is on the chain's last task."""
     chain = engine.enqueue()
     last = go_on(engine)
     task_id = engine.enqueue(needs=[{"chain": chain}])

@@ -1,4 +1,4 @@
-"""A transaction that is to be prepared for a two-phase commit may enqueue, end and cancel, whoever is idle."""
+"""A transaction prepared for a two-phase commit can enqueue, finish and cancel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the workers of each pod run."""
+"""The running tasks of each pod's workers."""
 
 from __future__ import annotations
 

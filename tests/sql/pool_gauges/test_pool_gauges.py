@@ -1,4 +1,4 @@
-"""What is open in the pool, role by role, for who watches from outside."""
+"""Open tasks per role for external monitoring."""
 
 from __future__ import annotations
 

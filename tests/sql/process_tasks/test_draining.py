@@ -169,7 +169,7 @@ def test_a_task_that_fails_takes_what_was_spawned_for_it_along(shop: Engine) -> 
 
 
 def test_one_root_of_a_role_runs_at_a_time(shop: Engine) -> None:
-    """A role may be told so; children carry no key and run side by side."""
+    """Children have no key and run concurrently."""
     shop.declare({"name": "work", "one_root": True})
     procedure(shop, "root", spawning([{"handler": "count", "payload": {"n": n}} for n in (1, 2)]))
     declare(shop, "root")

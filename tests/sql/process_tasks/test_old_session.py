@@ -1,4 +1,4 @@
-"""What somebody types in psql who has written handlers for a queue in the database before."""
+"""The psql commands of a user who has written handlers for a database queue before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pool keeps and shows of a task that a SQL handler did."""
+"""The stored and displayed fields of a task whose handler is in SQL."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_what_a_crash_interrupted_has_done_nothing_and_is_pending_again(engine: 
 
 
 def test_what_was_interrupted_is_pending_again_and_says_that_it_was(engine: Engine) -> None:
-    """No state of its own, an event; what waits for children is `waiting`."""
+    """Interruption is a transition, not a state. A task that waits for children is `waiting`."""
     handler(engine, "null;")
     task_id = engine.enqueue(handler="count")
     claim = engine.claim_one()

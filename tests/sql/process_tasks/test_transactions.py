@@ -84,7 +84,7 @@ def test_it_commits_with_its_callers_transaction(shop: Engine) -> None:
     ],
 )
 def test_a_transaction_of_several_statements_in_one_text_is_noticed_too(shop: Engine, text: str) -> None:
-    """Clocks and transaction ids tell nothing there, Postgres itself is asked."""
+    """Clocks and transaction ids do not show it, so Postgres itself is queried."""
     shop.enqueue(handler="count", payload={"n": 1})
 
     try:

@@ -1,4 +1,4 @@
-"""What is past its time goes until there is nothing left, batch by batch, and one session at a time is at it."""
+"""Expired rows are pruned batch by batch, one session at a time."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_day_that_is_in_use_is_tried_again_in_a_minute_and_noted(engine: Engin
 
 
 def test_a_new_roles_days_are_dropped_whole(engine: Engine) -> None:
-    """What completes and what fails is kept for as long, so that no task is deleted by itself."""
+    """Completed and failed tasks have the same retention, so that no task is deleted alone."""
     engine.declare({"name": "new"})
     engine.rows("delete from rolecall.roles where name = 'work'")
     engine.rows("select rolecall.make_partitions(2)")

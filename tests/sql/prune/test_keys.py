@@ -85,7 +85,7 @@ def test_a_key_that_somebody_has_in_hand_is_left_to_him(engine: Engine, session:
 
 
 def test_keys_are_looked_at_in_order_so_many_at_a_time(engine: Engine) -> None:
-    """Those that are wanted do not stand in the way of those behind them."""
+    """Keys in use do not block those behind them."""
     idle(engine, "a", "c", "d", "e")
     engine.enqueue(key="b")
     engine.claim_one()

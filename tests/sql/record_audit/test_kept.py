@@ -1,4 +1,4 @@
-"""What stands in the audit log stays as it is, whoever asks, until its time is up."""
+"""Entries of the audit log cannot be changed by any login until they expire."""
 
 from __future__ import annotations
 

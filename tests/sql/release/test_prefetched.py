@@ -1,4 +1,4 @@
-"""What a worker hands back before it has begun costs the task nothing, however often."""
+"""Releasing a task before its start costs it nothing, however often."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Renewals: longer leases for what is still owned, and the reason for what is not."""
+"""Renewals: longer leases for owned tasks, and the reason for others."""
 
 from __future__ import annotations
 

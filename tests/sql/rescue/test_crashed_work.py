@@ -1,4 +1,4 @@
-"""What was lost with its worker keeps its place in the line, until it is a suspect."""
+"""A task lost with its worker keeps its position in the queue until it becomes a suspect."""
 
 from __future__ import annotations
 

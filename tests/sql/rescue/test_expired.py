@@ -1,4 +1,4 @@
-"""Rescue: what an owner held beyond its lease is let go, once, and the attempt counts if it had begun."""
+"""Rescue: a task held beyond its lease is released once, and a started attempt counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers that are known to be dead: what they hold goes back at once, as after a lease that has run out."""
+"""Dead workers: their tasks are returned at once, as after an ended lease."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_dead_are_off_the_roll_at_once(engine: Engine) -> None:
 
 
 def test_a_wrong_guess_has_nothing_done_twice(engine: Engine) -> None:
-    """The worker that lives is told, its late report is refused, and it may enter the roll again."""
+    """The live worker is notified, its late report is rejected, and it can register again."""
     task_id = engine.enqueue()
     live = engine.claim_one()
 

@@ -1,4 +1,4 @@
-"""What becomes of a task whose handler is a procedure: the work and its end commit together, or neither."""
+"""Tasks with a procedure as their handler: the work and the outcome commit together or not at all."""
 
 from __future__ import annotations
 

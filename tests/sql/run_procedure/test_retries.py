@@ -7,7 +7,7 @@ import pytest
 from tests.sql.engine import Engine
 from tests.sql.procedures import NEVER, handler, run_one
 
-# A sequence counts the tries: what it gave out stays given out when a try is undone.
+# A sequence counts the tries, because its numbers are not rolled back.
 TRY = "perform nextval('shop.tries');"
 
 

@@ -55,7 +55,7 @@ def test_a_drain_calls_it_too(plain: Engine) -> None:
 
 
 def test_a_second_procedure_of_the_name_fails_the_task_and_says_so(plain: Engine) -> None:
-    """It came after the declaration: which of the two is meant is not guessed."""
+    """It was created after the declaration. The choice between the two is not guessed."""
     procedure(plain, "count", COUNT)
 
     task_id, end = run_one(plain, payload={"n": 7})

@@ -1,4 +1,4 @@
-"""What an autoscaler's question costs, as it is asked every other second."""
+"""The cost of an autoscaler's query, which runs every other second."""
 
 from __future__ import annotations
 

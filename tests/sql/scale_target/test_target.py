@@ -1,4 +1,4 @@
-"""What an autoscaler is fed with: due and free to run, plus running."""
+"""The autoscaler's metric: due runnable tasks plus running ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Until when nothing can finish any more, beside transactions that are not ours to look into, and prepared ones."""
+"""The time until which nothing can finish any more, with transactions of other logins and prepared ones."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_our_own_login_at_work_elsewhere_holds_nothing_up(live_engine: Engine) -
 
 @pytest.fixture
 def preparing(live_engine: Engine) -> Iterator[Connection]:
-    """A transaction that is to be prepared, and is rolled back in the end."""
+    """A transaction that will be prepared and finally rolled back."""
     if live_engine.value("select current_setting('max_prepared_transactions')") == "0":
         pytest.skip("the server has no room for prepared transactions")
     with psycopg.connect(live_engine.database) as connection:

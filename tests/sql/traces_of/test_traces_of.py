@@ -1,4 +1,4 @@
-"""A task keeps the trace that it was asked for in, and a worker that traces is told of those around it."""
+"""A task keeps its enqueuer's trace, and a tracing worker gets the related traces."""
 
 from __future__ import annotations
 

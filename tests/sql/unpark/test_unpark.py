@@ -1,4 +1,4 @@
-"""The net below all that brings parked tasks back: what is parked though its key has room."""
+"""The safety net that unparks tasks whose key has free capacity."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_it_goes_through_the_keys_in_steps(engine: Engine) -> None:
     ],
 )
 def test_what_another_session_has_locked_is_left_for_the_next_time(engine: Engine, session: Session, lock: str) -> None:
-    """An open transaction of somebody's holds up nobody else's tasks, nor the duties beside this one."""
+    """An open transaction delays neither unrelated tasks nor other duties."""
     first, second = forget(engine, "a", "b")
     engine.rows("insert into rolecall.keys (key) values ('a')")
     other = session()

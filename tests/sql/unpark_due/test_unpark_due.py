@@ -7,7 +7,7 @@ from tests.sql.engine import Engine
 
 
 def unpark_due(engine: Engine, limit: int = 1000) -> list[tuple[list[int], bool]]:
-    """What one step has brought back, and whether the pass goes on; empty where it is not time for one."""
+    """Return the tasks that one step unparked and whether the pass continues; empty before the next pass is due."""
     return [(ids, more) for ids, more in engine.rows("select ids, more from rolecall.unpark_due(%s)", limit)]
 
 

@@ -32,7 +32,7 @@ def woken(engine: Engine, session: Session) -> Woken:
     listener.rows("listen rolecall_wake")
 
     def roles() -> list[str]:
-        # What was sent before this call comes before its own notification.
+        # Earlier notifications arrive before the one of this call.
         engine.rows("select pg_notify('rolecall_wake', '.')")
         found: list[str] = []
         for notice in listener.connection.notifies(timeout=30):
@@ -122,7 +122,7 @@ def test_a_worker_that_has_been_silent_for_five_minutes_is_not_waited_for(
 
 
 def test_a_rolled_back_enqueue_leaves_no_task_and_wakes_nobody(engine: Engine, woken: Woken) -> None:
-    """What a transaction says is said with its commit, or not at all."""
+    """Notifications are sent at commit or not at all."""
     idle_worker(engine)
     engine.rows("begin")
     engine.enqueue()

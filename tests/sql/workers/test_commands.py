@@ -1,4 +1,4 @@
-"""What workers say about themselves with a beat, and what they are told."""
+"""Heartbeats of workers and commands to them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_what_the_next_beat_does_not_say_is_unknown_again(engine: Engine) -> Non
 
 @pytest.mark.parametrize("ahead", [-300, 0, 300])
 def test_a_beat_shows_how_far_the_workers_clock_is_ahead(engine: Engine, ahead: int) -> None:
-    """Nothing is decided by it, doctor tells it."""
+    """The offset is only shown by doctor."""
     worker = engine.worker()
     beat(engine, worker, clock=time.time() + ahead)
 
@@ -71,7 +71,7 @@ def test_a_draining_worker_is_drained_when_it_runs_nothing(engine: Engine) -> No
     assert state(engine, worker) == "draining"
 
     engine.complete(claim)
-    assert state(engine, worker) == "draining"  # it has not heard of it yet, and may take another
+    assert state(engine, worker) == "draining"  # it has not received the command yet, and can claim another
     beat(engine, worker, following="drain")
 
     assert state(engine, worker) == "drained"
