@@ -16,7 +16,6 @@ from tests.secrets import CANARY, SIGN, payload, program
 
 @pytest.fixture(autouse=True)
 def vault(dsn: str) -> None:
-    """Handlers whose code the command does not have."""
     with connect(dsn, "test") as connection:
         run(connection, roles.declare(*program().declaration()))
 

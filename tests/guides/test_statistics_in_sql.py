@@ -32,7 +32,6 @@ def rows(connection: Connection, query: str) -> list[tuple[Any, ...]]:
 
 
 def test_the_whole_guide_runs_inside_a_transaction_and_leaves_no_trace(connection: Connection) -> None:
-    """Also what is gone from the source is gone from the statistics."""
     *setup, trial = blocks(GUIDE, "sql")
     statements = trial.replace("begin;", "").replace("rollback;", "").strip()
 

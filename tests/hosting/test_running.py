@@ -168,7 +168,6 @@ async def test_without_a_database_it_has_the_embedded_server_for_both(
 
 
 def _let_the_producer_stumble(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """Return what makes the worker's part that claims end with an error."""
     stumble = asyncio.Event()
 
     async def run(_: object) -> None:

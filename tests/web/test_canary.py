@@ -29,7 +29,6 @@ def logged() -> io.StringIO:
 async def test_no_secret_is_written_down_or_told(
     door: Door, connection: psycopg.Connection[Any], logged: io.StringIO
 ) -> None:
-    """After logins, keys, mistakes and changes."""
     told = []
     await door.person()
     entered = await door.log_in()

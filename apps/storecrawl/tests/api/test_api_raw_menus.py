@@ -18,7 +18,6 @@ ANSWERS = [
 
 @pytest.fixture
 def raw(shop: Shop) -> int:
-    """A refused raw menu of two answers."""
     return shop.raw_menu(shop.store(), write_raw_pages(ANSWERS), problem="Malformed: no JSON", page_count=2)
 
 

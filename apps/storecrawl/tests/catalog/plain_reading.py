@@ -190,7 +190,6 @@ def _option(option: str, category: str, regular: list[Any], special: list[Any], 
 
 
 def _listed(record: dict[str, Any], place: int, *names: str) -> Any:
-    """The first of these lists that says anything at this place."""
     at_place = (record[name][place] for name in names if len(record.get(name) or []) > place)
     return next((value for value in at_place if value is not None), None)
 

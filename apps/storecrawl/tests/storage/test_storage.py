@@ -36,7 +36,6 @@ def test_a_taken_path_is_refused_and_its_object_stays(storage: Storage) -> None:
 
 
 def test_of_many_that_put_at_once_one_wins(storage: Storage) -> None:
-    """Create if absent is one step."""
     won: list[bytes] = []
 
     def put(content: bytes) -> None:

@@ -156,7 +156,6 @@ def test_no_figure_of_a_menu_is_a_float_and_money_is_whole_cents(found: list[dic
 @settings(max_examples=100, deadline=None)
 @given(st.lists(priced, min_size=1, max_size=6))
 def test_a_menu_said_twice_is_the_same_menu(found: list[dict[str, object]]) -> None:
-    """What comes again on another page changes nothing."""
     once, twice = menu_of(found), menu_of([*found, *found])
 
     assert menu_of(found) == once
