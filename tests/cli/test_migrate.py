@@ -1,4 +1,4 @@
-"""`rolecall migrate`, and what the others say to a database that it has not seen."""
+"""`rolecall migrate`, and other commands on a database without migrations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command shows nothing of what handlers hide."""
+"""Commands do not show hidden values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dashboard shows nothing of what handlers hide, and keeps it where a form is sent back."""
+"""The dashboard shows no hidden values and keeps them when a form is resent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of schedules: what runs when, what became of it, and the switches."""
+"""The pages of schedules: timing, outcomes and toggles."""
 
 from __future__ import annotations
 

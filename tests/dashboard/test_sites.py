@@ -1,4 +1,4 @@
-"""No page of another site gets anything changed through ours, with a cookie or without; nobody runs a script in ours."""
+"""Pages of other sites cannot make changes or run scripts in the dashboard."""
 
 from __future__ import annotations
 

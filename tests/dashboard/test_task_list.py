@@ -1,4 +1,4 @@
-"""The task queue: what the list tells of each task, and what its address asks for."""
+"""The task list: its rows and its filters."""
 
 from __future__ import annotations
 

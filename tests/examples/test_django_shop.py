@@ -1,4 +1,4 @@
-"""The Django shop, in an environment with nothing but our wheel and what it brings."""
+"""The Django shop in an environment with only the wheel and its dependencies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guide `approval` does what it says."""
+"""The guide `approval` works as described."""
 
 from __future__ import annotations
 

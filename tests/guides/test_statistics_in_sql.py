@@ -1,4 +1,4 @@
-"""The guide to statistics in SQL does what it says."""
+"""The guide to statistics in SQL works as described."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An app inside somebody else's process: its client, and a worker beside it, for as long as a block lasts."""
+"""A client and a worker inside another process, for the duration of a block."""
 
 from __future__ import annotations
 

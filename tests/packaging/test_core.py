@@ -1,4 +1,4 @@
-"""The wheel alone, without any of its extras: what works, and what each missing one would give."""
+"""The wheel without extras: working features and messages about missing extras."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every change leaves a row that says who asked for it and what came of it."""
+"""Every change leaves an audit entry with its actor and outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding tasks by what is known of them, and doing one thing to all that are found."""
+"""Searching tasks and applying bulk actions to the matches."""
 
 from __future__ import annotations
 

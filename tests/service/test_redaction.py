@@ -1,4 +1,4 @@
-"""What a handler hides of its payloads and results, nobody is told by the service; its handlers and clients are."""
+"""The service hides declared values; handlers and clients see them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one connection may take of a server, and what becomes of one that takes more: raw sockets, one loop."""
+"""Resource limits of one connection, tested with raw sockets on one event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is secret stands in no log, no audit row, no answer and no table."""
+"""Secrets are absent from logs, audit entries, responses and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How events are written, and what becomes of a client that does not read them."""
+"""The format of server-sent events and the handling of slow clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every route, as everybody, against the table: nothing is open by oversight."""
+"""Access to every route, checked against the table of permissions."""
 
 from __future__ import annotations
 

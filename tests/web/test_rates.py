@@ -1,4 +1,4 @@
-"""Nobody asks too often, each caller for itself.
+"""Rate limits per caller.
 
 One more than the limit may pass where a minute ends meanwhile: a window that slides is counted with an estimate.
 """

@@ -1,4 +1,4 @@
-"""Who was not let in stands in the audit log, and nobody can fill it with that."""
+"""Rejected requests are in the audit log and cannot flood it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of other sites get nothing done: with cookies, at login, or on a server that asks nobody."""
+"""Pages of other sites cannot act through cookies, the login, or a server with open access."""
 
 from __future__ import annotations
 

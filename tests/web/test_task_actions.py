@@ -1,4 +1,4 @@
-"""What can be done with tasks is done over HTTP, and what cannot is told."""
+"""Actions on tasks over HTTP and their errors."""
 
 from __future__ import annotations
 

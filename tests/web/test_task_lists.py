@@ -1,4 +1,4 @@
-"""Tasks are found by what is known of them, page by page, and dealt with many at a time."""
+"""Task filters, pages and bulk actions."""
 
 from __future__ import annotations
 

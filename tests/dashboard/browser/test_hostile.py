@@ -1,4 +1,4 @@
-"""What strangers write is shown as text, on every page, in a real browser."""
+"""Stored text is escaped on every page, in a real browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One looker tells all streams, looks only while somebody watches, and misses nothing."""
+"""One poller serves all streams, polls only while streams are open, and misses no change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every route of the crawler, as everybody, against its table: nothing is open by oversight."""
+"""Access to every route of the crawler, checked against the table of permissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Brands and what stores have by category, over HTTP, as the last round derived it."""
+"""Brands and categories over HTTP, as derived by the last round."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Discovery over HTTP: what there is, and what people decide about locations."""
+"""Discovered locations and decisions about them over HTTP."""
 
 from __future__ import annotations
 

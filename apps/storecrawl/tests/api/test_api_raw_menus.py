@@ -1,4 +1,4 @@
-"""Raw menus and refusals over HTTP: the answers as they came, and what could not be used of what was made of them."""
+"""Raw menus and rejections over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A second reading of captured menus, by rules of its own: what stands in a file, value by value, as anybody would read it.
+"""A second, independent reader of captured menus, value by value.
 
 It shares nothing with the normalizer, which it is there to check: figures are decimals from the text on, products are
 looked for anywhere in the document, and each rule is written as the documents state it.

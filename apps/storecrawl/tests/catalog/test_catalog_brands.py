@@ -1,4 +1,4 @@
-"""Brands: entered as menus name them, one whatever the spelling, and referred to by products; prices that change."""
+"""Brands with their spellings, references from products, and price changes."""
 
 from __future__ import annotations
 

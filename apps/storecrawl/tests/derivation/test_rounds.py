@@ -1,4 +1,4 @@
-"""What changes is logged, one task takes the log, and the statistics follow."""
+"""Changes are logged, one task takes the log, and the statistics follow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes while a round runs, rounds while changes are made: nothing is lost, and nobody waits for the other."""
+"""Changes and rounds run concurrently without losing changes or blocking each other."""
 
 from __future__ import annotations
 

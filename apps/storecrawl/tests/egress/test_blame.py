@@ -1,4 +1,4 @@
-"""Whom answers 403 are held against: a route on which several stores are forbidden and on no other, or nobody here.
+"""Attribution of 403 responses to a route, to a store, or to neither.
 
 A blamed route is paused, tried by one visit, and paused for longer if that fails.
 """

@@ -1,4 +1,4 @@
-"""Bodies that are made to cost time: whoever asks gets an error soon, and the loop goes on meanwhile."""
+"""Response bodies designed to waste time are rejected without blocking the event loop."""
 
 from __future__ import annotations
 

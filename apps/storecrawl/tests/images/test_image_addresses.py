@@ -1,4 +1,4 @@
-"""No image is fetched from an address that is not the world's, whatever it is called and whoever sends us there."""
+"""Images are fetched only from public addresses, including redirects and rebound names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is an image, how it is kept, and how it is made smaller."""
+"""Recognition, storage and resizing of images."""
 
 from __future__ import annotations
 

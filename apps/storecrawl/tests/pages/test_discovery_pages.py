@@ -1,4 +1,4 @@
-"""The pages of discovery: states and cities, locations, and what is decided about one."""
+"""Pages of discovery: states and cities, locations, and decisions."""
 
 from __future__ import annotations
 

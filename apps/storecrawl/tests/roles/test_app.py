@@ -1,4 +1,4 @@
-"""What the app declares: its roles, their patience, and the schedules that keep the crawl going."""
+"""Declarations of the app: roles, timeouts and schedules."""
 
 from __future__ import annotations
 

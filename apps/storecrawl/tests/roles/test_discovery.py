@@ -1,4 +1,4 @@
-"""From states to cities to locations: what is kept, what a failing city costs, and where a crash leaves off."""
+"""Discovery from states to cities to locations, with failing cities and crashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is crawled again, and what is asked for by hand."""
+"""Recurring and on-demand crawls."""
 
 from __future__ import annotations
 

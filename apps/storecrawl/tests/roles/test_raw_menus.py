@@ -1,4 +1,4 @@
-"""Every answer is kept as it came before anybody judges it; what is bad in one costs itself, and says so in rows."""
+"""Responses are stored unchanged before validation; invalid members are recorded in rows."""
 
 from __future__ import annotations
 

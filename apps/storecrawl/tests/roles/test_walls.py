@@ -1,4 +1,4 @@
-"""One store's 403 stops nobody else: the store is blocked and asked again later, or the route is paused and tried again."""
+"""A 403 for one store affects no other: the store is blocked or the route is paused."""
 
 from __future__ import annotations
 

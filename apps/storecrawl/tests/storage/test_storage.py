@@ -1,4 +1,4 @@
-"""What a place that keeps files promises, a folder and a bucket alike."""
+"""The contract of file storage, for folders and buckets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store is found by whatever is known of it, and its web page is asked only when its name is not enough."""
+"""Stores are found by any known identifier; the web page is used only if the name is not enough."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A menu whose answers are what they were is not looked into; one that differs anywhere is read as any other."""
+"""Menus with unchanged responses are not parsed; others are read completely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages become a walk, and walks a menu: when to stop, what is whole, and which document of a product counts."""
+"""Merging pages into walks and walks into a menu."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Made-up menus in each known form, figure by figure: what a bare checkout proves without the captures."""
+"""Synthetic menus in each known form, for checkouts without the captured menus."""
 
 from __future__ import annotations
 

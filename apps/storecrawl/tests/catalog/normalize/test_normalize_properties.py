@@ -1,4 +1,4 @@
-"""Whatever JSON a document holds, it is a menu whose every record is accounted for, or it is refused with a reason."""
+"""Any JSON document is either a menu with every record accounted for, or rejected with a reason."""
 
 from __future__ import annotations
 

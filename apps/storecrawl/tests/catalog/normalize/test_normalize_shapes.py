@@ -1,4 +1,4 @@
-"""Which documents are menus, and what is said of those that are none."""
+"""Recognition of menu documents and messages about other documents."""
 
 from __future__ import annotations
 
