@@ -18,7 +18,7 @@ from tests.scenarios.chaos.server import Server
 UNDONE_WITHIN = 6.0
 # So long after it was stopped a worker may begin what it had claimed before.
 THAWED_WITHIN = 2.0
-BYTES_A_RUN = 270
+BYTES_A_RUN = 285
 FORGET_RUNS = "delete from chaos.runs"
 LAY_RUNS_DOWN = """\
 insert into chaos.runs

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -29,10 +30,12 @@ class Ledger:
 
     path: Path
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    # A long soak sees the same process id twice.
+    token: str = field(default_factory=lambda: token_hex(3))
 
     def begin(self, ctx: Context | ProcessContext) -> str:
         """Note that a handler began, and under which claim; return the run's name."""
-        run = f"{os.getpid()}:{next(self.numbers)}"
+        run = f"{os.getpid()}-{self.token}:{next(self.numbers)}"
         task = ctx.task
         facts = {"task_id": task.id, "handler": task.handler, "key": task.key, "fence": task.fence, "step": task.step}
         self._tell("began", run, facts | {"attempt": task.attempt, "pid": os.getpid()})

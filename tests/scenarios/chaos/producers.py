@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -131,7 +132,13 @@ class Producer:
         """Return the task's id, 0 where none is due from us (any more), None where another's transaction was in the way."""
         task_id = 0
         try:
-            with translated(), self.connections.connection() as connection, connection.transaction():
+            # The driver lets Rollback through if the connection is lost meanwhile.
+            with (
+                suppress(psycopg.Rollback),
+                translated(),
+                self.connections.connection() as connection,
+                connection.transaction(),
+            ):
                 connection.execute(level)
                 task_id = self._write_order(connection, name)
                 if level is not REPEATABLE and self.chance.random() < HOLDING:

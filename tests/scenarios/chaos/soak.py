@@ -77,7 +77,7 @@ class Options:
     supervisors: int = 1
     callers: int = 1
     dispatchers: int = 1
-    stall: float = 30.0
+    stall: float = severed.LEASE + 30.0
     tell: Callable[[str], None] = print
     sabotage: Callable[[Server], None] | None = None
     enough: Callable[[list[str]], bool] | None = None

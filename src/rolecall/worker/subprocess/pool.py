@@ -55,7 +55,10 @@ START = """\
 import sys
 from multiprocessing.connection import Connection
 connection = Connection(int(sys.argv[1]))
-sys.path[:] = connection.recv()
+try:
+    sys.path[:] = connection.recv()
+except EOFError:
+    sys.exit()  # the worker has ended
 from rolecall.worker.subprocess.child import serve
 serve(connection, parent=int(sys.argv[2]), log_level=int(sys.argv[3]))
 """

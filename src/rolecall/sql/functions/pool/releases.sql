@@ -10,6 +10,7 @@ language sql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
+    select rolecall.require_durability();
     select rolecall.require_own_worker(p_worker_id);
     insert into rolecall.declarations (app, release, kind, name)
     select p_app, p_release, kinds.kind, item.name

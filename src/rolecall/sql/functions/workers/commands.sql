@@ -38,8 +38,8 @@ as $$
     from (select distinct id from unnest(p_worker_ids) as given (id) where id is not null) as worker
 $$;
 
--- Says which payloads a worker's handlers take, before its first claim: tasks that have not fitted one of
--- these are not offered to it.
+-- Records which payloads a worker's handlers accept, before its first claim: tasks that did not fit one of
+-- these are not offered to it. The record survives a crash of the server.
 -- locks: the workers row
 -- public: yes
 create or replace function rolecall.tell_intakes(p_worker_id bigint, p_intakes text[])
@@ -48,6 +48,7 @@ language sql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
+    select rolecall.require_durability();
     select rolecall.require_own_worker(p_worker_id);
     update rolecall.workers set intakes = p_intakes where id = p_worker_id
 $$;

@@ -11,6 +11,7 @@ language sql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
+    select rolecall.require_durability();
     select rolecall.require_own_worker(p_worker_id);
     update rolecall.workers
     set pid_space = p_pid_space, pid_started = p_pid_started,

@@ -7,6 +7,7 @@ language sql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
+    select rolecall.require_durability();
     select rolecall.require_own_worker(p_worker_id);
     update rolecall.idle_marks set handlers = p_handlers
     where worker_id = p_worker_id and until > rolecall.clock();
