@@ -9,7 +9,6 @@ import pytest
 
 @pytest.fixture
 def without_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the extra `metrics` missing, for whatever is imported from now on."""
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     for ours in ("prometheus", "pool_metrics"):
         monkeypatch.delitem(sys.modules, f"rolecall.telemetry.{ours}", raising=False)

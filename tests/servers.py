@@ -58,7 +58,6 @@ class Bouncer:
 
 @pytest.fixture(scope="session")
 def debian_postgres() -> Iterator[str]:
-    """A superuser's connection string of Debian's Postgres."""
     with cluster(found_servers()) as dsn:
         yield dsn
 

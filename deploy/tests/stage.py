@@ -142,7 +142,6 @@ async def open_stage(
 
 
 async def _apply(client: AsyncClient, dsn: str, namespace: str, documents: Sequence[Document]) -> dict[str, str]:
-    """Create it all; return the settings."""
     await client.create(Namespace(metadata=ObjectMeta(name=namespace)))
     await client.create(
         Secret(

@@ -1,4 +1,4 @@
-"""A field that stands in several lists stands in all of them."""
+"""Lists of fields agree with each other."""
 
 from __future__ import annotations
 

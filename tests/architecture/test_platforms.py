@@ -1,4 +1,4 @@
-"""On Windows a program may declare and enqueue, and what cannot run there says so; as far as that shows on this machine."""
+"""On Windows a program can declare and enqueue; unsupported features are rejected. Simulated on this machine."""
 
 from __future__ import annotations
 

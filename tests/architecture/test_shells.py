@@ -1,4 +1,4 @@
-"""Whatever an operator may do is reached from each of the three shells, or stands here with the reason why it is not."""
+"""Every operator action is available in all three interfaces or listed here with a reason."""
 
 from __future__ import annotations
 

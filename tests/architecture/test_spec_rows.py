@@ -1,4 +1,4 @@
-"""Every row that this release must meet is proved by a test that exists, stands among the needless ones, or is waived here with the reason."""
+"""Every specification row has an existing test, is exempt, or is waived here with a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in memory after a start: a module too many costs everybody who types a command, each time."""
+"""Modules imported at startup: each extra module slows down every command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The crawl benchmark's tables tell of handlers none of whose tasks ran, too."""
+"""Tables of the crawl benchmark, including handlers without finished tasks."""
 
 from __future__ import annotations
 

@@ -40,7 +40,6 @@ def moved(tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 @pytest.fixture
 def shop(moved: Path) -> Iterator[ModuleType]:
-    """The tasks of the shop, complete."""
     app = importlib.import_module("shop.app").app
     app.finalize()
     yield importlib.import_module("shop.tasks")

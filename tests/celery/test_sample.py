@@ -62,7 +62,6 @@ print(json.dumps({
 
 @pytest.fixture(scope="session")
 def by_celery(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What the real Celery answers, and which tasks it finds."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", BY_CELERY],
         input=json.dumps(ANSWERS),

@@ -1,4 +1,4 @@
-"""What tests ask of a command that runs as a process of its own."""
+"""Helpers for commands that run in their own process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an app brings of its own tables is applied and checked wherever the app is named."""
+"""Migrations of an app are applied and checked wherever the app is named."""
 
 from __future__ import annotations
 

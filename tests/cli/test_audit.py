@@ -1,4 +1,4 @@
-"""The command line shows who changed what, and reaches what the API reaches."""
+"""The audit log on the command line, and actions shared with the API."""
 
 from __future__ import annotations
 

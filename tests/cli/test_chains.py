@@ -1,4 +1,4 @@
-"""`rolecall chains`, and what `rolecall tasks` decides without a worker."""
+"""`rolecall chains`, and manual actions of `rolecall tasks`."""
 
 from __future__ import annotations
 

@@ -19,7 +19,6 @@ SECRET = "CANARY-77"
 
 @pytest.fixture
 def embedded(folder: Path, execute: Run) -> EmbeddedServer:
-    """The embedded server of the working folder, which nobody has attached to."""
     assert execute("migrate").code == 0
     return EmbeddedServer(folder / "rolecall-data")
 

@@ -1,4 +1,4 @@
-"""Each database role does its job through the doors that people use, and is refused what is not its job."""
+"""Each database role can do its job through the public interfaces, and nothing else."""
 
 from __future__ import annotations
 

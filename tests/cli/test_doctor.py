@@ -1,4 +1,4 @@
-"""`rolecall doctor` tells people what is wrong, and monitoring by its exit code."""
+"""`rolecall doctor` reports problems in its output and by its exit code."""
 
 from __future__ import annotations
 

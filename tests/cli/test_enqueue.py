@@ -1,4 +1,4 @@
-"""`rolecall enqueue`: what goes in, and what is refused at the door."""
+"""`rolecall enqueue`: accepted and rejected input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A command that is told to end unwinds, whatever its loop is about at that moment."""
+"""A terminated command unwinds at any point of its event loop."""
 
 from __future__ import annotations
 

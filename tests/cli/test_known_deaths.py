@@ -85,7 +85,6 @@ def test_a_killed_process_of_up_gives_its_task_back_at_once(
 def test_the_next_worker_of_a_machine_takes_over_at_its_start(
     spawn: Spawn, cli: Run, sql: Ask, dsn: str, lingering: Path
 ) -> None:
-    """Nobody supervises the first, and nobody else works."""
     first = spawn("worker", "--app", "shop:app", DATABASE_URL=dsn)
     until(lambda: len(cli("workers", "list", "--json").json) == 1, "the worker is on the roll")
     cli("enqueue", "linger")

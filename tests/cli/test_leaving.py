@@ -1,4 +1,4 @@
-"""A worker process ends after its grace period, whatever its handlers do."""
+"""A worker process exits after its grace period even if handlers continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rolecall migrate`, and what the others say to a database that it has not seen."""
+"""`rolecall migrate`, and other commands on a database without migrations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ __all__ = ["durable"]
 
 @pytest.fixture
 def empty(postgres_server: TestServer, monkeypatch: pytest.MonkeyPatch, bare: Run) -> Iterator[str]:
-    """A database without a schema, in DATABASE_URL."""
     name = f"rolecall_empty_{uuid4().hex[:12]}"
     postgres_server.create(name)
     monkeypatch.setenv("DATABASE_URL", postgres_server.dsn(name))

@@ -1,4 +1,4 @@
-"""`rolecall up` stays although its worker cannot start yet, and starts it once what it lacks is there."""
+"""`rolecall up` keeps running while its worker cannot start, and starts it later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command shows of progress."""
+"""Progress on the command line."""
 
 from __future__ import annotations
 

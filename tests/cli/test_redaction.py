@@ -1,4 +1,4 @@
-"""The command shows nothing of what handlers hide."""
+"""Commands do not show hidden values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from tests.secrets import CANARY, SIGN, payload, program
 
 @pytest.fixture(autouse=True)
 def vault(dsn: str) -> None:
-    """Handlers whose code the command does not have."""
     with connect(dsn, "test") as connection:
         run(connection, roles.declare(*program().declaration()))
 

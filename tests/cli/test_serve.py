@@ -83,7 +83,6 @@ def claimed_an_hour_ago(dsn: str) -> int:
 
 
 def test_a_database_that_was_not_migrated_is_refused(execute: Run, database: str, postgres_server: object) -> None:
-    """Only `up` migrates."""
     done = execute("serve", "--port", "0", DATABASE_URL=f"{database} dbname=postgres")
 
     assert done.code == 7

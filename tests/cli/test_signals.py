@@ -1,4 +1,4 @@
-"""However a process is told to stop, what runs may finish: by a service manager, Ctrl-C, or a terminal that is closed."""
+"""Running tasks can finish after SIGTERM, Ctrl-C or a closed terminal."""
 
 from __future__ import annotations
 

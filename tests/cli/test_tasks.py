@@ -15,7 +15,6 @@ Sql = Callable[..., list[tuple[Any, ...]]]
 
 @pytest.fixture
 def failed(sql: Sql) -> int:
-    """A task that failed for good."""
     [(task_id,)] = sql("select rolecall.enqueue('sums', p_handler => 'stumble', p_max_attempts => 1)")
     [(worker_id,)] = sql("select rolecall.register_worker('w', '{}', '{stumble}', 1, 'h', 1, '0')")
     [(fence,)] = sql("select fence from rolecall.claim(%s, '{}', '{stumble}', 1)", worker_id)

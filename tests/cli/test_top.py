@@ -1,4 +1,4 @@
-"""`rolecall top`: what is there now, once, again and again, and on a terminal's screen."""
+"""`rolecall top`: one snapshot, repeated snapshots, and the terminal screen."""
 
 from __future__ import annotations
 

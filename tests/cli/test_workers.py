@@ -1,4 +1,4 @@
-"""`rolecall workers` and `rolecall roles`: what they are told."""
+"""Commands for workers and roles: `rolecall workers` and `rolecall roles`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses of brokers, and what is shown of them."""
+"""Addresses of brokers and their redacted form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings from the environment and from flags, and what happens to those that do not fit."""
+"""Settings from the environment and from flags, and errors for invalid values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of settings: each has one name that is ours, and what it says of itself is true."""
+"""The table of settings: one primary name each and a correct description."""
 
 from __future__ import annotations
 

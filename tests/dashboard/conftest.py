@@ -31,7 +31,6 @@ def pool(connection: psycopg.Connection[Any], clock: Clock, database: str) -> En
 
 @pytest.fixture
 async def door(pool: Engine, app: App) -> AsyncIterator[Door]:
-    """A server that asks who comes in."""
     async with opened(pool.database, app=app) as door:
         yield door
 

@@ -1,4 +1,4 @@
-"""Capacity pages: all roles, one role, and what would be with other workers."""
+"""Capacity pages: all roles, one role, and a forecast for other numbers of workers."""
 
 from __future__ import annotations
 

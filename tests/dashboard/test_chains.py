@@ -1,4 +1,4 @@
-"""Chains: the list, one chain, and what can be done with it."""
+"""Chains: the list, the page of a chain, and its actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong is told to a browser as a page, and to a program as a problem document."""
+"""Errors are pages for browsers and problem documents for programs."""
 
 from __future__ import annotations
 

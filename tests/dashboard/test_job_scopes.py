@@ -1,4 +1,4 @@
-"""Who may not do a thing on the pages of jobs, schedules and roles does not see its button."""
+"""Buttons without permission are hidden on the pages of handlers, schedules and roles."""
 
 from __future__ import annotations
 

@@ -28,7 +28,6 @@ class Address:
 
 @pytest.fixture
 def app(pool: Engine) -> App:
-    """An app whose handlers stand in the database too."""
     app = App("letters")
 
     @app.task(role="letters")

@@ -1,4 +1,4 @@
-"""The page of keys: what is said of them, and how it stands with one."""
+"""The page of keys: capacities and the state of a key."""
 
 from __future__ import annotations
 

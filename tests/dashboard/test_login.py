@@ -114,7 +114,6 @@ async def test_a_part_that_is_refreshed_after_the_session_leads_the_whole_page_t
 
 
 async def test_a_link_in_a_chat_takes_one_step_more_so_that_the_cookie_comes_along(door: Door) -> None:
-    """A strict cookie is not sent with what another site asks for."""
     step = await door.client.get("/admin/workers?state=idle", headers=FROM_A_CHAT)
 
     assert step.status_code == 200

@@ -1,4 +1,4 @@
-"""What pages say while the database is away."""
+"""Pages during a database outage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first page: what is wrong, figures, plots, roles."""
+"""The start page: alerts, figures, plots and roles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ends or goes does so only after a question of the server's, whatever the browser does by itself."""
+"""Destructive actions require confirmation on the server, whatever the browser does."""
 
 from __future__ import annotations
 

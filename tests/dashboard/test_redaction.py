@@ -1,4 +1,4 @@
-"""The dashboard shows nothing of what handlers hide, and keeps it where a form is sent back."""
+"""The dashboard shows no hidden values and keeps them when a form is resent."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ async def test_a_tasks_page_shows_a_sign(pool: Engine, http: httpx2.AsyncClient)
 
 
 async def test_what_was_typed_into_a_hidden_field_is_not_shown_again(http: httpx2.AsyncClient) -> None:
-    """The form is refused for another field."""
     typed = {"payload.shop": "berlin", "payload.token": CANARY, "payload.accounts": "[", "payload.login": CANARY}
 
     answer = await http.post("/jobs/sync?request_key=1", data=typed)

@@ -1,4 +1,4 @@
-"""What the pages are tried on."""
+"""The demo data for page tests."""
 
 from __future__ import annotations
 

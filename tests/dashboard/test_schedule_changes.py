@@ -1,4 +1,4 @@
-"""The form of a schedule: new ones, changes, and what happens when somebody was faster."""
+"""The form of a schedule: creation, updates and concurrent edits."""
 
 from __future__ import annotations
 

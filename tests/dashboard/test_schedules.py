@@ -1,4 +1,4 @@
-"""The pages of schedules: what runs when, what became of it, and the switches."""
+"""The pages of schedules: timing, outcomes and toggles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ SUMMER = datetime(2026, 3, 28, 12, tzinfo=UTC)
 
 @pytest.fixture
 def every(pool: Engine) -> int:
-    """A schedule at an interval, whose handler adds."""
     return pool.put_schedule("tick", 10, role="sums", handler="add", payload={"a": "<b>"})
 
 

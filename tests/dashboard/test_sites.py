@@ -1,4 +1,4 @@
-"""No page of another site gets anything changed through ours, with a cookie or without; nobody runs a script in ours."""
+"""Pages of other sites cannot make changes or run scripts in the dashboard."""
 
 from __future__ import annotations
 
@@ -45,7 +45,6 @@ def scenery(pool: Engine) -> Scenery:
 
 @pytest.fixture
 async def inside(door: Door, scenery: Scenery) -> httpx2.AsyncClient:
-    """The browser of an administrator who is logged in."""
     await door.person()
     await door.log_in()
     return door.client
@@ -63,7 +62,6 @@ async def replays(client: httpx2.AsyncClient, scenery: Scenery, headers: dict[st
 async def test_what_another_sites_page_sends_is_refused_and_changes_nothing(
     inside: httpx2.AsyncClient, pool: Engine, scenery: Scenery, cookie: bool
 ) -> None:
-    """Every form there is."""
     if not cookie:
         inside.cookies.clear()
     before = pool.value(STATE)
@@ -94,7 +92,6 @@ async def test_no_page_has_a_script_or_a_style_within(inside: httpx2.AsyncClient
 
 @pytest.mark.parametrize("scope", [Scope.READ, Scope.OPERATE])
 async def test_nobody_sees_a_button_that_is_not_for_them(door: Door, scenery: Scenery, scope: Scope) -> None:
-    """What is refused is not offered."""
     key = await door.key(scope)
     forms = [
         (entry.path, action)

@@ -1,4 +1,4 @@
-"""What can be done with tasks from their pages: one, those selected, and all that a filter finds."""
+"""Actions on one task, on selected tasks, and on all tasks of a filter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The task queue: what the list tells of each task, and what its address asks for."""
+"""The task list: its rows and its filters."""
 
 from __future__ import annotations
 
@@ -89,7 +89,6 @@ async def test_the_address_filters(pool: Engine, http: httpx2.AsyncClient, query
 
 
 async def test_what_is_asked_for_stands_in_the_form_and_in_the_links(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """List state in the address."""
     pool.enqueue("sums", handler="add", key="store:7")
 
     page = await shown(http, "/tasks?key=store:7&state=pending&created_from=2026-01-31T12:00:00Z")

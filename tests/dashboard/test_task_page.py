@@ -43,7 +43,6 @@ async def test_a_task_tells_until_when_it_may_begin_and_that_it_did_not(
 
 
 async def test_the_first_card_says_why_a_task_does_not_run(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """Why, and who holds its key."""
     holder = pool.enqueue("sums", handler="add", key="ledger")
     task = pool.enqueue("sums", handler="add", key="ledger")
     pool.claim_one()
@@ -118,7 +117,6 @@ async def test_each_failed_attempt_shows_what_it_said_and_folds_the_rest(
 
 
 async def test_a_large_payload_is_shown_only_when_asked_for(pool: Engine, http: httpx2.AsyncClient) -> None:
-    """Loaded on demand."""
     task = pool.enqueue("sums", handler="add", payload={"text": "x" * 100_000})
 
     page = await http.get(f"/tasks/{task}")

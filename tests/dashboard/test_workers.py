@@ -1,4 +1,4 @@
-"""The page of the workers: who is alive, what each does now, and what they are told."""
+"""The page of the workers: liveness, current tasks and commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The image is built of what the lock files name, and of nothing else."""
+"""The image contains only packages named by the lock files."""
 
 from __future__ import annotations
 

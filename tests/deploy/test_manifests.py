@@ -122,7 +122,6 @@ def test_the_right_to_scale_is_the_number_of_two_sets_and_nothing_else() -> None
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_nobody_may_change_an_image(overlay: str) -> None:
-    """Roles cannot tell an annotation from an image."""
     found = tuple(put_together(ROOT / "overlays" / overlay))
     rules = [rule for role in of_kind(found, "Role") for rule in role["rules"]]
 

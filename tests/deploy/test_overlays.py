@@ -1,4 +1,4 @@
-"""What would be applied: the overlays as kustomize renders them."""
+"""The overlays as rendered by kustomize."""
 
 from __future__ import annotations
 

@@ -67,17 +67,14 @@ def project_of(version: str, folder: str, dsn: str, server: TestServer) -> Itera
 
 @pytest.fixture(params=[FIVE, SIX], ids=["Django 5", "Django 6"])
 def project(request: pytest.FixtureRequest, database: str, postgres_server: TestServer) -> Iterator[Project]:
-    """The shop, with each of the releases."""
     yield from project_of(request.param, "site", database, postgres_server)
 
 
 @pytest.fixture
 def shop(database: str, postgres_server: TestServer) -> Iterator[Project]:
-    """The shop with the newest Django."""
     yield from project_of(SIX, "site", database, postgres_server)
 
 
 @pytest.fixture
 def own(database: str, postgres_server: TestServer) -> Iterator[Project]:
-    """What runs Django's own tests."""
     yield from project_of(SIX, "own", database, postgres_server)

@@ -1,4 +1,4 @@
-"""What a Django project's own tests see: they stand in `site/shop/tests`, and run as projects run theirs."""
+"""Tests of a Django project, run from `site/shop/tests` as in a project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of several examples need."""
+"""Fixtures for tests of the examples."""
 
 from __future__ import annotations
 

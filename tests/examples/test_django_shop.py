@@ -1,4 +1,4 @@
-"""The Django shop, in an environment with nothing but our wheel and what it brings."""
+"""The Django shop in an environment with only the wheel and its dependencies."""
 
 from __future__ import annotations
 
@@ -53,7 +53,6 @@ class Shop:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """An environment with what the example's README says to install."""
     folder = tmp_path_factory.mktemp("django-shop")
     environment = Environment(folder / "venv", folder / "wheels")
     environment.wheels.mkdir()

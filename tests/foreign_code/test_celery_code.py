@@ -1,4 +1,4 @@
-"""What is read of a Celery code base."""
+"""Import of a Celery code base."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read of a Procrastinate code base."""
+"""Import of a Procrastinate code base."""
 
 from __future__ import annotations
 

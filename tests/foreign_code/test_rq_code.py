@@ -1,4 +1,4 @@
-"""What is read of an RQ code base."""
+"""Import of an RQ code base."""
 
 from __future__ import annotations
 

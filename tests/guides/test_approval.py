@@ -1,4 +1,4 @@
-"""The guide `approval` does what it says."""
+"""The guide `approval` works as described."""
 
 from __future__ import annotations
 
@@ -43,7 +43,6 @@ def shop(database: str, clock: Clock) -> Shop:
 
 
 async def test_nobody_decides_and_the_order_is_declined(shop: Shop) -> None:
-    """The deferred start is the rejection."""
     _, settled, token = shop.call("ask", 7, 100)
 
     assert await shop.result(settled, after_minutes=119) is None
@@ -55,7 +54,6 @@ async def test_nobody_decides_and_the_order_is_declined(shop: Shop) -> None:
     ("approved", "outcome"), [(True, "order 7 is on its way"), (False, "order 7 is declined by ann")]
 )
 async def test_a_click_decides_earlier(shop: Shop, *, approved: bool, outcome: str) -> None:
-    """Early completion."""
     asked, settled, token = shop.call("ask", 7, 100)
 
     assert shop.call("clicked", token, approved=approved, by="ann") == "Thank you."

@@ -1,4 +1,4 @@
-"""docs/guides/capacity.md: each command works, and answers what the text says."""
+"""docs/guides/capacity.md: each command works and prints the documented output."""
 
 from __future__ import annotations
 

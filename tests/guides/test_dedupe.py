@@ -1,4 +1,4 @@
-"""docs/guides/dedupe.md: each example does what the text around it says."""
+"""docs/guides/dedupe.md: each example works as described."""
 
 from __future__ import annotations
 
@@ -59,7 +59,6 @@ def test_changes_are_gathered_into_one_task(call: Call, connection: Connection) 
 
 
 def test_the_slider_makes_one_picture(call: Call, connection: Connection, clock: Clock) -> None:
-    """A debounce."""
     for width in (100, 90, 80):
         call("width_chosen", "cat.png", width)
         clock.advance(seconds=1.9)
@@ -70,7 +69,6 @@ def test_the_slider_makes_one_picture(call: Call, connection: Connection, clock:
 
 
 def test_a_digest_goes_out_once_an_hour(call: Call, connection: Connection, clock: Clock) -> None:
-    """A throttle."""
     answers = []
     for _ in range(5):
         answers.append(call("something_happened", 7))
@@ -89,7 +87,6 @@ def test_a_second_import_is_told_of_the_first(call: Call) -> None:
 
 
 async def test_a_sweep_comes_back_by_itself(shop: dict[str, Any], database: str, connection: Connection) -> None:
-    """Run by a real worker."""
     with Client(database, app=shop["app"]) as client:
         first = client.enqueue(shop["sweep"], dedupe_key="one").id
         await drain(shop["app"], database)

@@ -1,4 +1,4 @@
-"""Whoever follows the README or a guide to the letter, with nothing but what we publish, gets what it says."""
+"""The README and the guides work as printed with only the published packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guide `logging` does what it says: every line of a task's attempt names it."""
+"""The guide `logging` works as described: every log line of an attempt names its task."""
 
 from __future__ import annotations
 

@@ -45,7 +45,6 @@ def shop(pool: Engine) -> FastAPI:
 
 @pytest.fixture
 async def client(shop: FastAPI) -> AsyncIterator[httpx2.AsyncClient]:
-    """Somebody whom the queue lets log in."""
     transport = httpx2.ASGITransport(app=shop)
     async with (
         shop.router.lifespan_context(shop),

@@ -1,4 +1,4 @@
-"""The guide `nightly-report` does what it says."""
+"""The guide `nightly-report` works as described."""
 
 from __future__ import annotations
 

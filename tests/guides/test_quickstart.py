@@ -25,7 +25,6 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=SUPPORTED)
 def reader(request: pytest.FixtureRequest, tmp_path: Path, wheels: Path) -> Iterator[Reader]:
-    """Somebody with an empty folder and one of the Pythons."""
     version = str(request.param)
     python = interpreters().get(version)
     if python is None:

@@ -1,4 +1,4 @@
-"""docs/guides/schedules.md: each example does what the text around it says."""
+"""docs/guides/schedules.md: each example works as described."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guide to statistics in SQL does what it says."""
+"""The guide to statistics in SQL works as described."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ def rows(connection: Connection, query: str) -> list[tuple[Any, ...]]:
 
 
 def test_the_whole_guide_runs_inside_a_transaction_and_leaves_no_trace(connection: Connection) -> None:
-    """Also what is gone from the source is gone from the statistics."""
     *setup, trial = blocks(GUIDE, "sql")
     statements = trial.replace("begin;", "").replace("rollback;", "").strip()
 

@@ -1,4 +1,4 @@
-"""An app inside somebody else's process: its client, and a worker beside it, for as long as a block lasts."""
+"""A client and a worker inside another process, for the duration of a block."""
 
 from __future__ import annotations
 
@@ -168,7 +168,6 @@ async def test_without_a_database_it_has_the_embedded_server_for_both(
 
 
 def _let_the_producer_stumble(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """Return what makes the worker's part that claims end with an error."""
     stumble = asyncio.Event()
 
     async def run(_: object) -> None:

@@ -1,4 +1,4 @@
-"""The wheel alone, without any of its extras: what works, and what each missing one would give."""
+"""The wheel without extras: working features and messages about missing extras."""
 
 from __future__ import annotations
 
@@ -57,7 +57,6 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(scope="module")
 def core(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """An environment with what `pip install rolecall` brings."""
     folder = tmp_path_factory.mktemp("core")
     build("rolecall", "wheel", folder / "wheels")
     environment = Environment(folder / "venv", folder / "wheels")

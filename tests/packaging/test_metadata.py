@@ -1,4 +1,4 @@
-"""What a stranger finds in a distribution: under which licence it stands, what it is, and whom it is by."""
+"""License, description and author in the metadata of the distributions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the scaler asks of a cluster, over real HTTP, and what it says of what goes wrong."""
+"""Requests of the scaler to a cluster over real HTTP, and its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scaling as the service does it: bounds, who leaves, what is written down."""
+"""The scaling service: bounds, selection of pods, and audit entries."""
 
 from __future__ import annotations
 

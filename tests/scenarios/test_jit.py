@@ -67,7 +67,6 @@ def database(server: TestServer, migrated: str) -> Iterator[str]:
 
 @pytest.fixture
 def connection(database: str) -> Iterator[psycopg.Connection]:
-    """A connection of the test itself, whose statements are not the product's."""
     with psycopg.connect(database, autocommit=True, options="-c jit=off") as connection:
         yield connection
 

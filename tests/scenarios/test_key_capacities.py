@@ -1,4 +1,4 @@
-"""A key with a capacity, whatever becomes of the processes that run its tasks."""
+"""A key with a capacity, while processes that run its tasks are killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a crash of the server undoes of a claim, and what it must not: nobody may begin beside a handler that runs on."""
+"""Effects of a server crash on a claim: no second handler starts while the first one runs."""
 
 from __future__ import annotations
 

@@ -81,7 +81,6 @@ async def test_workers_side_by_side_finish_a_tree_of_procedures(bench: Bench, tm
 async def test_a_session_that_outlives_its_killed_worker_is_ended_and_its_task_runs_again(
     bench: Bench, tmp_path: Path
 ) -> None:
-    """Its locks go with it, and what it did is undone."""
     declare(bench, lease=1)
     (task_id,) = bench.enqueue(NewTask(handler="count"))
 

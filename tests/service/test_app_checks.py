@@ -1,4 +1,4 @@
-"""What an app has the doctor look at stands among what the doctor finds."""
+"""Checks of an app among the findings of the doctor."""
 
 from __future__ import annotations
 

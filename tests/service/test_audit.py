@@ -1,4 +1,4 @@
-"""Every change leaves a row that says who asked for it and what came of it."""
+"""Every change leaves an audit entry with its actor and outcome."""
 
 from __future__ import annotations
 
@@ -59,7 +59,6 @@ async def test_of_a_long_change_the_short_parts_are_told(services: Services) -> 
 
 
 async def test_what_was_deleted_stands_there_by_role_handler_and_state(services: Services) -> None:
-    """Nothing else tells of it any more."""
     first, second, third = [task.id for task in await services.tasks.enqueue_many([NewTask(handler="add")] * 3)]
     await services.tasks.cancel([first])
     await services.tasks.delete([first, second, 10**9])

@@ -1,4 +1,4 @@
-"""What an operator may do with chains."""
+"""Operator actions on chains."""
 
 from __future__ import annotations
 

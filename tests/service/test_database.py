@@ -1,4 +1,4 @@
-"""What a service's questions to a pool of connections may cost."""
+"""Cost limits of queries of a service."""
 
 from __future__ import annotations
 

@@ -240,7 +240,6 @@ async def test_duties_that_no_process_does_are_one_finding(database: str, pool: 
 async def test_what_stays_past_its_time_is_found(
     database: str, pool: Connection, kind: str, changed: str, told: str
 ) -> None:
-    """That retention is not kept is told."""
     query = SQL("update rolecall.retention set {} where kind = %s")
     pool.execute(query.format(SQL(changed)), [kind])
 
@@ -317,7 +316,6 @@ def test_a_transaction_that_waits_for_its_second_phase_and_a_slot_that_nobody_re
 
 
 async def test_where_the_log_position_is_refused_all_checks_are_made(database: str, pool: Connection) -> None:
-    """As on Aurora, which tells it only under logical replication."""
     name = f"tenant_{uuid4().hex[:12]}"
     pool.execute("revoke execute on function pg_current_wal_lsn() from public")
     pool.execute(SQL("create role {0}; grant usage on schema rolecall to {0}").format(Identifier(name)))

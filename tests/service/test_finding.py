@@ -1,4 +1,4 @@
-"""Finding tasks by what is known of them, and doing one thing to all that are found."""
+"""Searching tasks and applying bulk actions to the matches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ NOW = datetime.now(UTC)
 
 @pytest.fixture
 async def pool(services: Services) -> dict[str, int]:
-    """Some tasks that differ, by what is special about each."""
     tasks = {
         "plain": ADD,
         "keyed": ADD.options(key="store:7"),
@@ -74,7 +73,6 @@ def set_of(which: TaskFilter) -> list[str]:
 async def test_filters_combine_over_open_and_finished_tasks(
     services: Services, pool: dict[str, int], which: TaskFilter, found: str
 ) -> None:
-    """All filters, newest first."""
     page = await services.tasks.list(which)
 
     assert [task.id for task in page.items] == [pool[name] for name in found.split()]

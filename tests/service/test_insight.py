@@ -1,4 +1,4 @@
-"""What an operator may ask about the pool as a whole, its roles and workers."""
+"""Operator queries about tasks, roles and workers."""
 
 from __future__ import annotations
 

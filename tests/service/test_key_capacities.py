@@ -1,4 +1,4 @@
-"""What an operator says of how many tasks of a key run at once, and is told of a key."""
+"""Operator actions on key capacities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a handler hides of its payloads and results, nobody is told by the service; its handlers and clients are."""
+"""The service hides declared values; handlers and clients see them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,6 @@ async def test_no_answer_about_tasks_tells_what_is_hidden(services: Services, co
 
 
 async def test_a_chain_has_the_result_of_its_last_handler(services: Services, connection: Sql) -> None:
-    """Its first one, whose payload it has, hides nothing of it."""
     first = (await services.tasks.enqueue(NewTask(handler="open", payload={"shop": "x"}))).id
     worker_id = connection.execute("select rolecall.register_worker('w', '{}', '{open}', 1, 'h', 1, '0')").fetchone()
     claimed = connection.execute("select fence from rolecall.claim(%s, '{}', '{open}', 1)", worker_id).fetchone()
@@ -206,7 +205,6 @@ async def test_what_is_hidden_goes_nowhere_else(
 async def test_what_is_kept_is_what_stood_when_the_change_was_asked_for(
     services: Services, nightly: StoredSchedule, connection: Sql
 ) -> None:
-    """Between the look and the change somebody else is faster."""
     find = services.schedules._find
 
     async def slowly(which: str | int) -> StoredSchedule | None:

@@ -1,4 +1,4 @@
-"""What an operator may do with schedules."""
+"""Operator actions on schedules."""
 
 from __future__ import annotations
 

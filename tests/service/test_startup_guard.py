@@ -1,4 +1,4 @@
-"""By what one comes in, at which address, as whom."""
+"""Access modes by address and their safety checks."""
 
 from __future__ import annotations
 

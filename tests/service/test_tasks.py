@@ -1,4 +1,4 @@
-"""What an operator may do with tasks."""
+"""Operator actions on tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference is complete: whatever is public stands in it, found here by another way than there."""
+"""The reference documents every public name, found here by a second method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events reach every sink in its own thread, and nothing that a sink does is felt by whoever emits."""
+"""Sinks run in their own threads and never affect the emitter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens to every task is told of many at once: as events to who wants these, else it is only counted."""
+"""Groups of events: created for sinks that want them, otherwise only counted."""
 
 from __future__ import annotations
 

@@ -134,7 +134,6 @@ def test_no_message_can_look_like_a_line_of_its_own(format_: LogFormat) -> None:
 
 
 def test_what_an_error_quotes_begins_no_line() -> None:
-    """The lines of a traceback are indented."""
     stream = written(LogFormat.text)
 
     try:

@@ -124,7 +124,6 @@ def test_a_programs_own_metrics_stand_beside_ours() -> None:
 
 
 def test_an_app_has_one_sink_of_this_kind() -> None:
-    """Two would tell of the same metrics, which no scrape takes."""
     app = App("shop")
     added = collector_of(app)
 

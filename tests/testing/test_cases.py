@@ -1,4 +1,4 @@
-"""Test cases of unittest have a database each, whoever runs them."""
+"""unittest test cases with their own databases."""
 
 # ruff: noqa: PT009, PT027 - they are what unittest's users write
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A worker's process dies or stands still where a test says, and what it left is done by another."""
+"""A worker process dies or pauses at a chosen point, and another one takes over."""
 
 from __future__ import annotations
 

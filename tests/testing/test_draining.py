@@ -1,4 +1,4 @@
-"""A test's worker works until nothing is left that may run now, and tells what keeps it longer."""
+"""A test worker runs until idle and reports open tasks."""
 
 from __future__ import annotations
 

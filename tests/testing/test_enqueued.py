@@ -1,4 +1,4 @@
-"""What was enqueued is asserted by handler, fields and options, wherever it stands, and a failure shows what there is."""
+"""Assertions about enqueued tasks by handler, fields and options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A handler is called as a function: its context records what it asks for, and holds it against what is allowed."""
+"""Handlers called as functions with a fake context that records and validates their calls."""
 
 from __future__ import annotations
 

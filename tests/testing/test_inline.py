@@ -65,7 +65,6 @@ def app() -> App:
 async def trial(
     request: pytest.FixtureRequest, app: App, database: str, connection: Connection
 ) -> AsyncIterator[Trial]:
-    """Nothing of it is left behind, whatever the test does."""
     if request.param == "sync":
         with psycopg.connect(database) as own:
             yield Trial(app, own, Client(app=app))
@@ -242,7 +241,6 @@ async def test_outside_of_a_transaction_nothing_runs(app: App, connection: Conne
 
 
 async def test_the_connection_is_the_tests_again(app: App, connection: Connection) -> None:
-    """With its savepoints, its notices and what it has prepared."""
     heard: list[str] = []
     connection.add_notice_handler(lambda notice: heard.append(notice.message_primary or ""))
     query = "select %s::int"

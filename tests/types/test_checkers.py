@@ -1,4 +1,4 @@
-"""What type checkers find in a program of a user's: all that is wrong there, and nothing else."""
+"""Type checkers find exactly the mistakes of a sample program."""
 
 from __future__ import annotations
 

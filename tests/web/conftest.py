@@ -36,6 +36,5 @@ async def http(database: str, app: App) -> AsyncIterator[httpx2.AsyncClient]:
 
 @pytest.fixture
 async def door(database: str) -> AsyncIterator[Door]:
-    """A server that asks who comes in."""
     async with opened(database) as door:
         yield door

@@ -1,4 +1,4 @@
-"""What one connection may take of a server, and what becomes of one that takes more: raw sockets, one loop."""
+"""Resource limits of one connection, tested with raw sockets on one event loop."""
 
 from __future__ import annotations
 
@@ -157,7 +157,6 @@ async def test_a_head_and_a_body_within_the_bounds_are_taken() -> None:
 
 
 async def test_one_connection_is_good_for_many_requests() -> None:
-    """Each has bounds of its own."""
     async with bounded(head=2_000) as site, connected(site) as visitor:
         for _ in range(20):
             await visitor.send(GET + b"X-A: " + b"a" * 1_000 + b"\r\n\r\n")

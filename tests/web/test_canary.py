@@ -1,4 +1,4 @@
-"""What is secret stands in no log, no audit row, no answer and no table."""
+"""Secrets are absent from logs, audit entries, responses and tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ def logged() -> io.StringIO:
 async def test_no_secret_is_written_down_or_told(
     door: Door, connection: psycopg.Connection[Any], logged: io.StringIO
 ) -> None:
-    """After logins, keys, mistakes and changes."""
     told = []
     await door.person()
     entered = await door.log_in()

@@ -9,7 +9,6 @@ from tests.web.test_tasks import enqueue, get
 
 
 async def test_chains_are_listed_page_by_page(http: httpx2.AsyncClient) -> None:
-    """GET /api/chains, cursor pages, the newest first."""
     ids = [await enqueue(http) for _ in range(3)]
 
     first = await get(http, "/api/chains?limit=2")
@@ -29,7 +28,6 @@ async def test_chains_are_listed_by_state(http: httpx2.AsyncClient) -> None:
 
 
 async def test_one_chain_is_shown_with_its_tasks(http: httpx2.AsyncClient) -> None:
-    """GET /api/chains/{id}."""
     chain_id = await enqueue(http)
 
     chain = await get(http, f"/api/chains/{chain_id}")
@@ -59,7 +57,6 @@ async def test_somebody_waits_for_a_chain(http: httpx2.AsyncClient) -> None:
 
 
 async def test_who_needs_a_chain_is_listed(http: httpx2.AsyncClient) -> None:
-    """GET /api/chains/{id}/blocking."""
     chain_id = await enqueue(http)
     waiting = [await enqueue(http, needs=[{"chain": chain_id}]) for _ in range(2)]
 

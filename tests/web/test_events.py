@@ -1,4 +1,4 @@
-"""How events are written, and what becomes of a client that does not read them."""
+"""The format of server-sent events and the handling of slow clients."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ async def stays() -> bool:
 
 
 async def test_a_quiet_stream_beats_and_keeps_its_clients_position() -> None:
-    """A comment as heartbeat."""
     stream = Stream(Wanted())
     stream.mark("7-1")
     events = events_of(stream, stays, heartbeat=0.01)

@@ -1,4 +1,4 @@
-"""Every answer tells the browser to do next to nothing with it, and nobody to keep it."""
+"""Security and caching headers of every response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""API keys: what they open, and when they stop."""
+"""API keys: permissions and expiry."""
 
 from __future__ import annotations
 

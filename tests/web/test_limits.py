@@ -155,7 +155,6 @@ async def test_a_request_whose_client_has_left_in_the_middle_is_not_carried_out(
 
 
 async def test_large_bodies_have_so_much_room_together_and_small_ones_always() -> None:
-    """A small body is read of everybody, before the caller is identified."""
     going_on = asyncio.Event()
     statuses = []
 

@@ -54,7 +54,6 @@ async def site(application: FastAPI, sql: Connection) -> AsyncIterator[Site]:
 
 
 async def test_a_stream_tells_what_becomes_of_a_task(site: Site, sql: Connection) -> None:
-    """Connected first; started shows before the end."""
     async with site.events() as events:
         first = await events.next()
         [task_id] = await enqueue(sql)
@@ -211,7 +210,6 @@ async def ends(events: Events) -> None:
 
 
 async def test_a_stream_ends_with_its_key(locked: Locked, sql: Connection) -> None:
-    """Who may read is asked again while a stream is open."""
     key_id, headers = await locked.key()
     async with locked.site.events(**headers) as events:
         await events.next()

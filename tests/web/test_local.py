@@ -291,7 +291,6 @@ async def test_keys_and_people_come_in_beside_the_token(door: Door) -> None:
 async def test_a_request_through_another_server_is_refused(
     database: str, token: str, header: str, auth: AuthMode
 ) -> None:
-    """What stands in front of it may let a whole network in."""
     async with opened(database, base_url=SITE, auth=auth, token=token) as door:
         answer = await door.client.get("/api/me", headers={header: "192.0.2.1", **bearer(token)})
         name = f"{LocalToken(token).host}:{PORT}"
@@ -305,7 +304,6 @@ async def test_a_request_through_another_server_is_refused(
 
 @pytest.mark.parametrize("auth", [AuthMode.token, AuthMode.off])
 async def test_the_old_http_of_servers_in_front_is_refused(database: str, token: str, auth: AuthMode) -> None:
-    """Nginx speaks it unless it is told otherwise, and names nobody."""
     async with opened(database, base_url=SITE, auth=auth, token=token) as door:
         old = httpx2.ASGITransport(app=lambda scope, *rest: door.application({**scope, "http_version": "1.0"}, *rest))
         async with httpx2.AsyncClient(transport=old, base_url=SITE) as client:

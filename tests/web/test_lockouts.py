@@ -1,4 +1,4 @@
-"""Strangers who guess lock themselves out, and not the person whose name they use."""
+"""Repeated guesses lock out the guesser and not the user."""
 
 from __future__ import annotations
 

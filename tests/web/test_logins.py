@@ -1,4 +1,4 @@
-"""People log in by name and password, and nobody learns who exists."""
+"""Login by name and password without disclosing which users exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every route, as everybody, against the table: nothing is open by oversight."""
+"""Access to every route, checked against the table of permissions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ async def test_a_method_that_a_path_does_not_have_does_nothing(door: Door) -> No
 
 
 async def test_reading_never_changes_anything(door: Door) -> None:
-    """No state changes on GET."""
     admin = await door.key(Scope.ADMIN)
     before = await door.services.audit.list(WITHOUT_FILTER)
 

@@ -1,4 +1,4 @@
-"""Prometheus scrapes a server: with a key, as everybody else, and at a bounded cost."""
+"""Prometheus metrics of a server: permission and bounded cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An app's own routes stand beside ours: with a scope, with connections, with problem documents."""
+"""Routes of an app: scopes, connections and problem documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests as programs send them that were written for the systems before: each is answered as it was there.
+"""Requests of programs written for the original systems.
 
 Those of the crawler stand beside its tests.
 """

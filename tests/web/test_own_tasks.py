@@ -1,4 +1,4 @@
-"""The routes of own tasks: everybody sees theirs, by title, in six words for where one stands."""
+"""The routes of own tasks: per-user visibility, titles and six statuses."""
 
 from __future__ import annotations
 

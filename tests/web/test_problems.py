@@ -1,4 +1,4 @@
-"""Whatever goes wrong is told as a problem document, with the status that the error table names."""
+"""Errors are problem documents with the status of the error table."""
 
 from __future__ import annotations
 

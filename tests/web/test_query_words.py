@@ -1,4 +1,4 @@
-"""A query of words that a route does not know is refused: what would be passed over misleads whoever sent it."""
+"""Unknown query parameters are rejected instead of ignored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nobody asks too often, each caller for itself.
+"""Rate limits per caller.
 
 One more than the limit may pass where a minute ends meanwhile: a window that slides is counted with an estimate.
 """
@@ -74,7 +74,6 @@ async def test_an_address_is_worn_out_by_as_many_attempts_as_it_has() -> None:
 async def test_guesses_from_an_address_that_is_worn_out_are_looked_up_one_by_one(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever guesses costs the database one connection, and delays nobody at another address."""
     under_way: list[int] = []
     most = 0
     find = Keys.find

@@ -15,7 +15,6 @@ from tests.web.doors import END_SESSIONS
 
 @pytest.fixture
 async def lost(http: httpx2.AsyncClient, connection: psycopg.Connection[Any], clock: Clock) -> int:
-    """A task whose worker was not heard of for nine minutes."""
     clock.set(datetime(2026, 1, 1, tzinfo=UTC))
     connection.execute("select * from rolecall.rescue()")
     [(worker,)] = connection.execute("select rolecall.register_worker('w', '{}', '{add}', 1, 'h', 1, '0')").fetchall()
@@ -33,7 +32,6 @@ async def test_a_task_silent_for_longer_than_the_threshold_is_pending_again(
     body: dict[str, Any] | None,
     recovered: bool,
 ) -> None:
-    """Ten minutes, if nothing is said."""
     connection.execute(END_SESSIONS)
 
     answer = (await http.post("/api/tasks/recover-stale", json=body)).json()

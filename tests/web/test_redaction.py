@@ -1,4 +1,4 @@
-"""A value that pydantic or an annotation hides stands in no answer: the whole API and all pages are walked."""
+"""Values hidden by pydantic or an annotation are absent from the whole API and all pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who was not let in stands in the audit log, and nobody can fill it with that."""
+"""Rejected requests are in the audit log and cannot flood it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ async def test_a_failed_login_is_written_down_with_the_name_that_somebody_bears(
 
 
 async def test_a_name_that_nobody_bears_is_not_written_down(door: Door) -> None:
-    """People type passwords there."""
     await door.log_in(PASSWORD, "wrong")
 
     assert (await written(door, "sessions.refused")).detail == {}

@@ -34,7 +34,6 @@ async def test_a_name_is_taken_once(http: httpx2.AsyncClient, nightly: dict[str,
 
 
 async def test_a_change_keeps_what_it_does_not_say(http: httpx2.AsyncClient, nightly: dict[str, Any]) -> None:
-    """Rhythm and priority can be edited."""
     changed = (await http.put(f"/api/schedules/{nightly['id']}", json={"every": 3600, "priority": 7})).json()
 
     told = {"every": 3600, "interval_hours": 1, "cron": None, "priority": 7, "revision": 2}

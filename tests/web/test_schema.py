@@ -1,4 +1,4 @@
-"""Nothing that the OpenAPI document allows, and little that it forbids, is answered by what it does not tell.
+"""Responses to valid and invalid requests match the OpenAPI document.
 
 The longer run is by hand: `ROLECALL_EXAMPLES=300 ./dev run python -m pytest tests/web/test_schema.py --timeout 3600`.
 """

@@ -1,4 +1,4 @@
-"""Open sessions are listed and ended: by an admin those of everybody, by others their own."""
+"""Sessions are listed and ended: all by admins, their own by other users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of other sites get nothing done: with cookies, at login, or on a server that asks nobody."""
+"""Pages of other sites cannot act through cookies, the login, or a server with open access."""
 
 from __future__ import annotations
 
@@ -82,7 +82,6 @@ async def test_reading_needs_no_word_of_the_browser(door: Door) -> None:
 
 
 async def test_no_other_site_may_read_an_answer(door: Door) -> None:
-    """CORS is off."""
     asking = {"origin": "https://elsewhere.example", "access-control-request-method": "POST"}
 
     answer = await door.client.options("/api/keys", headers=asking)
@@ -107,7 +106,6 @@ async def test_a_server_that_asks_nobody_serves_this_machine(
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8321", "127.0.0.1.evil.example", "", "[::2]", "a:b"])
 async def test_a_name_that_was_made_to_point_here_is_refused(local: httpx2.AsyncClient, host: str) -> None:
-    """DNS rebinding."""
     answer = await local.get("/api/me", headers={"host": host})
 
     assert answer.status_code == 421
@@ -130,7 +128,6 @@ async def test_the_names_of_this_machine_are_answered(local: httpx2.AsyncClient,
 async def test_a_server_that_asks_nobody_serves_nobody_through_another_one(
     local: httpx2.AsyncClient, header: str
 ) -> None:
-    """What stands in front of it may let a whole network in."""
     answer = await local.get("/api/me", headers={header: "192.0.2.1"})
 
     assert answer.status_code == 403

@@ -1,4 +1,4 @@
-"""A standby answers what is only asked, and nobody is shown that what he has just done is undone."""
+"""A standby answers read requests, and clients always see their own changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be done with tasks is done over HTTP, and what cannot is told."""
+"""Actions on tasks over HTTP and their errors."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ async def test_an_open_task_is_not_put_back(http: httpx2.AsyncClient) -> None:
 
 
 async def test_tasks_are_triggered_all_or_none(http: httpx2.AsyncClient) -> None:
-    """Pending only, all or nothing, in the order asked for."""
     later = [await enqueue(http, scheduled_for=LATER) for _ in range(2)]
     done = await ended(http)
 

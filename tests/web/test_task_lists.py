@@ -1,4 +1,4 @@
-"""Tasks are found by what is known of them, page by page, and dealt with many at a time."""
+"""Task filters, pages and bulk actions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,6 @@ async def bulk(http: httpx2.AsyncClient, action: str, **body: object) -> Any:
 
 
 async def test_tasks_are_listed_page_by_page_without_their_payloads(http: httpx2.AsyncClient) -> None:
-    """Cursor pages, newest first, no payload."""
     ids = [await enqueue(http) for _ in range(3)]
 
     first = await get(http, "/api/tasks?limit=2")

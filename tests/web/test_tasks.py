@@ -28,7 +28,6 @@ async def get(http: httpx2.AsyncClient, path: str) -> Any:
 
 
 async def test_an_enqueued_task_is_where_the_answer_says(http: httpx2.AsyncClient) -> None:
-    """POST /api/tasks and GET /api/tasks/{id}."""
     answer = await http.post("/api/tasks", json=ADD | {"key": "store:7", "priority": 5, "max_attempts": 4})
 
     assert answer.status_code == 201
@@ -41,7 +40,6 @@ async def test_an_enqueued_task_is_where_the_answer_says(http: httpx2.AsyncClien
 async def test_retries_are_counted_beside_attempts(
     http: httpx2.AsyncClient, max_attempts: int, max_retries: int | None
 ) -> None:
-    """`retry_count` 0, `max_retries` 3."""
     task = await get(http, f"/api/tasks/{await enqueue(http, max_attempts=max_attempts)}")
 
     assert (task["retry_count"], task["max_retries"]) == (0, max_retries)
@@ -134,7 +132,6 @@ async def test_a_batch_is_stored_whole_or_not_at_all(http: httpx2.AsyncClient) -
 
 
 async def test_tasks_are_counted(http: httpx2.AsyncClient) -> None:
-    """GET /api/tasks/counts."""
     await enqueue(http)
 
     assert await get(http, "/api/tasks/counts") == [{"role": "sums", "state": "pending", "number": 1}]
@@ -153,7 +150,6 @@ async def test_an_unchanged_task_is_not_sent_twice(http: httpx2.AsyncClient) -> 
 
 
 async def test_payload_and_result_of_a_task_have_addresses_of_their_own(http: httpx2.AsyncClient) -> None:
-    """Payloads are loaded on demand."""
     path = f"/api/tasks/{await enqueue(http)}"
     await http.post(f"{path}/complete", json={"result": [3]})
 

@@ -1,4 +1,4 @@
-"""Whoever has a task's token ends that task over HTTP, and needs nothing else."""
+"""A completion token finishes its task over HTTP without other credentials."""
 
 from __future__ import annotations
 

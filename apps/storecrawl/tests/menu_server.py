@@ -1,4 +1,4 @@
-"""An upstream of one store whose menu is whatever bytes a test says, on loopback."""
+"""A loopback upstream with one store whose menu consists of given bytes."""
 
 from __future__ import annotations
 

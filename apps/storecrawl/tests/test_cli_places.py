@@ -1,4 +1,4 @@
-"""The commands that look at what a crawl keeps, and have tasks made, on a database that is given."""
+"""Commands that read the crawl data and enqueue tasks in a configured database."""
 
 from __future__ import annotations
 

@@ -24,7 +24,6 @@ Routes = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def routes(database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Routes:
-    """Run a command; returns its exit code and what it said."""
     monkeypatch.setenv("DATABASE_URL", database)
 
     def call(*arguments: str) -> tuple[int, str, str]:

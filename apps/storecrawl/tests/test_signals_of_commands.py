@@ -1,4 +1,4 @@
-"""A command that is told to end leaves no server of its own behind."""
+"""A terminated command stops its embedded server."""
 
 from __future__ import annotations
 

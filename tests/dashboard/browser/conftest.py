@@ -40,7 +40,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def site(database: str, app: App) -> Iterator[Site]:
-    """A real server."""
     with serving(unguarded(database, app)) as site:
         yield site
 

@@ -24,8 +24,6 @@ def scenery(pool: Engine) -> Scenery:
 
 @pytest.fixture
 def begin(pool: Engine, visit: Visit, width: int, theme: str) -> Begin:
-    """Somebody who opens a page."""
-
     async def begin(path: str) -> Walker:
         return Walker(page=await visit(path, width=width, theme=theme), pool=pool)
 

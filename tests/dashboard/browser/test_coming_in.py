@@ -35,7 +35,6 @@ ELSEWHERE = "http://chat.example/"
 
 @pytest.fixture
 def locked(database: str, app: App) -> Iterator[Site]:
-    """A server that asks who comes in."""
     with serving(build(database, app, Settings(access=AccessSettings(auth=AuthMode.keys)))) as site:
         yield site
 
@@ -117,7 +116,6 @@ async def test_server_at_another_port_is_sent_no_cookie(
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def page(browser: Browser, locked: Site, database: str, pool: Engine) -> AsyncIterator[Page]:
-    """The browser of ada, who may only look."""
     async with await connect_async(database, "test") as connection:
         people = Services(OneConnection(connection, Actor(name="root", via="cli"))).people
         await people.add("ada", Scope.READ, hash_password(PASSWORD))

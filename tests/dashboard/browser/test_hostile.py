@@ -1,4 +1,4 @@
-"""What strangers write is shown as text, on every page, in a real browser."""
+"""Stored text is escaped on every page, in a real browser."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ QUIET = {
 
 
 async def test_nothing_that_a_stranger_wrote_becomes_markup(pool: Engine, visit: Visit) -> None:
-    """Every field, every page."""
     scenery = furnish_hostile(pool)
     page = await visit("/login")
 
@@ -47,7 +46,6 @@ async def test_nothing_that_a_stranger_wrote_becomes_markup(pool: Engine, visit:
 
 
 async def test_nothing_in_an_address_becomes_markup(pool: Engine, visit: Visit) -> None:
-    """Reflected as well as stored."""
     attack = quote(HOSTILE)
     page = await visit("/login")
 

@@ -1,4 +1,4 @@
-"""What the pages of jobs, schedules and roles do by themselves."""
+"""Scripts on the pages of handlers, schedules and roles."""
 
 from __future__ import annotations
 

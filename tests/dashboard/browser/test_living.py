@@ -1,4 +1,4 @@
-"""Pages follow what happens."""
+"""Pages follow changes."""
 
 from __future__ import annotations
 

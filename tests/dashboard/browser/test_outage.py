@@ -1,4 +1,4 @@
-"""The database away, or a proxy in the way: pages keep what they show, tell its age, and go on by themselves."""
+"""Pages during a database outage or behind a failing proxy keep their content, show its age and recover."""
 
 from __future__ import annotations
 

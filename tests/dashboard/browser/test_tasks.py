@@ -1,4 +1,4 @@
-"""The task queue and a task's page in a browser: what only a script does."""
+"""Scripts on the task list and on a task's page."""
 
 from __future__ import annotations
 

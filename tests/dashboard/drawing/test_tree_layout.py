@@ -1,4 +1,4 @@
-"""Where the nodes of a picture stand, whatever the tree."""
+"""Positions of the nodes in a tree diagram."""
 
 from __future__ import annotations
 

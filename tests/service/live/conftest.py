@@ -66,6 +66,5 @@ async def live(database: str, recorded: Recorded, closing: asyncio.Event) -> Asy
 
 @pytest.fixture
 async def other(database: str) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-    """Another session, outside of everything."""
     async with await connect_async(database, "other") as connection:
         yield connection

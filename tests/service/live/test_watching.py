@@ -1,4 +1,4 @@
-"""One looker tells all streams, looks only while somebody watches, and misses nothing."""
+"""One poller serves all streams, polls only while streams are open, and misses no change."""
 
 from __future__ import annotations
 
@@ -74,7 +74,6 @@ async def test_what_was_told_is_not_told_again(live: Live, recorded: Recorded, o
 
 
 async def test_a_stream_for_a_role_is_told_of_nothing_else(live: Live, other: Other) -> None:
-    """The client revalidates only what it shows."""
     async with live.watch(Wanted(roles=frozenset({"sums"}))) as some, live.watch(ALL) as every:
         [unwanted] = await enqueue(other, "see")
         [wanted] = await enqueue(other, "add")
@@ -165,7 +164,6 @@ async def test_all_streams_end_when_the_server_closes(live: Live, closing: async
 async def test_what_commits_late_is_told(
     live: Live, recorded: Recorded, database: str, other: Other, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A lower id that commits after a higher one was told."""
     monkeypatch.setattr("rolecall.service.live.looks.LONGEST_REACH", timedelta(hours=1))
     async with live.watch(ALL) as stream, await connect_async(database, "slow") as slow:
         async with slow.transaction():
@@ -223,7 +221,6 @@ async def test_more_than_a_page_of_changes_is_a_reload(live: Live, other: Other)
 
 
 async def test_a_stream_goes_on_after_the_database_cut_all_connections(live: Live, other: Other) -> None:
-    """What changed meanwhile is told."""
     async with live.watch(ALL) as stream:
         await other.execute(
             "select pg_terminate_backend(pid) from pg_stat_activity "
@@ -248,8 +245,6 @@ async def test_who_watches_hears_that_the_database_is_away_and_that_it_is_back(l
 
 
 async def test_streams_need_no_notifications(recorded: Recorded, closing: asyncio.Event, other: Other) -> None:
-    """LISTEN itself may fail."""
-
     async def refuse() -> Listening:
         raise OSError("no LISTEN here")
 

@@ -1,4 +1,4 @@
-"""Every route of the crawler, as everybody, against its table: nothing is open by oversight."""
+"""Access to every route of the crawler, checked against the table of permissions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ TABLE = [entry for table in TABLES for entry in read_table(table)]
 
 @pytest.fixture
 async def door(database: str, app: App) -> AsyncIterator[Door]:
-    """A server of the crawler that asks who comes in."""
     async with opened(database, app=app) as door:
         yield door
 

@@ -1,4 +1,4 @@
-"""Brands and what stores have by category, over HTTP, as the last round derived it."""
+"""Brands and categories over HTTP, as derived by the last round."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ START = datetime(2026, 5, 1, tzinfo=UTC)
 
 @pytest.fixture
 async def shops(database: str, shop: Any, make_document: Any) -> list[int]:
-    """Two stores whose menus have been counted."""
     menus: list[dict[str, dict[str, Any]]] = [
         {"a": {"brandName": "Kite"}, "b": {"brandName": "Wana", "type": "Edible"}, "c": {"brandName": "Kite"}},
         {"a": {"brandName": "Kite", "recPrices": [10]}, "d": {"brandName": "Alto"}},

@@ -1,4 +1,4 @@
-"""Discovery over HTTP: what there is, and what people decide about locations."""
+"""Discovered locations and decisions about them over HTTP."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ async def test_locations_are_found_by_status_place_and_text(http: httpx2.AsyncCl
 
 @pytest.mark.parametrize("platform", OTHERS)
 async def test_the_other_platforms_are_known_and_empty(http: httpx2.AsyncClient, shop: Any, platform: str) -> None:
-    """Dt, jn, wm, lf, tz, bl, fl."""
     location = shop.location()
     path = f"/api/discovery/platforms/{platform}/locations"
 
@@ -79,7 +78,6 @@ async def test_a_location_is_linked_to_a_store_that_takes_its_id_if_it_has_none(
 
 
 async def test_a_rejection_is_taken_back(http: httpx2.AsyncClient, shop: Any) -> None:
-    """Reject, unreject, and the log of both."""
     location = shop.location()
 
     await http.post(f"{LOCATIONS}/{location}/reject", json={"because": "a warehouse"})

@@ -1,4 +1,4 @@
-"""What keeps the crawler from fetching stands among what Rolecall's doctor finds, and is seen without looking for it."""
+"""Findings of the crawler in Rolecall's doctor and on the overview."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The document of a crawl payload over HTTP: what was fetched, or a clear word on what became of its file."""
+"""Documents of crawl payloads over HTTP, intact, damaged and missing."""
 
 from __future__ import annotations
 

@@ -17,7 +17,6 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def today() -> date:
-    """The day at which a test begins."""
     return datetime.now(UTC).date()
 
 

@@ -1,4 +1,4 @@
-"""What is in a store's payloads, over HTTP: differences, questions, sums."""
+"""Menus over HTTP: differences, queries and summaries."""
 
 from __future__ import annotations
 

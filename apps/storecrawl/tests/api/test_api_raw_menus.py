@@ -1,4 +1,4 @@
-"""Raw menus and refusals over HTTP: the answers as they came, and what could not be used of what was made of them."""
+"""Raw menus and rejections over HTTP."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ ANSWERS = [
 
 @pytest.fixture
 def raw(shop: Shop) -> int:
-    """A refused raw menu of two answers."""
     return shop.raw_menu(shop.store(), write_raw_pages(ANSWERS), problem="Malformed: no JSON", page_count=2)
 
 

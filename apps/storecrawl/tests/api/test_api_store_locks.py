@@ -1,4 +1,4 @@
-"""Of what touches a store, one task at a time runs, whoever made it and whether they knew of the lock."""
+"""One task of a store runs at a time, whichever interface created it."""
 
 from __future__ import annotations
 

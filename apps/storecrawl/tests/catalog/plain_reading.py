@@ -1,4 +1,4 @@
-"""A second reading of captured menus, by rules of its own: what stands in a file, value by value, as anybody would read it.
+"""A second, independent reader of captured menus, value by value.
 
 It shares nothing with the normalizer, which it is there to check: figures are decimals from the text on, products are
 looked for anywhere in the document, and each rule is written as the documents state it.
@@ -190,7 +190,6 @@ def _option(option: str, category: str, regular: list[Any], special: list[Any], 
 
 
 def _listed(record: dict[str, Any], place: int, *names: str) -> Any:
-    """The first of these lists that says anything at this place."""
     at_place = (record[name][place] for name in names if len(record.get(name) or []) > place)
     return next((value for value in at_place if value is not None), None)
 

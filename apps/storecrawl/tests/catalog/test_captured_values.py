@@ -1,4 +1,4 @@
-"""Captured menus, value by value: what a second reading finds in each file, and what the catalog has of it.
+"""Captured menus compared with the catalog, value by value, by a second reader.
 
 The captures are no part of this repository: CAPTURED_MENUS names their folder, and without one nothing is compared.
 """

@@ -1,4 +1,4 @@
-"""Brands: entered as menus name them, one whatever the spelling, and referred to by products; prices that change."""
+"""Brands with their spellings, references from products, and price changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ LOGO = "https://images.example/logo.png"
 async def test_products_of_all_stores_refer_to_one_brand_whatever_its_spelling(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """Brands with name, slug and logo."""
     kite = {"brandName": "Dr. Kite's", "brandId": "b7", "brandLogo": LOGO}
     await refresh(await new_store(), 0, make_menu({"a": kite, "b": {"brandName": None}}))
     await refresh(await new_store(), 1, make_menu({"a": {"brandName": "DR KITE'S"}, "b": {"brandName": "Wana"}}))

@@ -1,4 +1,4 @@
-"""What a menu tells of a product beside prices: written with it, and again only when it changed."""
+"""Product details in the catalog, written again only when they change."""
 
 from __future__ import annotations
 

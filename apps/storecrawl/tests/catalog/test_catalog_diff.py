@@ -1,4 +1,4 @@
-"""What changed between two menus."""
+"""Differences between two menus."""
 
 from __future__ import annotations
 

@@ -89,7 +89,6 @@ async def test_a_second_discovery_promotes_nothing_again(connection: psycopg.Asy
 
 
 async def test_a_store_that_there_is_already_is_linked(connection: psycopg.AsyncConnection, query: Query) -> None:
-    """Promotion adopts, it does not double."""
     store = _store(1)
     await query(
         "insert into storecrawl.stores (platform_store_id, name) values (%s, 'Known') returning id",

@@ -1,4 +1,4 @@
-"""One payload after another: what a refresh writes."""
+"""Rows written by successive refreshes."""
 
 from __future__ import annotations
 

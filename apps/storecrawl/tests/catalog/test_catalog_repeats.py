@@ -1,4 +1,4 @@
-"""A payload that says what its store's last one did: applied without a look into it, and known as if it had been read."""
+"""Payloads identical to the previous one of their store, applied without parsing."""
 
 from __future__ import annotations
 

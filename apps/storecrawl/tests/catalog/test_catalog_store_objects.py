@@ -88,7 +88,6 @@ def test_ids_of_both_forms_are_ids(platform_id: str) -> None:
 
 @pytest.mark.parametrize("coordinates", [[33.41, -111.83], [0], None, ["x", "y"], [-200, 10]])
 def test_an_impossible_location_is_dropped(coordinates: object) -> None:
-    """Longitude comes first."""
     [store] = read_stores([{**ROW, "location": {"geometry": {"coordinates": coordinates}}}])
 
     assert (store.latitude, store.longitude) == (None, None)

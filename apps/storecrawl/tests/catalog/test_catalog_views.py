@@ -1,4 +1,4 @@
-"""The materialized views: their figures, and readers who do not wait."""
+"""Values of the materialized views and concurrent readers."""
 
 from __future__ import annotations
 

@@ -149,7 +149,6 @@ class DemoFolder:
 
 @pytest.fixture
 def demo(tmp_path: Path) -> Iterator[DemoFolder]:
-    """A fresh folder; nothing outlives the test."""
     folder = DemoFolder(tmp_path)
     yield folder
     folder.clear()

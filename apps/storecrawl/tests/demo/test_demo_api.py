@@ -39,7 +39,6 @@ def test_without_it_nothing_is_served(demo: DemoFolder) -> None:
 
 
 def _items(api: httpx2.Client, path: str) -> list[dict[str, Any]]:
-    """The items of a list; none while nobody answers."""
     try:
         answer = api.get(path)
     except httpx2.TransportError:

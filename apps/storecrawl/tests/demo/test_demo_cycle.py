@@ -1,4 +1,4 @@
-"""`storecrawl demo --once`: one full cycle on a fresh folder, and what a second one finds there."""
+"""`storecrawl demo --once`: one full cycle in a new folder, and a second one in the same folder."""
 
 from __future__ import annotations
 

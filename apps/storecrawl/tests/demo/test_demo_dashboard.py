@@ -20,7 +20,6 @@ SOON = 60_000
 
 @pytest.fixture
 def site(demo: DemoFolder) -> Iterator[Site]:
-    """A demo that goes on, where it says that its dashboard is."""
     process = demo.start("--stores", "2", "--step-seconds", "5", "--processes", "1")
     assert process.stdout is not None
     yield Site("".join(next(found.group(1, 2) for line in process.stdout if (found := ADDRESS.search(line)))))

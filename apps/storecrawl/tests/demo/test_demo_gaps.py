@@ -1,4 +1,4 @@
-"""What a full cycle left out: at the failure dial's maximum each store is refreshed, or named with the reason why not."""
+"""Gaps of a full cycle: at the maximum failure rate each store is refreshed or named with a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a folder remembers of its world."""
+"""State that a folder keeps of its simulated world."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a demo asks of the pool of tasks."""
+"""Tasks enqueued by a demo."""
 
 from __future__ import annotations
 

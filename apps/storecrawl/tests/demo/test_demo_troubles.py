@@ -1,4 +1,4 @@
-"""`storecrawl demo --once` when the upstream fails, is somebody else's, or has nothing."""
+"""`storecrawl demo --once` with a failing, foreign or empty upstream."""
 
 from __future__ import annotations
 

@@ -84,7 +84,6 @@ class Crawl:
 
 @pytest.fixture
 def store(request: pytest.FixtureRequest) -> str:
-    """Files are kept in a folder, unless a test says otherwise."""
     return request.getfixturevalue("bucket_url") if getattr(request, "param", None) == "bucket" else ""
 
 

@@ -1,4 +1,4 @@
-"""What changes is logged, one task takes the log, and the statistics follow."""
+"""Changes are logged, one task takes the log, and the statistics follow."""
 
 from __future__ import annotations
 
@@ -105,7 +105,6 @@ async def test_a_full_round_corrects_changes_that_were_not_logged(market: Any) -
 
 
 def test_a_step_that_does_not_say_which_stores_is_refused(market: Any) -> None:
-    """The key is there, null for everything."""
     with Client(market.dsn, app=market.app) as client, pytest.raises(InvalidPayload):
         client.enqueue("map_stores", {})
 

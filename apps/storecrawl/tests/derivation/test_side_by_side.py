@@ -1,4 +1,4 @@
-"""Changes while a round runs, rounds while changes are made: nothing is lost, and nobody waits for the other."""
+"""Changes and rounds run concurrently without losing changes or blocking each other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ async def until(fact: Callable[[], bool]) -> None:
 
 
 async def test_changes_in_the_middle_of_a_round_make_the_next_one_and_wait_for_nothing(market: Any) -> None:
-    """A refresh does not wait for a round that stands still."""
     first, second = market.stores(2)
     await market.change(first, 0, a={})
     await market.derive()
@@ -61,7 +60,6 @@ async def test_changes_in_the_middle_of_a_round_make_the_next_one_and_wait_for_n
 
 
 async def test_a_round_waits_for_no_refresh_and_loses_none(market: Any) -> None:
-    """What is committed after the log was taken stays in it."""
     first, second = market.stores(2)
     await market.change(first, 0, a={})
 
@@ -131,7 +129,6 @@ async def test_edits_all_the_while_are_all_counted_in_the_end(market: Any) -> No
 
 @pytest.mark.parametrize("view", ["price_history_by_day", "brand_counts_by_state"])
 async def test_a_view_refresh_neither_blocks_a_reader_nor_waits_for_it(market: Any, view: str) -> None:
-    """Views are refreshed under an open reader, who goes on reading."""
     [store] = market.stores(1)
     await market.change(store, 0, a={})
 

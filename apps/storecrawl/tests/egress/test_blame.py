@@ -1,4 +1,4 @@
-"""Whom answers 403 are held against: a route on which several stores are forbidden and on no other, or nobody here.
+"""Attribution of 403 responses to a route, to a store, or to neither.
 
 A blamed route is paused, tried by one visit, and paused for longer if that fails.
 """
@@ -58,7 +58,6 @@ async def test_a_good_answer_takes_back_what_was_forbidden_before(book: Book, fo
 
 
 async def test_stores_forbidden_on_several_routes_count_against_none(book: Book, forbid: Forbid) -> None:
-    """Five walled stores, three routes."""
     routes = [book.add(protocol="http", host=f"10.0.0.{number}", port=1) for number in range(3)]
 
     for store in "abcde":

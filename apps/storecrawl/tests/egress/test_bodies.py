@@ -1,4 +1,4 @@
-"""Bodies that are made to cost time: whoever asks gets an error soon, and the loop goes on meanwhile."""
+"""Response bodies designed to waste time are rejected without blocking the event loop."""
 
 from __future__ import annotations
 
@@ -81,7 +81,6 @@ async def test_a_coding_that_was_not_asked_for_is_refused(serve: Serve, coding: 
 
 
 async def test_one_layer_that_holds_nothing_ends_with_its_bytes(serve: Serve) -> None:
-    """What counts is also what comes in, however long the answer may take."""
     url = await serve("Content-Encoding: gzip\r\n", nothing(1), endless=True)
 
     with pytest.raises(TooLarge, match="more than 16777216 bytes"):
@@ -90,7 +89,6 @@ async def test_one_layer_that_holds_nothing_ends_with_its_bytes(serve: Serve) ->
 
 @pytest.mark.parametrize("size", [4_000, 300_000])
 async def test_an_answer_that_unpacks_to_more_than_is_read_is_refused(serve: Serve, size: int) -> None:
-    """Below and above what is unpacked on the loop."""
     packed = gzip.compress(NO_STORES + _white(size))
     url = await serve("Content-Encoding: gzip\r\n", packed)
 

@@ -1,4 +1,4 @@
-"""What becomes of the figures when something goes wrong, or when several worker processes write them down."""
+"""Route counts after errors and with several worker processes."""
 
 from __future__ import annotations
 

@@ -75,7 +75,6 @@ async def test_a_fault_that_passes_is_an_answer_after_all(
 async def test_an_unknown_store_does_not_count_against_the_route(
     upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any
 ) -> None:
-    """What follows is the investigation of its id, not another try."""
     route = book.add()
 
     with pytest.raises(UnknownStore) as raised:

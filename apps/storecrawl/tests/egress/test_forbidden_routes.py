@@ -1,4 +1,4 @@
-"""A route that is forbidden: what a visit does then, how the others go on, and how it comes back."""
+"""Forbidden routes: the retry, the pause, the other routes, and the return."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who asks: one identity an errand, with its cookies, and few connections kept."""
+"""Client identities: one per errand, with its cookies and few open connections."""
 
 from __future__ import annotations
 

@@ -26,7 +26,6 @@ Direct = Callable[..., UpstreamClient]
 
 @pytest.fixture
 async def direct(upstream: LocalUpstream) -> AsyncIterator[Direct]:
-    """Make a client that leaves directly."""
     async with AsyncExitStack() as stack:
 
         def make(**options: Any) -> UpstreamClient:
@@ -163,7 +162,6 @@ async def test_the_wait_that_the_upstream_asks_for_is_bounded(upstream: LocalUps
 
 
 async def _stores_at_last(client: UpstreamClient) -> None:
-    """Ask until the host is tried again."""
     while True:
         try:
             await client.stores()

@@ -31,7 +31,6 @@ PROTOCOLS = ["http", "https", "socks5"]
 
 @pytest.fixture
 def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> trustme.CA:
-    """Whom this process trusts, and nobody else."""
     authority = trustme.CA()
     authority.cert_pem.write_to_path(tmp_path / "authority.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
@@ -46,21 +45,17 @@ def door(upstream: LocalUpstream, authority: trustme.CA) -> Any:
 
 @pytest.fixture
 async def address(door: Any) -> AsyncIterator[str]:
-    """Where the upstream is."""
     async with door() as address:
         yield address
 
 
 @pytest.fixture
 def secure(address: str, leaving: Any) -> Any:
-    """Make clients of it."""
     return partial(leaving, address)
 
 
 @pytest.fixture
 def by(proxy: Any, authority: trustme.CA) -> Any:
-    """Start a proxy of this protocol."""
-
     async def start(protocol: str, **how: Any) -> ForwardProxy:
         tls = speaking_as(authority, HERE) if protocol == "https" else None
         started: ForwardProxy = await proxy(protocol=protocol, **({"tls": tls} | how))

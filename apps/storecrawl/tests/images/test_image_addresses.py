@@ -1,4 +1,4 @@
-"""No image is fetched from an address that is not the world's, whatever it is called and whoever sends us there."""
+"""Images are fetched only from public addresses, including redirects and rebound names."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ async def test_an_address_that_is_not_public_is_refused(address: str) -> None:
 
 @pytest.mark.parametrize("address", PUBLIC)
 async def test_a_public_address_stands_in_the_place_of_its_name(address: str) -> None:
-    """What is asked is what was judged, and the certificate is the name's."""
     place = await Addresses(look_up=Names([address])).check(httpx2.URL("https://pictures.test/a.png?x=1"))
 
     assert (place.url.host, place.url.path) == (address, "/a.png")
@@ -76,7 +75,6 @@ async def test_one_address_that_is_not_public_spoils_the_name() -> None:
     "url", ["http://2130706433/", "http://0x7f.1/", "http://0177.0.0.1/", "http://[::1]/", "http://localhost/"]
 )
 async def test_this_machine_is_known_by_all_its_names(url: str, egress: Egress) -> None:
-    """Decimal, hexadecimal and octal spellings."""
     with pytest.raises(ImageRefused):
         await ImageClient(egress, Addresses(), max_bytes=100).fetch(url)
 

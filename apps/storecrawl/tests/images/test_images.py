@@ -1,4 +1,4 @@
-"""What is an image, how it is kept, and how it is made smaller."""
+"""Recognition, storage and resizing of images."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ PLACE = ImagePlace(
 
 
 def _bomb(width: int, height: int) -> bytes:
-    """A PNG whose header tells of a huge surface."""
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(bytes(1_000)))
 
@@ -83,7 +82,6 @@ def test_too_many_bytes_are_refused(picture: Callable[..., bytes]) -> None:
 
 
 def test_the_tree_is_by_state_store_brand_and_product() -> None:
-    """Plain words only."""
     path = PLACE.path("ab" * 32, "png")
 
     assert path == "az/7-green-co/nder-dog/12-og-kush_abababababababab.png"
@@ -93,7 +91,6 @@ def test_the_tree_is_by_state_store_brand_and_product() -> None:
 def test_an_image_is_kept_once_and_read_back(
     tmp_path: Path, picture: Callable[..., bytes], bucket: bool, request: pytest.FixtureRequest
 ) -> None:
-    """A local tree or an object store; what exists is skipped."""
     storage = open_storage(request.getfixturevalue("bucket_url") if bucket else "", tmp_path, "images")
     store, content = ImageStore(storage), picture()
 

@@ -1,4 +1,4 @@
-"""The pages of discovery: states and cities, locations, and what is decided about one."""
+"""Pages of discovery: states and cities, locations, and decisions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ async def test_locations_are_searched_by_what_the_address_says(http: httpx2.Asyn
 
 
 async def test_a_location_tells_what_was_found_and_decided(http: httpx2.AsyncClient, shop: Any) -> None:
-    """The reason is shown."""
     location = shop.location(
         name="Sun", raw='{"cName": "sun-mesa"}', status="rejected", because="it has no menu on the platform",
         problems=["it has no menu on the platform"], decided_by="task 41", decided_at="now",

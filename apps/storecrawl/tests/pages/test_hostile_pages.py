@@ -1,4 +1,4 @@
-"""What comes from stores is text on every page, whatever it looks like."""
+"""Text from stores is escaped on every page."""
 
 from __future__ import annotations
 

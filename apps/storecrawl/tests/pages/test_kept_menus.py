@@ -1,4 +1,4 @@
-"""What pages work out of menus is kept for a while."""
+"""The cache of computed menu results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a form of the crawler's begins, ends or takes back is done only after a question of the server's."""
+"""Forms of the crawler ask for confirmation on the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of what was refused, and of the answers as they came."""
+"""Pages of rejections and raw responses."""
 
 from __future__ import annotations
 

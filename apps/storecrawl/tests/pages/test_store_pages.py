@@ -86,7 +86,6 @@ async def test_an_unknown_id_gets_a_page_that_says_so(http: httpx2.AsyncClient, 
 
 
 async def test_a_blocked_store_says_so_in_the_list_and_on_its_page(http: httpx2.AsyncClient, shop: Any) -> None:
-    """The store's own state."""
     blocked, other = shop.store(name="Sun"), shop.store(name="Moon")
     shop.block(blocked, because="HTTP 403")
 

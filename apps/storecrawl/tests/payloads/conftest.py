@@ -19,7 +19,6 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(root: Path) -> PayloadStore:
-    """A store with the default limits."""
     return PayloadStore(FolderStorage(root))
 
 

@@ -104,7 +104,6 @@ def test_something_after_the_end_is_corrupt(
 
 
 def test_a_document_in_two_members_is_the_document(store: PayloadStore, root: Path, plant: str) -> None:
-    """Gzip may be written so."""
     content = b'{"a": "' + random.Random(2).randbytes(150_000).hex().encode() + b'"}'
     (root / plant).write_bytes(two_members(content))
 

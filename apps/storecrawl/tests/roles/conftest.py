@@ -89,5 +89,4 @@ def crawl(settings: CrawlSettings, database: str, connection: psycopg.Connection
 
 @pytest.fixture
 def crawl_with(settings: CrawlSettings, database: str, connection: psycopg.Connection[Any]) -> Callable[..., Crawl]:
-    """The same with some settings changed."""
     return lambda **changes: Crawl(replace(settings, **changes), database, connection)

@@ -1,4 +1,4 @@
-"""What the app declares: its roles, their patience, and the schedules that keep the crawl going."""
+"""Declarations of the app: roles, timeouts and schedules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from rolecall import ConfigError, NewTask
 
 
 def test_every_role_of_the_crawl_has_its_handler() -> None:
-    """The roles of both documents."""
     roles = {handler.name: handler.role for handler in build_app(CrawlSettings()).handlers.values()}
 
     assert roles == {
@@ -40,12 +39,10 @@ def test_every_role_of_the_crawl_has_its_handler() -> None:
 
 
 def test_at_most_one_task_of_a_store_is_claimed_whatever_its_role() -> None:
-    """What the original documents promise of stores."""
     assert {role.strict_keys for role in build_app(CrawlSettings()).roles.values()} == {True}
 
 
 def test_the_default_schedules_fetch_discover_and_analyse() -> None:
-    """The regular crawl is scheduled as payload_fetch_all."""
     schedules = build_app(CrawlSettings()).schedules.values()
 
     assert {(schedule.name, timedelta(seconds=schedule.every or 0), schedule.priority) for schedule in schedules} == {
@@ -69,7 +66,6 @@ def test_payloads_expire_by_schedule_where_a_policy_is_given() -> None:
 
 
 async def test_the_first_crawl_fetches_within_its_own_task(crawl: Any) -> None:
-    """product_discovery does the fetch itself, no payload_fetch task stands between."""
     await crawl.run(NewTask(handler="store_discovery"))
 
     assert crawl.value("select count(*) from rolecall.all_tasks where handler = 'payload_fetch'") == 0

@@ -27,7 +27,6 @@ def always(kind: FaultKind) -> FaultDial:
 async def test_a_cut_feed_that_counts_itself_whole_is_kept_but_not_applied(
     crawl: Any, upstream: LocalUpstream, store: int
 ) -> None:
-    """The count falls by an implausible share."""
     upstream.set_failures(always(FaultKind.TRUNCATED))
 
     await crawl.run(NewTask(handler="payload_fetch", payload={"store_id": store}))

@@ -1,4 +1,4 @@
-"""From states to cities to locations: what is kept, what a failing city costs, and where a crash leaves off."""
+"""Discovery from states to cities to locations, with failing cities and crashes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,6 @@ async def test_the_raw_answers_are_kept_as_files(crawl: Any) -> None:
 async def test_a_city_that_never_answers_is_told_and_the_others_go_on(
     crawl_with: Callable[..., Any], upstream: LocalUpstream
 ) -> None:
-    """Nothing is lost when a city fails."""
     async with _failing_for(upstream, "Phoenix") as url:
         crawl = crawl_with(upstream=url, retry_first=0.01, backoff=0.001, **NEVER_HELD_BACK)
         await _discover_only(crawl)

@@ -60,7 +60,6 @@ async def test_a_store_that_the_platform_no_longer_has_needs_investigation(crawl
 
 
 async def test_an_investigation_is_settled_when_discovery_sees_the_location_again(crawl: Any) -> None:
-    """It heals itself."""
     await crawl.run(DISCOVER)
     known = crawl.value("select platform_store_id from storecrawl.stores where id = 1")
     crawl.rows(

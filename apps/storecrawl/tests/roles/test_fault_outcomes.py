@@ -1,4 +1,4 @@
-"""What each fault of the upstream comes to in the pipeline: another attempt, a pause, a failure that says why; never a worse catalog."""
+"""Effects of each upstream fault on the pipeline; the catalog never gets worse."""
 
 from __future__ import annotations
 

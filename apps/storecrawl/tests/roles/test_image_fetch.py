@@ -21,7 +21,6 @@ FETCHED = "select sum((result ->> 'kept')::int)::int from rolecall.all_tasks whe
 
 @pytest.fixture
 async def pictured(crawl_with: Callable[..., Any]) -> Any:
-    """A small world, crawled with its images."""
     crawl = crawl_with(images=True, image_networks=("127.0.0.1/32",))
     await crawl.run(NewTask(handler="store_discovery"))
     return crawl

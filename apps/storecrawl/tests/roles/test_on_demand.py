@@ -1,4 +1,4 @@
-"""What is crawled again, and what is asked for by hand."""
+"""Recurring and on-demand crawls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ async def test_stores_that_are_due_are_fetched_again(crawl_with: Callable[..., A
 
 
 async def test_stores_that_were_just_fetched_are_left_alone(crawl: Any) -> None:
-    """Every store every four hours, not more."""
     await crawl.run(DISCOVER)
 
     await crawl.run(FETCH_ALL)

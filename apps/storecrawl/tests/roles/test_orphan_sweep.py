@@ -1,4 +1,4 @@
-"""orphan_sweep removes what crashes left, and nothing where most of the files are unknown to the database."""
+"""orphan_sweep deletes orphaned files, and nothing if the database does not know most of the files."""
 
 from __future__ import annotations
 

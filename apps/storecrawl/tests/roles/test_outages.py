@@ -1,4 +1,4 @@
-"""While the database is away nothing is lost, and nobody's attempt is spent."""
+"""A database outage loses nothing and spends no attempt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""payload_expiry removes files as the policy says, never those that are needed, and the rows tell."""
+"""payload_expiry deletes files according to the policy, except those still needed, and marks the rows."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ DISCOVER = NewTask(handler="store_discovery")
 
 
 async def test_a_discovery_leads_to_every_stores_products(crawl: Any) -> None:
-    """Discovery, promotion, first crawl, refresh."""
     await crawl.run(DISCOVER)
 
     assert crawl.value("select count(*) from storecrawl.stores") == 5
@@ -48,7 +47,6 @@ async def test_a_second_discovery_finds_nothing_new(crawl: Any) -> None:
 
 
 async def test_every_payload_row_has_its_file_and_its_task(crawl: Any) -> None:
-    """File, metadata row and follow-up belong together."""
     await crawl.run(DISCOVER)
 
     rows = crawl.rows("select storage_path, size_gz, task_id from storecrawl.payloads")

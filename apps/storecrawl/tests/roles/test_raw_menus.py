@@ -1,4 +1,4 @@
-"""Every answer is kept as it came before anybody judges it; what is bad in one costs itself, and says so in rows."""
+"""Responses are stored unchanged before validation; invalid members are recorded in rows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,6 @@ def raw_pages(crawl: Crawl, where: str = "true") -> dict[int, list[RawPage]]:
 
 
 async def test_the_document_of_every_payload_is_what_is_made_of_its_answers(crawl: Crawl) -> None:
-    """What was merged wrong can be merged again."""
     await crawl.run(DISCOVER)
 
     rows = crawl.rows(
@@ -68,7 +67,6 @@ async def test_the_document_of_every_payload_is_what_is_made_of_its_answers(craw
 
 
 async def test_every_product_that_anybody_may_buy_is_in_the_catalog(crawl: Crawl, upstream: LocalUpstream) -> None:
-    """The patients' list of a store that sells to everybody is fetched, too."""
     await crawl.run(DISCOVER)
 
     world = World(upstream.options)
@@ -123,7 +121,6 @@ async def test_an_answer_that_is_refused_is_kept_as_it_came_with_the_reason(
 
 
 async def test_an_answer_refused_by_its_status_alone_is_not_kept(single: Crawl, server: MenuServer) -> None:
-    """Its error tells all of it."""
     server.status = 503
 
     await single.run(FETCH)
@@ -167,7 +164,6 @@ BAD = {
 async def test_a_bad_product_costs_itself_and_is_a_row_with_its_reason(
     single: Crawl, server: MenuServer, kind: str
 ) -> None:
-    """Recorded and skipped."""
     member, key, reason = BAD[kind]
     good = [product(f"g{number}") for number in range(78)]
     server.body = page(*good[:40], member, *good[40:])
@@ -196,7 +192,6 @@ async def test_half_a_character_costs_nothing_but_itself(single: Crawl, server: 
 async def test_a_byte_order_mark_and_a_count_that_is_null_cost_nothing_but_the_count(
     single: Crawl, server: MenuServer
 ) -> None:
-    """A menu that nobody counts is never taken for whole."""
     server.body = b"\xef\xbb\xbf" + page(product("a"), product("b")).replace(b'"totalCount": 2', b'"totalCount": null')
 
     await single.run(FETCH)
@@ -242,7 +237,6 @@ async def test_a_payload_that_is_applied_again_is_refused_what_its_reader_refuse
 
 
 async def test_a_product_that_cannot_be_read_this_time_is_not_missed(single: Crawl, server: MenuServer) -> None:
-    """It is on the menu, whatever is wrong with it."""
     server.body = page(product("a"), product("b"))
     await single.run(FETCH)
     server.body = page(product("a"), '{"_id": "b", "Name": "B", "Options": ["1g"], "Prices": [NaN]}')

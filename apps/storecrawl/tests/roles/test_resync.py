@@ -39,7 +39,6 @@ def generated(crawl: Any) -> list[NewTask]:
 
 
 async def test_a_resync_fetches_in_its_own_task_and_goes_on_to_product_refresh(crawl: Any) -> None:
-    """No payload_fetch stands between."""
     await crawl.run(DISCOVER)
 
     await crawl.run(*generated(crawl))

@@ -27,7 +27,6 @@ KEPT = (
 
 @pytest.fixture
 def looked_into(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What was parsed, merged or normalized."""
     done: list[str] = []
 
     def note(where: Any, name: str) -> None:

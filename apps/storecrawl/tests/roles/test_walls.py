@@ -1,4 +1,4 @@
-"""One store's 403 stops nobody else: the store is blocked and asked again later, or the route is paused and tried again."""
+"""A 403 for one store affects no other: the store is blocked or the route is paused."""
 
 from __future__ import annotations
 
@@ -22,14 +22,12 @@ from rolecall.all_tasks where handler = 'product_discovery' and key = any(%s) or
 
 @pytest.fixture
 def ids(upstream: LocalUpstream) -> list[str]:
-    """The platform's ids of the stores."""
     return [store["id"] for store in World(upstream.options).stores({})]
 
 
 async def test_a_forbidden_store_is_blocked_and_all_others_are_fetched(
     crawl: Any, upstream: LocalUpstream, ids: list[str]
 ) -> None:
-    """Over the only route that there is."""
     upstream.wall_off(ids[0])
 
     await crawl.run(NewTask(handler="store_discovery"))
@@ -62,7 +60,6 @@ async def test_a_blocked_store_is_asked_again_by_itself_and_is_blocked_no_more(
 async def test_the_last_route_is_paused_and_comes_back_when_every_store_is_forbidden(
     crawl_with: Callable[..., Any], upstream: LocalUpstream, ids: list[str]
 ) -> None:
-    """It is no store's fault then, and nobody has to enable anything."""
     crawl = crawl_with(route_pause=0.3, block_first=0.2)
     upstream.wall_off(*ids)
     crawl.enqueue(NewTask(handler="store_discovery"))

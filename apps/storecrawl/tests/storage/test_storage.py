@@ -1,4 +1,4 @@
-"""What a place that keeps files promises, a folder and a bucket alike."""
+"""The contract of file storage, for folders and buckets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ def test_a_taken_path_is_refused_and_its_object_stays(storage: Storage) -> None:
 
 
 def test_of_many_that_put_at_once_one_wins(storage: Storage) -> None:
-    """Create if absent is one step."""
     won: list[bytes] = []
 
     def put(content: bytes) -> None:

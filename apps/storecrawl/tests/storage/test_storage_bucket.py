@@ -1,4 +1,4 @@
-"""What is a bucket's alone: how it is reached, what it says when it cannot be, and that no secret is told."""
+"""Access to buckets, error messages, and protection of secrets."""
 
 from __future__ import annotations
 

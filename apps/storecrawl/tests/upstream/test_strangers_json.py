@@ -1,4 +1,4 @@
-"""A bad member of a list costs itself, whatever is wrong with it; and what is cut is told from what is malformed."""
+"""A malformed list member is skipped, and truncated is distinguished from malformed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the client sends, and what it makes of answers that none should give."""
+"""Requests of the client and its handling of unexpected responses."""
 
 from __future__ import annotations
 

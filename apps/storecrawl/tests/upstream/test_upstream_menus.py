@@ -90,7 +90,6 @@ async def test_the_document_has_the_shape_of_an_answer(client: UpstreamClient) -
 async def test_the_document_tells_which_walk_lacks_which_product(
     client_for: ClientFor, upstream: LocalUpstream
 ) -> None:
-    """What customers see is not lost by merging."""
     client = client_for(upstream.url)
     for store in await client.stores():
         menu = await client.menu(store.id, store.pricing_types)
@@ -103,7 +102,6 @@ async def test_the_document_tells_which_walk_lacks_which_product(
 
 
 async def test_every_answer_is_handed_over_as_it_came_and_the_menu_can_be_made_of_them(client: UpstreamClient) -> None:
-    """What is merged can be merged again, and otherwise."""
     for store in (await client.stores())[:6]:
         answers: list[RawPage] = []
         menu = await client.menu(store.id, store.pricing_types, keep=answers.append)

@@ -99,7 +99,6 @@ async def test_a_rotated_hash_costs_one_request_more(upstream: LocalUpstream, cl
 async def test_a_stale_hash_of_the_configuration_is_replaced_by_our_own(
     upstream: LocalUpstream, client_for: ClientFor
 ) -> None:
-    """Each is asked for once, and then the text is sent."""
     client = client_for(upstream.url, replace(QUICK, hashes={STORES.name: (STALE_HASH, "0" * 64)}))
     await client.stores()
     asked_at_first = upstream.stats()["requests"]

@@ -1,4 +1,4 @@
-"""A store is found by whatever is known of it, and its web page is asked only when its name is not enough."""
+"""Stores are found by any known identifier; the web page is used only if the name is not enough."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ async def test_a_known_name_is_found_without_its_page(upstream: LocalUpstream, c
 async def test_a_renamed_store_is_found_by_its_page_in_each_way(
     upstream: LocalUpstream, client: UpstreamClient
 ) -> None:
-    """Redirect, canonical link, data of the page."""
     stores = await client.stores()
 
     found = [await client.resolve(f"https://any.example/stores/old-{store.slug}?menuType=rec") for store in stores]
@@ -42,7 +41,6 @@ async def test_a_renamed_store_is_found_by_its_page_in_each_way(
 
 
 async def test_a_store_without_a_page_is_searched_by_its_words(client: UpstreamClient) -> None:
-    """Search comes last."""
     stores = await client.stores()
     names = Counter(store.name for store in stores)
     unplaced = next(s for s in stores if names[s.name] == 1 and slugify(s.name).lower() != s.slug.lower())
@@ -80,7 +78,6 @@ async def test_a_page_that_is_walled_off_leaves_the_search(serve: Serve, client_
 
 
 async def test_a_wall_is_told_when_nothing_else_led_to_the_store(serve: Serve, client_for: ClientFor) -> None:
-    """The page may tell later what it does not tell now."""
     with pytest.raises(Blocked):
         await client_for(await serve(walled([])), ONLY_ONCE).resolve("green-door")
 
@@ -115,7 +112,6 @@ async def test_an_invalid_entry_point_is_refused_before_any_request(
     ],
 )
 def test_the_slug_within_a_menu_address_is_read(entry: str, slug: str | None) -> None:
-    """The shapes of menu addresses."""
     assert slug_of(entry) == slug
 
 

@@ -1,4 +1,4 @@
-"""A menu whose answers are what they were is not looked into; one that differs anywhere is read as any other."""
+"""Menus with unchanged responses are not parsed; others are read completely."""
 
 from __future__ import annotations
 
@@ -63,7 +63,6 @@ async def test_no_page_of_a_menu_that_is_the_same_is_looked_into(
 async def test_a_menu_that_differs_in_one_page_is_what_it_is_when_all_are_read(
     client_for: ClientFor, upstream: LocalUpstream, differs: int
 ) -> None:
-    """No page is asked for again that came before it was known."""
     asker = client_for(upstream.url, SHORT)
     store = (await asker.stores())[0].id
     digests, before = await fetched(asker, store)

@@ -1,4 +1,4 @@
-"""Pages become a walk, and walks a menu: when to stop, what is whole, and which document of a product counts."""
+"""Merging pages into walks and walks into a menu."""
 
 from __future__ import annotations
 
@@ -93,7 +93,6 @@ class Race:
 async def test_an_empty_first_page_is_asked_for_three_times_more(
     empty: ListPage, empty_times: int, asked: int, found: int
 ) -> None:
-    """The race of an empty first page."""
     race = Race(empty_times, empty)
 
     walk = await walk_pages(race.fetch, QUICK, RULE)
@@ -102,7 +101,6 @@ async def test_an_empty_first_page_is_asked_for_three_times_more(
 
 
 async def test_an_empty_page_in_the_middle_does_not_make_a_menu_whole() -> None:
-    """The page that says nothing says nothing of the count either."""
     book = Book(page("ab", 4, 2), page("", 0, 0))
 
     walk = await walk_pages(book.fetch, QUICK, RULE)
@@ -119,7 +117,6 @@ async def test_a_page_that_counts_fewer_than_those_before_it_is_not_believed() -
 
 
 async def test_an_uncounted_walk_goes_on_until_an_empty_page_and_is_never_complete() -> None:
-    """What is missing from it must not be taken for vanished."""
     book = Book(page("ab", None, None), page("cd", None, None), page("", None, None))
 
     walk = await walk_twice_if_short(book.fetch, QUICK, RULE)
@@ -262,7 +259,6 @@ def test_a_menu_of_half_or_a_small_one_is_not_judged(served: int, counted: int) 
 
 
 def test_an_unreadable_product_that_was_served_does_not_make_a_menu_incomplete() -> None:
-    """A menu most of whose products are bad is refused product by product."""
     unread = [Unread(index=number, key=f"k{number}", reason="NaN") for number in range(4, 20)]
     walk = Walk.of([replace(page("abcd", 20, 1), unread=unread)])
 

@@ -1,4 +1,4 @@
-"""What stands on the wire, row by row: the two forms of a request, its operations and their variables."""
+"""Requests on the wire: both forms, the operations and their variables."""
 
 from __future__ import annotations
 

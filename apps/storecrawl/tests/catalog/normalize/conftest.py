@@ -54,8 +54,6 @@ def record() -> Callable[..., Record]:
 
 @pytest.fixture
 def menu() -> Callable[..., Menu]:
-    """Normalize a document of the given records."""
-
     def make(*records: object, total: int | None = None) -> Menu:
         count = len(records) if total is None else total
         section = {"products": list(records), "queryInfo": {"totalCount": count}}
@@ -72,8 +70,6 @@ def product(menu: Callable[..., Menu], record: Callable[..., Record]) -> Callabl
 
 @pytest.fixture
 def reason() -> Callable[[object], str]:
-    """Why a document is refused."""
-
     def ask(document: object) -> str:
         with pytest.raises(NotAMenu) as refusal:
             normalize(document)

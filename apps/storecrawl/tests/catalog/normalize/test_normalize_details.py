@@ -1,4 +1,4 @@
-"""What a menu tells of a product beside prices and stock, in each form that tells it."""
+"""Product details in each form of a menu."""
 
 from __future__ import annotations
 

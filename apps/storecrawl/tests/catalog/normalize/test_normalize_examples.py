@@ -1,4 +1,4 @@
-"""Made-up menus in each known form, figure by figure: what a bare checkout proves without the captures."""
+"""Synthetic menus in each known form, for checkouts without the captured menus."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ def options_of(product: Product) -> list[tuple[str, int | None, int | None, int 
 def test_every_form_is_recognised_and_every_product_kept(
     name: str, shape: Shape, counts: tuple[int, int, int], total: int | None
 ) -> None:
-    """Counts products, options and specials."""
     menu = menu_in(name)
 
     assert (menu.shape, menu.total_count) == (shape, total)
@@ -85,7 +84,6 @@ def test_the_form_of_today_is_read_in_all_its_groups() -> None:
 
 
 def test_the_plus_form_is_read_by_the_names_of_its_prices() -> None:
-    """The alternative shape."""
     single, pack = menu_in("plus.json").products
 
     assert (single.category, single.subcategory, single.strain_type) == ("edibles", "gummies", "indica")
@@ -98,7 +96,6 @@ def test_the_plus_form_is_read_by_the_names_of_its_prices() -> None:
 
 
 def test_the_joint_form_is_read_from_its_texts() -> None:
-    """Two products of one name are two."""
     first, second, *_, unbranded, _, _ = menu_in("joint.json").products
 
     assert (first.name, options_of(first)) == (second.name, [("1g", 1440, 936, 30)])
@@ -108,7 +105,6 @@ def test_the_joint_form_is_read_from_its_texts() -> None:
 
 
 def test_the_oldest_form_is_read_without_what_it_did_not_have_yet() -> None:
-    """Bare figures have no unit."""
     first, second, third = menu_in("legacy.json").products
 
     assert (first.external_id, first.slug, options_of(first)) == ("1", None, [("0.1g", 2400, None, 28)])

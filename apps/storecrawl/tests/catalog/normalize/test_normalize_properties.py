@@ -1,4 +1,4 @@
-"""Whatever JSON a document holds, it is a menu whose every record is accounted for, or it is refused with a reason."""
+"""Any JSON document is either a menu with every record accounted for, or rejected with a reason."""
 
 from __future__ import annotations
 
@@ -156,7 +156,6 @@ def test_no_figure_of_a_menu_is_a_float_and_money_is_whole_cents(found: list[dic
 @settings(max_examples=100, deadline=None)
 @given(st.lists(priced, min_size=1, max_size=6))
 def test_a_menu_said_twice_is_the_same_menu(found: list[dict[str, object]]) -> None:
-    """What comes again on another page changes nothing."""
     once, twice = menu_of(found), menu_of([*found, *found])
 
     assert menu_of(found) == once

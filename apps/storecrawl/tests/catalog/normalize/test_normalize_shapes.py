@@ -1,4 +1,4 @@
-"""Which documents are menus, and what is said of those that are none."""
+"""Recognition of menu documents and messages about other documents."""
 
 from __future__ import annotations
 
@@ -108,7 +108,6 @@ def test_a_product_that_stands_there_twice_does_not_make_up_for_another(record: 
 
 @pytest.mark.parametrize("wrapped", [list, lambda pages: {"pages": pages}])
 def test_captured_pages_are_one_menu(wrapped: Callable[[list[object]], object]) -> None:
-    """Each counts the whole menu."""
     pages: list[object] = [
         {"data": {"menu": {"products": [{**PLUS_PRODUCT, "id": key}], "productsCount": 2}}} for key in ("a", "b")
     ]

@@ -1,4 +1,4 @@
-"""The pool in the admin: there to be looked at, by who may."""
+"""Read-only admin pages for users with permission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is set wrongly is said at once; where the pool is, follows Django's settings."""
+"""Invalid settings are reported immediately; the database follows the Django settings."""
 
 from __future__ import annotations
 
