@@ -35,6 +35,7 @@ EXPECTED = re.compile(
     r"|A worker ended with -?\d+, starting it again"
     r"|Nothing can be handed over just now"
     r"|Redis does not answer, polling instead"
+    r"|Reclaiming failed"
     r"|No dispatcher hands tasks over"
     r"|SIGTERM again)"
 )
