@@ -150,14 +150,14 @@ class Engine:
         worker: int | None = None,
         handlers: Sequence[str] | None = None,
         start: int | None = None,
-        anew: bool = True,
+        reset_watermark: bool = True,
     ) -> list[Claim]:
-        """Claim for a worker, or for a new one; with `anew`, as a session without a watermark.
+        """Claim for a worker, or for a new one; with `reset_watermark`, as a new session does.
 
-        Otherwise tasks below this session's watermark are searched for only after some milliseconds of the
-        server's clock, or after many times the shortest of its last two searches.
+        A session searches below its watermark only after some milliseconds of the server's clock, or after many
+        times the duration of the shorter of its last two searches.
         """
-        if anew:
+        if reset_watermark:
             self.forget_floors()
         worker_id = self.worker(*roles) if worker is None else worker
         names = self.handlers() if handlers is None else list(handlers)
@@ -168,7 +168,7 @@ class Engine:
             return cursor.fetchall()
 
     def claim_in_order(self, worker: int, run: int = 100, limit: int = 100, start: int | None = 0) -> list[Claim]:
-        """Claim for a worker, of a key up to `run` for one place."""
+        """Claim for a worker, up to `run` tasks for each permit of a key."""
         self.forget_floors()
         with self.connection.cursor(row_factory=class_row(lambda **row: Claim(worker_id=worker, **row))) as cursor:
             query = "select * from rolecall.claim_in_order(%s, '{}', %s, %s, %s, %s)"

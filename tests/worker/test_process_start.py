@@ -1,4 +1,4 @@
-"""The first moments of a handler's process, before it can serve calls."""
+"""A handler's process before it can serve calls."""
 
 from __future__ import annotations
 

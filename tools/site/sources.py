@@ -49,13 +49,13 @@ def pictures(root: Path) -> dict[str, Path]:
 
 def places_of(root: Path) -> dict[str, str]:
     """Where each source stands on the site."""
-    written = sorted(file.relative_to(root).as_posix() for file in (root / DOCS).rglob("*.md"))
-    crawlers = sorted(file.relative_to(root).as_posix() for file in (root / CRAWLERS).rglob("*.md"))
-    return (
-        {source: FOLDERS_PAGE.sub("index.md", source.removeprefix(f"{DOCS}/")) for source in written}
-        | {source: f"crawler/{source.removeprefix(f'{CRAWLERS}/')}" for source in crawlers}
-        | BESIDE
-    )
+    docs = {f"{DOCS}/{page}": FOLDERS_PAGE.sub("index.md", page) for page in _pages_in(root / DOCS)}
+    crawlers = {f"{CRAWLERS}/{page}": f"crawler/{page}" for page in _pages_in(root / CRAWLERS)}
+    return docs | crawlers | BESIDE
+
+
+def _pages_in(folder: Path) -> list[str]:
+    return sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*.md"))
 
 
 def page(root: Path, source: str, places: Mapping[str, str]) -> str:

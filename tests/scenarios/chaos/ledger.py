@@ -30,7 +30,7 @@ class Ledger:
 
     path: Path
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-    # A long soak sees the same process id twice.
+    # Process ids repeat in a long soak.
     token: str = field(default_factory=lambda: token_hex(3))
 
     def begin(self, ctx: Context | ProcessContext) -> str:

@@ -132,7 +132,7 @@ class Producer:
         """Return the task's id, 0 where none is due from us (any more), None where another's transaction was in the way."""
         task_id = 0
         try:
-            # The driver lets Rollback through if the connection is lost meanwhile.
+            # If the connection is lost before the rollback, the driver re-raises Rollback.
             with (
                 suppress(psycopg.Rollback),
                 translated(),

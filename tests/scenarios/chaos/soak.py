@@ -36,7 +36,7 @@ TURN = 0.05
 MOST_SHOWN = 20
 LOOK_EVERY = 2.5
 WARM_UP_SECONDS = 60.0
-# A soak run by hand may take this many times its seconds, on a machine too slow for the pace of the faults.
+# A soak started by hand can last this many times its `--seconds` on a machine that is too slow for its pace.
 MOST_SLOWED = 3.0
 # How often what must have happened for a soak to prove anything.
 REQUIRED: Mapping[str, int] = MappingProxyType({
@@ -254,7 +254,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=DEFAULTS.seed)
     parser.add_argument("--workers", type=int, default=DEFAULTS.workers)
     parser.add_argument("--folder", type=Path, help="keep database, logs and acknowledgements here")
-    parser.add_argument("--debian", action="store_true", help="run Debian's Postgres in place of the embedded one")
+    parser.add_argument("--debian", action="store_true", help="use Debian's Postgres instead of the embedded one")
     given = parser.parse_args()
     if given.debian:
         _use_debian()

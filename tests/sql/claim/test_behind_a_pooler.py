@@ -32,7 +32,7 @@ def sharing(live_engine: Engine) -> Iterator[tuple[Engine, Engine]]:
 def next_claim(engine: Engine, *roles: str) -> int:
     """Claim until there is something: below its floor, a session looks a little later."""
     deadline = monotonic() + PATIENCE
-    while not (claims := engine.claim(1, *roles, anew=False)):
+    while not (claims := engine.claim(1, *roles, reset_watermark=False)):
         assert monotonic() < deadline
     return claims[0].id
 

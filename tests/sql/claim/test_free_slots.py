@@ -123,7 +123,9 @@ def test_a_session_that_claims_ahead_finds_it_when_it_has_a_slot(engine: Engine,
         engine.enqueue_many([{"role": "work"}, {"role": "work", "max_attempts": 1}, {"role": "work"}])
     worker = engine.worker()
 
-    claimed = [ids(other.claim(2, worker=worker, start=start, anew=False)) for start in (0, 1, 0, 2, 1, 2, 1, 2)]
+    claimed = [
+        ids(other.claim(2, worker=worker, start=start, reset_watermark=False)) for start in (0, 1, 0, 2, 1, 2, 1, 2)
+    ]
 
     assert sorted(chain.from_iterable(claimed)) == [task.id for task in engine.tasks()]
 

@@ -7,13 +7,13 @@ import pytest
 from tests.sql.engine import Engine
 
 
-def claimed(engine: Engine, limit: int, *roles: str, anew: bool = True) -> list[int]:
-    return [claim.id for claim in engine.claim(limit, *roles, anew=anew)]
+def claimed(engine: Engine, limit: int, *roles: str, reset_watermark: bool = True) -> list[int]:
+    return [claim.id for claim in engine.claim(limit, *roles, reset_watermark=reset_watermark)]
 
 
 def claimed_in_the_end(engine: Engine, limit: int) -> list[int]:
     """Claim with a session that goes on, until it finds something."""
-    while not (found := claimed(engine, limit, anew=False)):
+    while not (found := claimed(engine, limit, reset_watermark=False)):
         pass
     return found
 
@@ -41,7 +41,7 @@ def test_what_is_due_at_the_same_moment_goes_by_id(engine: Engine) -> None:
 def test_claims_go_on_where_the_last_one_stopped(engine: Engine) -> None:
     ids, _ = engine.enqueue_many([{"role": "work"}] * 6)
 
-    assert [claimed(engine, 2, anew=False) for _ in range(3)] == [ids[0:2], ids[2:4], ids[4:6]]
+    assert [claimed(engine, 2, reset_watermark=False) for _ in range(3)] == [ids[0:2], ids[2:4], ids[4:6]]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7, 50])
@@ -55,7 +55,7 @@ def test_several_roles_and_handlers_are_served_as_one_line(engine: Engine, limit
     expected = ids[1::2] + ids[0::2]
 
     order: list[int] = []
-    while got := claimed(engine, limit, anew=False):
+    while got := claimed(engine, limit, reset_watermark=False):
         order += got
 
     assert order == expected
@@ -64,7 +64,7 @@ def test_several_roles_and_handlers_are_served_as_one_line(engine: Engine, limit
 def test_a_task_below_the_sessions_floor_is_found_when_nothing_else_is_left(engine: Engine) -> None:
     """A released claim is below the position where the session's last scan stopped."""
     first, second = engine.enqueue(), engine.enqueue()
-    claims = engine.claim(2, anew=False)
+    claims = engine.claim(2, reset_watermark=False)
 
     engine.release(claims[0])
 
@@ -76,7 +76,7 @@ def test_a_task_below_the_floor_is_found_beside_other_lines(engine: Engine) -> N
     engine.declare({"name": "other"})
     first = engine.enqueue()
     engine.enqueue("other")
-    claim, _ = engine.claim(2, anew=False)
+    claim, _ = engine.claim(2, reset_watermark=False)
 
     engine.release(claim)
 
@@ -101,9 +101,9 @@ def test_a_walk_past_busy_keys_leaves_no_free_task_behind(engine: Engine) -> Non
     free, _ = engine.enqueue_many([{"role": "work"}] * 13)
     worker = engine.worker()
 
-    assert [claim.id for claim in engine.claim(10, worker=worker, anew=False)] == free[:10]
+    assert [claim.id for claim in engine.claim(10, worker=worker, reset_watermark=False)] == free[:10]
     engine.enqueue()
-    assert [claim.id for claim in engine.claim(3, worker=worker, anew=False)] == free[10:]
+    assert [claim.id for claim in engine.claim(3, worker=worker, reset_watermark=False)] == free[10:]
     assert {engine.task(task_id).status for task_id in busy} == {"parked"}
 
 

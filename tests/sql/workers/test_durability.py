@@ -1,4 +1,4 @@
-"""Facts that a worker records about itself survive a crash of the server, although its session waits for no disk."""
+"""A worker's registration survives a server crash, although its session does not wait for the disk."""
 
 from __future__ import annotations
 
