@@ -18,14 +18,6 @@ create type rolecall.child_rule as enum ('fail_parent', 'ignore', 'cancel_siblin
 -- What the failure of a task does to one that needs it.
 create type rolecall.need_rule as enum ('fail', 'ignore');
 
--- Who claims, as the functions of the release before say it.
-create type rolecall.claimant as (
-    worker_id bigint,
-    roles text[],
-    handlers text[],
-    ahead boolean
-);
-
 -- Who claims, and how: a worker, for its roles (none: all) and handlers, into free slots or ahead; run = how
 -- many tasks of one place of a key it may hold, to run them one after another.
 create type rolecall.claim_terms as (

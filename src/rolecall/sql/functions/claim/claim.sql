@@ -137,7 +137,7 @@ begin
         picked.priority::int, task.payload, task.key, task.chain_id, task.chain_index, task.scheduled_for,
         task.created_at, extract(epoch from picked.lease)::float8,
         extract(epoch from coalesce(task.timeout, picked.timeout))::float8,
-        coalesce(task.step_number, task.step, 0), task.parent_id, task.error, task.key_slot::int,
+        coalesce(task.step_number, 0), task.parent_id, task.error, task.key_slot::int,
         extract(epoch from task.expires_at - p_now)::float8;
 end
 $$;

@@ -226,7 +226,7 @@ begin
             and task.open_children is null and task.serial is null
             and (report.next is null or (
                 coalesce(nullif(report.next -> 'children', 'null'), '[]') = '[]'
-                and (task.step is not null or (report.next -> 'gathers' = 'true') is not true)
+                and (task.step_number is not null or (report.next -> 'gathers' = 'true') is not true)
             ))
             and (task.cancel_requested_at is null or (report.next ?| '{continuation,siblings}') is not true)
         -- By name: what is not kept is not carried along.

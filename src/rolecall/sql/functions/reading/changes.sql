@@ -80,7 +80,7 @@ begin
         select task.id, task.parent_id, task.line_id,
             rolecall.shown_state(task.state, task.key_slot, task.started_at) as state,
             concat_ws(
-                '/', task.fence, task.attempt, coalesce(task.step_number, task.step), task.open_children,
+                '/', task.fence, task.attempt, task.step_number, task.open_children,
                 task.started_at is not null
             )
         from touched
