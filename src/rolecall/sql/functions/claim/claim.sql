@@ -95,7 +95,6 @@ returns table (
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
@@ -369,10 +368,6 @@ returns table (ids bigint[], slots smallint[], keyed bigint[], reached rolecall.
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
 as $$
 declare
     v_after rolecall.floor := p_after;

@@ -9,8 +9,6 @@ returns table (keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -268,8 +266,6 @@ returns table (keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 declare
     v_now timestamptz := rolecall.clock();

@@ -98,9 +98,6 @@ returns setof bigint
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
 -- A plain index scan marks the entries of what has ended, so that the next one passes over them.
 set enable_bitmapscan = off
 as $$

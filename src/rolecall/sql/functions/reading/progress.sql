@@ -97,14 +97,12 @@ returns table (
 language sql
 stable
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
     with recursive open as (
         select task.id, null::bigint as parent_id, 0 as depth, task.line_id,
             rolecall.shown_state(task.state, task.key_slot, task.started_at) as state,
-            task.info, task.children_info, task.fence, task.parent_fence, task.step_number, task.open_children,
-            task.serial, task.created_at
+            task.info, task.children_info, task.fence, task.parent_fence, task.step_number,
+            task.open_children, task.serial, task.created_at
         from rolecall.tasks as task
         where task.id = p_id
         union all
