@@ -11,6 +11,28 @@ CREATE TYPE rolecall.claim_terms AS (
 	ahead boolean,
 	run integer
 );
+CREATE TYPE rolecall.claimed_task AS (
+	id bigint,
+	fence integer,
+	attempt integer,
+	max_attempts integer,
+	role text,
+	handler text,
+	priority integer,
+	payload jsonb,
+	key text,
+	chain_id bigint,
+	chain_index integer,
+	scheduled_for timestamp with time zone,
+	created_at timestamp with time zone,
+	lease_seconds double precision,
+	timeout_seconds double precision,
+	step integer,
+	parent_id bigint,
+	last_error text,
+	key_slot integer,
+	expires_seconds double precision
+);
 CREATE TYPE rolecall.task_state AS ENUM (
     'blocked',
     'pending',

@@ -28,6 +28,32 @@ create type rolecall.claim_terms as (
     run int
 );
 
+-- A claimed task, as its worker needs it. `key_slot` is negative for a task that follows another one in that
+-- slot, and null without a key. `expires_seconds` is the time left to start the task, null if it does not
+-- expire.
+create type rolecall.claimed_task as (
+    id bigint,
+    fence int,
+    attempt int,
+    max_attempts int,
+    role text,
+    handler text,
+    priority int,
+    payload jsonb,
+    key text,
+    chain_id bigint,
+    chain_index int,
+    scheduled_for timestamptz,
+    created_at timestamptz,
+    lease_seconds float8,
+    timeout_seconds float8,
+    step int,
+    parent_id bigint,
+    last_error text,
+    key_slot int,
+    expires_seconds float8
+);
+
 -- Where a new task belongs, when it is not the first of a chain without parent; and what it inherits.
 create type rolecall.place as (
     chain_id bigint,
