@@ -10,9 +10,10 @@ from rolecall.celery.configuration import REFUSED, REFUSED_WHEN_OFF, todays_name
 from rolecall.celery.options import REFUSED_OF_A_TASK
 from rolecall.celery.routes import queue_of
 from rolecall.celery.schedules import crontab
-from rolecall.foreign_code.celery_calls import Calls, is_signature
-from rolecall.foreign_code.inventory import FoundSchedule, FoundTask, Inventory
-from rolecall.foreign_code.reading import (
+from rolecall.model.errors import InvalidDeclaration, InvalidSchedule
+from rolecall_import.celery_calls import Calls, is_signature
+from rolecall_import.inventory import FoundSchedule, FoundTask, Inventory
+from rolecall_import.reading import (
     INNER,
     UNKNOWN,
     Found,
@@ -27,8 +28,7 @@ from rolecall.foreign_code.reading import (
     steady,
     value_of,
 )
-from rolecall.foreign_code.sources import Function, Source, Sources
-from rolecall.model.errors import InvalidDeclaration, InvalidSchedule
+from rolecall_import.sources import Function, Source, Sources
 
 __all__ = ["read_celery"]
 

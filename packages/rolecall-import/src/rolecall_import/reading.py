@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from rolecall.foreign_code.inventory import FoundCall, FoundTask, Gap, Inventory, Parameter, Place
-from rolecall.foreign_code.sources import Function, Source, Sources
+from rolecall_import.inventory import FoundCall, FoundTask, Gap, Inventory, Parameter, Place
+from rolecall_import.sources import Function, Source, Sources
 
 __all__ = [
     "INNER",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rolecall.foreign_code.inventory import Inventory
-from rolecall.foreign_code.module import module_text
-from rolecall.foreign_code.systems import read_code
+from rolecall_import.inventory import Inventory
+from rolecall_import.module import module_text
+from rolecall_import.systems import read_code
 
 __all__ = ["Inventory", "module_text", "read_code"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rolecall_import import Inventory, module_text, read_code
 
-from rolecall.foreign_code import Inventory, module_text, read_code
-from tests.foreign_code.code_bases import asked_of, declared, inventory_of
+from .code_bases import asked_of, declared, inventory_of
 
 NAMES = """
 import json

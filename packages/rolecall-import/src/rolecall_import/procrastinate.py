@@ -6,8 +6,8 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from rolecall.foreign_code.inventory import FoundSchedule, FoundTask, Inventory
-from rolecall.foreign_code.reading import (
+from rolecall_import.inventory import FoundSchedule, FoundTask, Inventory
+from rolecall_import.reading import (
     INNER,
     UNKNOWN,
     Found,
@@ -24,7 +24,7 @@ from rolecall.foreign_code.reading import (
     using,
     value_of,
 )
-from rolecall.foreign_code.sources import Function, Source, Sources
+from rolecall_import.sources import Function, Source, Sources
 
 __all__ = ["read_procrastinate"]
 

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from rolecall.celery.options import REFUSED_OF_A_CALL
-from rolecall.foreign_code.inventory import FoundTask
-from rolecall.foreign_code.reading import UNKNOWN, Found, arguments_as_code, code_of, options_of, using, value_of
-from rolecall.foreign_code.sources import Source
+from rolecall_import.inventory import FoundTask
+from rolecall_import.reading import UNKNOWN, Found, arguments_as_code, code_of, options_of, using, value_of
+from rolecall_import.sources import Source
 
 __all__ = ["Calls", "is_signature"]
 

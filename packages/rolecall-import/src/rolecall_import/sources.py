@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rolecall.foreign_code.inventory import Place, Unread
 from rolecall.model.errors import ConfigError
+from rolecall_import.inventory import Place, Unread
 
 __all__ = ["Function", "Source", "Sources", "read_sources"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from rolecall.foreign_code.celery import read_celery
-from rolecall.foreign_code.inventory import Inventory
-from rolecall.foreign_code.procrastinate import read_procrastinate
-from rolecall.foreign_code.rq import read_rq
-from rolecall.foreign_code.sources import Sources, read_sources
 from rolecall.model.errors import ConfigError
+from rolecall_import.celery import read_celery
+from rolecall_import.inventory import Inventory
+from rolecall_import.procrastinate import read_procrastinate
+from rolecall_import.rq import read_rq
+from rolecall_import.sources import Sources, read_sources
 
 __all__ = ["SYSTEMS", "read_code"]
 

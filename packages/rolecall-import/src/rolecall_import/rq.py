@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from rolecall.foreign_code.inventory import FoundSchedule, FoundTask, Inventory
-from rolecall.foreign_code.reading import (
+from rolecall.model.durations import read_duration
+from rolecall_import.inventory import FoundSchedule, FoundTask, Inventory
+from rolecall_import.reading import (
     INNER,
     UNKNOWN,
     Found,
@@ -22,8 +23,7 @@ from rolecall.foreign_code.reading import (
     using,
     value_of,
 )
-from rolecall.foreign_code.sources import Function, Source, Sources
-from rolecall.model.durations import read_duration
+from rolecall_import.sources import Function, Source, Sources
 
 __all__ = ["read_rq"]
 

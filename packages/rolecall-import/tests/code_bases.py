@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from rolecall_import import Inventory, module_text, read_code
+
 from rolecall import App
-from rolecall.foreign_code import Inventory, module_text, read_code
 
 __all__ = ["SAMPLES", "asked_of", "declared", "inventory_of"]
 

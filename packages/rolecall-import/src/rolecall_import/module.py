@@ -6,8 +6,8 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from rolecall.foreign_code.inventory import FoundTask, Inventory
-from rolecall.foreign_code.reading import literal
+from rolecall_import.inventory import FoundTask, Inventory
+from rolecall_import.reading import literal
 
 __all__ = ["module_text"]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from rolecall_import import Inventory
 
-from rolecall.foreign_code import Inventory
-from tests.foreign_code.code_bases import asked_of, declared, inventory_of
+from .code_bases import asked_of, declared, inventory_of
 
 NAMES = """
 import json
