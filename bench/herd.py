@@ -200,7 +200,7 @@ def one_by_one(server: Server, connection: Connection) -> tuple[float, float]:
         time.sleep(1 / A_SECOND)
     until(connection, "select count(*) from rolecall.finished_tasks", SINGLE)
     cpu = cpu_of_server(server.postmaster) - cpu
-    claims = sum(calls for name, calls, _, _ in statements(connection) if name == "claim_in_order")
+    claims = sum(calls for name, calls, _, _ in statements(connection) if name == "claim")
     return claims / SINGLE, cpu / SINGLE * 1000
 
 
@@ -212,7 +212,7 @@ def one_later(connection: Connection) -> float:
         connection.execute(ENQUEUED_LATER)
         until(connection, "select count(*) from rolecall.finished_tasks", SINGLE + number + 1)
         time.sleep(RESTED)
-    return sum(calls for name, calls, _, _ in statements(connection) if name == "claim_in_order") / LATER
+    return sum(calls for name, calls, _, _ in statements(connection) if name == "claim") / LATER
 
 
 def drains(server: Server, connection: Connection, batch: int) -> list[Drain]:
@@ -230,7 +230,7 @@ def drain(server: Server, connection: Connection, batch: int) -> Drain:
     cpu = cpu_of_server(server.postmaster) - cpu
     [row] = connection.execute(DRAINED, [batch]).fetchall()
     [(calls, pages)] = [
-        (called, pages) for name, called, _, pages in statements(connection) if name == "claim_in_order"
+        (called, pages) for name, called, _, pages in statements(connection) if name == "claim"
     ]
     return Drain(rate=batch / float(row[0]), cpu=cpu / batch * 1e6, tasks=batch / calls, pages=pages / calls)
 

@@ -18,14 +18,6 @@ create type rolecall.child_rule as enum ('fail_parent', 'ignore', 'cancel_siblin
 -- What the failure of a task does to one that needs it.
 create type rolecall.need_rule as enum ('fail', 'ignore');
 
--- Who claims, as the functions of the release before say it.
-create type rolecall.claimant as (
-    worker_id bigint,
-    roles text[],
-    handlers text[],
-    ahead boolean
-);
-
 -- Who claims, and how: a worker, for its roles (none: all) and handlers, into free slots or ahead; run = how
 -- many tasks of one place of a key it may hold, to run them one after another.
 create type rolecall.claim_terms as (
@@ -34,6 +26,32 @@ create type rolecall.claim_terms as (
     handlers text[],
     ahead boolean,
     run int
+);
+
+-- A claimed task, as its worker needs it. `key_slot` is negative for a task that follows another one in that
+-- slot, and null without a key. `expires_seconds` is the time left to start the task, null if it does not
+-- expire.
+create type rolecall.claimed_task as (
+    id bigint,
+    fence int,
+    attempt int,
+    max_attempts int,
+    role text,
+    handler text,
+    priority int,
+    payload jsonb,
+    key text,
+    chain_id bigint,
+    chain_index int,
+    scheduled_for timestamptz,
+    created_at timestamptz,
+    lease_seconds float8,
+    timeout_seconds float8,
+    step int,
+    parent_id bigint,
+    last_error text,
+    key_slot int,
+    expires_seconds float8
 );
 
 -- Where a new task belongs, when it is not the first of a chain without parent; and what it inherits.

@@ -5,48 +5,19 @@
 -- of a task whose fence exceeds its attempt by three or more; only a task with max_attempts = 1 counts as
 -- started from its claim. Without p_start (null) all tasks count as started from their claim. The claim of a
 -- task that has a key, or begins its last attempt, is durable when this commits, whatever the session's
--- synchronous_commit says.
+-- synchronous_commit says. With p_run above 1, several tasks of a key may share one of its slots: at most
+-- p_run, with those that the worker has in that slot already. The worker must run these one after another, in
+-- the order of the answer, and none while another one of them waits for its children. Those that follow
+-- another one count as prefetched.
 -- returns: the claimed tasks in claim order
 -- raises: RC050 wrong isolation level
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 -- public: yes
 create or replace function rolecall.claim(
-    p_worker_id bigint, p_roles text[], p_handlers text[], p_limit int, p_start int default null
+    p_worker_id bigint, p_roles text[], p_handlers text[], p_limit int, p_start int default null,
+    p_run int default 1
 )
-returns table (
-    id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb,
-    key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
-    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text
-)
-language sql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-    select taken.id, taken.fence, taken.attempt, taken.max_attempts, taken.role, taken.handler,
-        taken.priority, taken.payload, taken.key, taken.chain_id, taken.chain_index, taken.scheduled_for,
-        taken.created_at, taken.lease_seconds, taken.timeout_seconds, taken.step, taken.parent_id,
-        taken.last_error
-    from rolecall.claim_in_order(p_worker_id, p_roles, p_handlers, p_limit, p_start, 1) as taken
-$$;
-
--- Takes pending tasks as claim does, and of a key several for one place, at most p_run with those that the
--- worker holds there already. It must run them one after another, in the order in which it got them, and none
--- beside one that waits for its children; those that follow count as prefetched.
--- returns: the claimed tasks in claim order; key_slot = the place of its key that each holds, null without a
--- key, negative where it follows others in that place; expires_seconds = within which the task must begin,
--- null for one that never expires
--- raises: RC050 wrong isolation level
--- locks: tasks rows, then keys rows in key order, all skipping locked ones
--- public: yes
-create or replace function rolecall.claim_in_order(
-    p_worker_id bigint, p_roles text[], p_handlers text[], p_limit int, p_start int, p_run int
-)
-returns table (
-    id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb,
-    key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
-    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text, key_slot int,
-    expires_seconds float8
-)
+returns setof rolecall.claimed_task
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
@@ -86,16 +57,10 @@ $$;
 create or replace function rolecall.give_tasks(
     p_worker_id bigint, p_ids bigint[], p_slots smallint[], p_line_ids int[], p_start int, p_now timestamptz
 )
-returns table (
-    id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb,
-    key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
-    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text, key_slot int,
-    expires_seconds float8
-)
+returns setof rolecall.claimed_task
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
@@ -137,7 +102,7 @@ begin
         picked.priority::int, task.payload, task.key, task.chain_id, task.chain_index, task.scheduled_for,
         task.created_at, extract(epoch from picked.lease)::float8,
         extract(epoch from coalesce(task.timeout, picked.timeout))::float8,
-        coalesce(task.step_number, task.step, 0), task.parent_id, task.error, task.key_slot::int,
+        coalesce(task.step_number, 0), task.parent_id, task.error, task.key_slot::int,
         extract(epoch from task.expires_at - p_now)::float8;
 end
 $$;
@@ -369,10 +334,6 @@ returns table (ids bigint[], slots smallint[], keyed bigint[], reached rolecall.
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
 as $$
 declare
     v_after rolecall.floor := p_after;

@@ -1,23 +1,17 @@
 -- Takes the named tasks for a worker, as claim does: of the roles and handlers that it is on the roll with,
 -- due, not paused, a key's place only for the best task that wants it. p_start is as of claim; the first
 -- tasks named go into the free slots. It waits for nobody.
--- returns: the claimed tasks in the order named, with no verdict; then a row for each other one, with its id
--- and the verdict alone: taken, finished, unknown, blocked (it needs something), waiting (for its children),
+-- returns: the claimed tasks in the order named, without a verdict; then a row for each other one, with its
+-- id and the verdict: taken, finished, unknown, blocked (it needs something), waiting (for its children),
 -- not served (another role or handler than the worker's, or the worker is not on the roll), misfit (for other
 -- releases of its handler), paused, not due, no free slot (it is claimed into one only, and is not among the
 -- first p_start named), key busy (no place of its key is free), not first (another task of its key is
--- better), busy (somebody else has it or its key locked: to be asked again), expired (nobody begins it any
--- more). expires_seconds is as of claim_in_order
+-- better), busy (somebody else has it or its key locked: try again), expired (too late to start)
 -- raises: RC050 wrong isolation level
 -- locks: tasks rows, then keys rows in key order, all skipping locked ones
 -- public: yes
 create or replace function rolecall.claim_these(p_worker_id bigint, p_ids bigint[], p_start int default null)
-returns table (
-    id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb,
-    key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
-    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text, verdict text,
-    expires_seconds float8
-)
+returns table (id bigint, verdict text, task rolecall.claimed_task)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
@@ -44,18 +38,13 @@ begin
     where worker.id = p_worker_id;
     select * into v_picked from rolecall.pick_these(v_claimant, v_ids, p_start, v_now);
     return query
-    select taken.id, taken.fence, taken.attempt, taken.max_attempts, taken.role, taken.handler,
-        taken.priority, taken.payload, taken.key, taken.chain_id, taken.chain_index, taken.scheduled_for,
-        taken.created_at, taken.lease_seconds, taken.timeout_seconds, taken.step, taken.parent_id,
-        taken.last_error, null, taken.expires_seconds
+    select taken.id, null, taken
     from rolecall.give_tasks(
         p_worker_id, v_picked.ids, v_picked.slots, v_picked.line_ids, p_start, v_now
     ) as taken;
     if cardinality(v_picked.ids) < cardinality(v_ids) then
         return query
-        select refused.id, null::int, null::int, null::int, null, null, null::int, null::jsonb, null,
-            null::bigint, null::int, null::timestamptz, null::timestamptz, null::float8, null::float8,
-            null::int, null::bigint, null, refused.verdict, null::float8
+        select refused.id, refused.verdict, null::rolecall.claimed_task
         from rolecall.why_not_claimed(v_claimant, v_ids, v_picked.ids, p_start, v_now) as refused;
     end if;
 end

@@ -468,8 +468,6 @@ volatile
 set search_path = pg_catalog, pg_temp
 -- Nothing ends before it is created: a plan for this very moment leaves out the days before.
 set plan_cache_mode = force_custom_plan
-set jit = off
-set enable_seqscan = off
 as $$
 begin
     return (

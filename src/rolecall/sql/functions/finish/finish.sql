@@ -226,7 +226,7 @@ begin
             and task.open_children is null and task.serial is null
             and (report.next is null or (
                 coalesce(nullif(report.next -> 'children', 'null'), '[]') = '[]'
-                and (task.step is not null or (report.next -> 'gathers' = 'true') is not true)
+                and (task.step_number is not null or (report.next -> 'gathers' = 'true') is not true)
             ))
             and (task.cancel_requested_at is null or (report.next ?| '{continuation,siblings}') is not true)
         -- By name: what is not kept is not carried along.
@@ -400,8 +400,6 @@ returns void
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 declare
     v_running bigint[];

@@ -1,6 +1,6 @@
--- Lists a task's attempts: each claim of it, with who had it and how it ended; what the row of the task tells
--- is the last one. An attempt that was given back has its number again. What an event of a release before
--- does not tell, and who had a claim that ended from outside, is null.
+-- Lists a task's attempts: each claim of it, with who had it and how it ended; the row of the task
+-- is the last one. An attempt that was given back has its number again. The worker of a claim that ended from
+-- outside is null.
 -- returns: one row a claim, in the order in which they ended; ended_at and outcome are null while it runs
 -- public: yes
 create or replace function rolecall.attempts(p_id bigint)
