@@ -101,14 +101,13 @@ class TaskFilter:
 
 @dataclass(frozen=True, slots=True)
 class RegisteredWorker:
-    """A worker in the registry. It is active if it is not stopped and its last heartbeat is less than five minutes
-    old.
+    """A registered worker. It is active if it is not stopped and its last heartbeat is under five minutes old.
 
     `state` is stopped, silent, leaving, draining, drained, backing off, idle or busy. `cpu` and `memory` are shares
-    of what it may use, and `clock_ahead` is in seconds. `backing_off` is the reason why it claims no tasks for now.
-    `held` counts the tasks that it had claimed at its last heartbeat, `running_tasks` those that it runs now.
-    `command` is its stored command, `following` the one that it has received. It is drained once it follows a command
-    and runs nothing.
+    of its limits, and `clock_ahead` is in seconds. `backing_off` is the reason why it claims no tasks for now. `held`
+    counts the tasks that it had claimed at its last heartbeat, `running_tasks` those that it runs now. `command` is
+    its stored command, `following` the one that it has received. It is drained once it follows a command and runs
+    nothing.
     """
 
     id: int

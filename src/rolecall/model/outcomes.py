@@ -1,4 +1,4 @@
-"""What a handler may return instead of a result, and what a worker reports about each claim."""
+"""Values for handlers to return instead of a result, and a worker's reports about its claims."""
 
 from __future__ import annotations
 
