@@ -101,8 +101,8 @@ class ScheduleRun:
     """The record of one fire time, or of a manual run, which has none.
 
     `late` is the delay in seconds after the fire time; `missed` counts the fire times before it that passed without a
-    run; `task_count` counts its tasks. `outcome` is enqueued, stood (an open task has its dedupe key), skipped (the
-    previous run's task was open), missed (too late), or refused, with the error.
+    run; `task_count` counts its tasks. `outcome` is `enqueued`; `stood` (an open task has its dedupe key); `skipped`
+    (the previous run's task was open); `missed` (too late); or `refused`, with the error.
     """
 
     id: int
