@@ -237,7 +237,6 @@ def _find_django(connection: object) -> Foreign | None:
 
 
 def _called(registry: object) -> Any:
-    """Return the current session of a session registry."""
     return registry() if callable(registry) else registry
 
 

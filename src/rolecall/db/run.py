@@ -316,7 +316,6 @@ async def _through_setbacks_async(
 
 
 def _may_be_repeated(conn: AnyConnection, error: DatabaseError) -> bool:
-    """Return whether nothing was stored and another attempt can succeed."""
     if error.sqlstate in NOT_AS_PREPARED and isinstance(conn, OURS) and conn.prepare_threshold is not None:
         conn.forget_prepared()
         return not conn.closed
@@ -397,7 +396,6 @@ def _problem(error: BaseException) -> str:
 
 
 def _said(error: BaseException, in_diagnostics: str, name: str) -> str | None:
-    """Return a text from the error's diagnostics, or from its own attribute."""
     diagnostics = getattr(error, "diag", None)
     found = getattr(error, name, None) if diagnostics is None else getattr(diagnostics, in_diagnostics)
     return found if isinstance(found, str) else None

@@ -192,7 +192,6 @@ class Secret:
         return "(secret)"
 
     def reveal(self) -> str:
-        """Return the text."""
         return self._text
 
 

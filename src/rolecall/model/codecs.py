@@ -128,7 +128,6 @@ def _of_pydantic(model: Any) -> Codec[Any]:
 
 
 def _of_secret(kind: Any) -> Codec[Any]:
-    """Make a codec for pydantic's SecretStr."""
     return Codec(
         encode=str,
         decode=partial(_secret, kind),

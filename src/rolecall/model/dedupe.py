@@ -35,7 +35,6 @@ class MergeRule:
                 raise InvalidTask(f'field {name!r} merges by "{rule}"; it is {_one_of(FIELD_RULES)}')
 
     def to_json(self) -> dict[str, object]:
-        """Return the rule in the database's form."""
         return {"function": self.function} if self.fields is None else {"fields": dict(self.fields)}
 
 
@@ -84,7 +83,6 @@ class Dedupe:
             raise InvalidTask(problem)
 
     def to_json(self) -> dict[str, object]:
-        """Return the options in the database's form."""
         said: dict[str, object] = {"mode": self.mode}
         said |= {
             name: value for name in ("scope", "window", "except_chain") if (value := getattr(self, name)) is not None

@@ -72,7 +72,6 @@ class Family:
 
     @property
     def number(self) -> int:
-        """The number of children."""
         return sum(self.numbers.values())
 
 

@@ -277,7 +277,6 @@ class Fact:
 
     @property
     def value(self) -> Any:
-        """The value in the parent's info."""
         return self.last if self.sum is None else self.sum
 
 

@@ -175,7 +175,6 @@ class ClaimedTask(NamedTuple):
 
     @property
     def claim(self) -> Claim:
-        """The proof of ownership that every write about this task presents."""
         return Claim(self.id, self.fence)
 
     @property

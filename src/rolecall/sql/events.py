@@ -76,6 +76,5 @@ class EventCollector:
         return COLLECT, COLLECTED.format(",".join(map(str, self.ended)))
 
     def take(self, collected: str | None) -> None:
-        """Add the events that were collected."""
         at = time()
         self.told += [each for task in DECODER.decode(collected or "[]") for each in task.told(at)]

@@ -43,7 +43,6 @@ class Home:
 
     @property
     def attach_lock(self) -> Path:
-        """The lock that every attached process shares."""
         return self.folder / "attach.lock"
 
     @property
@@ -53,31 +52,25 @@ class Home:
 
     @property
     def startup_log(self) -> Path:
-        """The server's output before its own log is open."""
         return self.folder / "startup.log"
 
     @property
     def port_file(self) -> Path:
-        """The file with the port of the last start."""
         return self.folder / "port"
 
     @property
     def password_file(self) -> Path:
-        """The file with the password of the databases' owner."""
         return self.folder / "password"
 
     @property
     def superuser_password_file(self) -> Path:
-        """The file with the password of the server's superuser."""
         return self.folder / "superuser-password"
 
     @property
     def passfile(self) -> Path:
-        """The owner's password as a passfile of libpq."""
         return self.folder / "pgpass"
 
     def cluster_of(self, major: int) -> Path:
-        """Return the folder of a major version's cluster."""
         return self.folder / f"data-{major}"
 
     def newest_cluster(self) -> tuple[int, Path] | None:
@@ -123,7 +116,6 @@ class Home:
             return None
 
     def remember_port(self, port: int) -> None:
-        """Store the port for the next start."""
         write_durably(self.port_file, f"{port}\n", mode=0o600)
 
     def _secret(self, file: Path) -> str:

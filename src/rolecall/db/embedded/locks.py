@@ -42,7 +42,6 @@ class Presence:
         return self._descriptor is not None and self._owner == os.getpid()
 
     def enter(self) -> None:
-        """Take the lock."""
         self._forget_inherited()
         if self._descriptor is None:
             self._descriptor = _open(self._path)
@@ -54,7 +53,6 @@ class Presence:
         return self._descriptor is not None and _try_lock(self._descriptor, fcntl.LOCK_EX)
 
     def leave(self) -> None:
-        """Release the lock, if held."""
         self._forget_inherited()
         if self._descriptor is not None:
             _unlock(self._descriptor)

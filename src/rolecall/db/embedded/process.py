@@ -181,7 +181,6 @@ class Account:
 
     @property
     def is_other(self) -> bool:
-        """True if the server runs as another user than this process."""
         return bool(self.prefix)
 
     @contextmanager
@@ -197,7 +196,6 @@ class Account:
             os.close(descriptor)
 
     def give(self, path: Path) -> None:
-        """Make the user the owner of a file or folder."""
         if self.is_other:
             os.chown(path, self.uid, self.gid)
 

@@ -173,7 +173,6 @@ def _is_free(port: int) -> bool:
 
 
 def _log_tail(home: Home) -> str:
-    """Return the last lines of the server's output, before and after its own log was open."""
     lines = [line for path in (home.startup_log, _newest_log(home)) if path for line in _text(path).splitlines()]
     return "\n".join(lines[-LOG_TAIL_LINES:])
 
