@@ -80,7 +80,7 @@ class DataDirectoryOfAnotherUser(EmbeddedServerError):
 
 
 class RootNotSupported(EmbeddedServerError):
-    """This process is root, and there is no way to run Postgres as another user."""
+    """Postgres cannot run as root, and there is no way to run it as another user."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
