@@ -74,8 +74,7 @@ class LocalQueue:
     def let_next(self, held: HeldTask) -> None:
         """Make the next task of a finished task's sequence ready, before tasks that were claimed later.
 
-        If the finished task keeps its permit (it waits for its children or was returned), return the rest of the
-        sequence instead.
+        If the finished task waits for its children or was returned, return the rest of the sequence instead.
         """
         others: list[HeldTask] = []
         with self._lock:

@@ -51,7 +51,10 @@ def heeded_signals() -> tuple[signal.Signals, ...]:
 
 @contextmanager
 def heeding_signals(heed: Callable[[signal.Signals], object]) -> Iterator[None]:
-    """Let the running loop call `heed` for each new stop signal (see `Wishes`). The old handlers are restored afterwards."""
+    """Let the running loop call `heed` for each new stop signal (see `Wishes`).
+
+    The previous handlers are restored afterwards.
+    """
     loop = asyncio.get_running_loop()
     wishes = Wishes()
 
