@@ -37,10 +37,10 @@ log = logging.getLogger("rolecall.worker")
 class Completer:
     """Flushes one batch at a time. Reports that arrive meanwhile are part of the next one.
 
-    If the database rejects reports for their content, such as a follow-up for an unknown role, they are sent one by one
-    and the rejected one becomes a failure with that reason. Reports that cannot be stored for another reason, such as a
-    locked row or a read-only server (`rolecall.model.sqlstates`), are kept and sent again with a backoff. An interrupted
-    flush is repeated until the database answers; fences make the repetition harmless.
+    If the database rejects reports for their content, such as a follow-up for an unknown role, they are sent one by
+    one and the rejected one becomes a failure with that reason. Reports that cannot be stored for another reason,
+    such as a locked row or a read-only server (`rolecall.model.sqlstates`), are kept and sent again with a backoff.
+    An interrupted flush is repeated until the database answers; fences make the repetition harmless.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Completer:
 
     @property
     def unwritten(self) -> int:
-        """How many outcomes and interrupted tasks are not written yet."""
+        """The number of outcomes and interrupted tasks that are not written yet."""
         return len(self._reports) + len(self._interrupted) + len(self._kept)
 
     async def run(self) -> None:

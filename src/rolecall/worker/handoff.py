@@ -93,7 +93,7 @@ class HandoffClaims:
 
     @property
     def marked_idle(self) -> bool:
-        """Whether something wakes this worker."""
+        """Whether this worker is woken when there is work."""
         return self._idle if self._queue else self._polling.marked_idle
 
     def serves(self, role: str) -> bool:

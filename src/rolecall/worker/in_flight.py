@@ -147,8 +147,8 @@ class HeldTask:
         """Whether its start must be recorded before its handler is called.
 
         True for a task that was lost or returned at least twice without spending an attempt: it may kill its worker
-        before the start is recorded, and would do so forever. Also true for a single attempt that is part of a sequence,
-        and while failpoints are armed, so that the number of attempts in a test does not depend on timing.
+        before the start is recorded, and would do so forever. Also true for a single attempt that is part of a
+        sequence, and while failpoints are armed, so that the number of attempts in a test does not depend on timing.
         """
         task = self.task
         is_suspect = task.max_attempts == 1 or task.fence - task.attempt >= SUSPECT_FROM

@@ -78,7 +78,7 @@ class Places:
         return [held for line in self._lines.values() for held in self._cut(line)]
 
     def take_late(self, before: float) -> list[HeldTask]:
-        """Remove and return the waiting tasks of sequences whose second task was delivered at or before the given time."""
+        """Remove and return the waiting tasks of sequences whose second task was delivered at or before `before`."""
         return [
             held
             for line in self._lines.values()

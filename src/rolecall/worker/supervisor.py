@@ -37,7 +37,7 @@ log = logging.getLogger("rolecall.supervisor")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """What a process is started with: `environment` beside our own, and the open files named by `descriptors`."""
+    """How to start a process: `environment` is added to ours, `descriptors` are inherited open files."""
 
     name: str
     arguments: Sequence[str]
@@ -47,7 +47,7 @@ class Command:
 
 @dataclass(slots=True)
 class SupervisedProcess:
-    """One place that a process fills, again and again."""
+    """A command and its current process."""
 
     command: Command
     process: asyncio.subprocess.Process | None = None
