@@ -48,6 +48,8 @@ class Context(TaskContext):
                 await save(tx, pages)
                 ctx.follow_up(send.task(customer=customer))
                 await ctx.complete(tx, {"pages": len(pages)})
+
+    Handlers in threads call the async methods through `wait`.
     """
 
     __slots__ = ("_held", "_next", "_services")

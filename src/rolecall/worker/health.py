@@ -46,7 +46,7 @@ class WorkerHealth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signs:
-    """What another thread can observe of a worker.
+    """The state of a worker that another thread can observe.
 
     `lag`: the seconds for which the loop has not turned. `beating`: whether the heartbeat thread runs. `behind`:
     the seconds by which the producer is late. `trouble`: a database problem, such as no answer or a read-only

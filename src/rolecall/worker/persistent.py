@@ -29,7 +29,7 @@ class PersistentWorker:
 
     @property
     def stopping(self) -> bool:
-        """True once it was asked to stop."""
+        """True once `stop` was called."""
         return self._stopping.is_set()
 
     def stop(self, *, now: bool = False) -> None:

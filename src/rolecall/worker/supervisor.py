@@ -69,7 +69,7 @@ class Supervisor:
 
     @property
     def stopping(self) -> bool:
-        """True once it was asked to stop."""
+        """True once `stop` was called."""
         return self._stopping.is_set()
 
     async def run(self) -> int:
