@@ -28,7 +28,6 @@ class CommandFollower:
         self._leaving: asyncio.Task[None] | None = None
 
     def follow(self, command: WorkerCommand | None) -> None:
-        """Execute a command once; None resumes normal work."""
         if command is self.command:
             return
         self.command = command

@@ -74,13 +74,11 @@ class Completer:
         self._busy = False
 
     def add(self, held: HeldTask) -> None:
-        """Queue the report of a finished task."""
         self._reports.append(held)
         if self._resting:
             self._bell.nudge()
 
     def finished_by_handler(self, held: HeldTask) -> None:
-        """Process a task that its handler's own transaction has finished."""
         if failpoints.ARMED:
             failpoints.hit(failpoints.AFTER_FINISH)
         if held.report is None:
@@ -88,7 +86,6 @@ class Completer:
         self._answered([held], {}, held.collector)
 
     def lost(self, held: HeldTask) -> None:
-        """Drop a task whose claim is lost."""
         self._in_flight.drop([held])
         self._events.lost(held)
 
@@ -120,13 +117,11 @@ class Completer:
         self._bell.nudge()
 
     def close(self) -> None:
-        """End `run()` when everything queued so far is written."""
         self._closing = True
         self._bell.nudge()
 
     @property
     def unwritten(self) -> int:
-        """The number of outcomes and interrupted tasks that are not written yet."""
         return len(self._reports) + len(self._interrupted) + len(self._kept)
 
     async def run(self) -> None:

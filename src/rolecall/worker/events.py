@@ -57,7 +57,6 @@ class WorkerEvents:
         self.tells_completions = not emitter.wanted.isdisjoint(COMPLETIONS)
 
     def of_worker(self, kind: EventType, worker_id: int, **data: object) -> None:
-        """Emit an event of the worker itself."""
         self._tell([Event(type=kind, at=time(), worker=self._named(worker_id), data=data or None)])
 
     def failed(self, kind: EventType, error: BaseException) -> None:
@@ -106,16 +105,13 @@ class WorkerEvents:
         self._tell([*told, *collected])
 
     def released(self, held_tasks: Iterable[HeldTask]) -> None:
-        """Emit the return of interrupted attempts."""
         self._over(EventType.JOB_ATTEMPT_RETURNED, held_tasks, "released")
 
     def lost(self, held: HeldTask) -> None:
-        """Emit the end of an attempt whose claim is lost."""
         reason = str(held.aborted)
         self._over(LOST_ENDS.get(reason, EventType.JOB_ATTEMPT_RETURNED), [held], reason)
 
     def refused(self, held: HeldTask) -> None:
-        """Emit the end of an attempt whose outcome was rejected. The task runs again after its lease."""
         self._over(EventType.JOB_ATTEMPT_RETURNED, [held], "refused")
 
     def renewed(self, held_tasks: Iterable[HeldTask], expired: Iterable[HeldTask]) -> None:
@@ -137,7 +133,6 @@ class WorkerEvents:
             self._tell([self._event(EventType.JOB_TYPE_VALIDATION_ERROR, held, time(), None, error)])
 
     def hand_over(self) -> None:
-        """Emit the collected events."""
         if self._handing_over is not None:
             self._handing_over.cancel()
             self._handing_over = None
@@ -159,7 +154,6 @@ class WorkerEvents:
             self._tell(self._event(kind, held, at, held.ran, None, outcome=outcome) for held in held_tasks if held.slot)
 
     def _end(self, held: HeldTask, report: Report, verdict: str | None, at: float) -> Event:
-        """Return the event of an attempt that did not complete, or whose claim was lost."""
         ran = getattr(report, "ran", None)
         seconds = held.ran if ran is None else ran
         if verdict not in {None, ACCEPTED_BEFORE}:

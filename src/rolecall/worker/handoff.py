@@ -146,7 +146,6 @@ class HandoffClaims:
                 self._acks.add(entries, again=type(held.report) is Returned)
 
     async def run(self) -> None:
-        """Send heartbeats, wait for wake-ups and acknowledge until cancelled. Reconnects after errors."""
         while True:
             try:
                 await self._serve()
@@ -289,13 +288,11 @@ class Acks:
         self._waker.nudge()
 
     async def run(self, queue: HandoffQueue) -> None:
-        """Acknowledge until cancelled. Raises RedisAway."""
         while True:
             await self.flush(queue)
             await self._waker.wait()
 
     async def flush(self, queue: HandoffQueue) -> None:
-        """Acknowledge all entries. Raises RedisAway."""
         while self._done or self._again:
             if failpoints.ARMED:
                 failpoints.hit(failpoints.BEFORE_ACK)

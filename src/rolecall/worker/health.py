@@ -40,7 +40,6 @@ class WorkerHealth:
 
     @property
     def reason(self) -> str:
-        """Why it is not ready; empty if it is."""
         return self.dead or self.unready or ""
 
 
@@ -61,7 +60,6 @@ class Signs:
 
 
 def judge(signs: Signs) -> WorkerHealth:
-    """Return the health that follows from these signs."""
     if signs.lag > BLOCKED_FOR:
         return WorkerHealth(dead=f"its loop has not turned for {signs.lag:.0f} s")
     if not signs.beating:

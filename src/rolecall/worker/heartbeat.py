@@ -113,12 +113,10 @@ class LagWatch:
         self._warned = False
 
     def lag(self) -> float:
-        """Return the seconds since an unanswered ping. Can be called from any thread."""
         asked_at = self._asked_at
         return 0.0 if asked_at is None else monotonic() - asked_at
 
     async def look(self) -> None:
-        """Check the last ping, or send the next one."""
         if self._asked_at is None:
             self._asked_at = monotonic()
             self._loop.call_soon_threadsafe(self._answer)

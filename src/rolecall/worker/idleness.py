@@ -38,7 +38,6 @@ class IdleWatch:
         self._leave = leave
 
     async def run(self) -> None:
-        """Return after `leave` was called."""
         looks = 0
         while looks < LOOKS:
             await asyncio.sleep(BETWEEN_LOOKS)

@@ -156,7 +156,6 @@ class HeldTask:
 
     @property
     def ran(self) -> float:
-        """The seconds for which its handler has run; 0 if it has not started."""
         return monotonic() - self.began_at if self.began_at else 0.0
 
     @property
@@ -184,7 +183,6 @@ class HeldTask:
         return now < min(self.lease_ends_at, self.free_at, self.expires_at)
 
     def has_started(self) -> None:
-        """Note that the database has recorded its start."""
         self.started = True
         self.look_again(self.asked_at)
 
@@ -242,7 +240,6 @@ class InFlight:
         return replaced
 
     def drop(self, held_tasks: Sequence[HeldTask]) -> None:
-        """Remove tasks, whatever their outcome, and notify waiters."""
         with self._lock:
             for held in held_tasks:
                 if self._held.get(held.task.id) is held:
@@ -279,7 +276,6 @@ class InFlight:
             raise held.refusal from None
 
     def all(self) -> list[HeldTask]:
-        """Return a copy, from any thread."""
         with self._lock:
             return list(self._held.values())
 
@@ -310,7 +306,6 @@ def fresh_context() -> Context:
 
 
 def take_back_cancellation(task: asyncio.Task[Any] | None) -> None:
-    """Undo all cancellations of a task."""
     while task is not None and task.cancelling():
         task.uncancel()
 

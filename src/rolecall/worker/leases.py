@@ -85,7 +85,6 @@ class LeaseKeeper:
         self._nudge()
 
     async def run(self) -> None:
-        """Renew leases until closed."""
         self._loop = asyncio.get_running_loop()
         self._waker.nudge()  # for calls made before the loop started
         while not self._closing:
@@ -127,7 +126,6 @@ class LeaseKeeper:
             self._events.renewed((), [held for held, reason in lost if reason is LostReason.DATABASE])
 
     def _stops_at(self, held: HeldTask) -> float:
-        """Return when the handler must stop unless its lease is renewed before."""
         deadline = math.inf if held.deadline is None or held.is_safe else held.deadline
         if self._stop_when_cut_off or not held.started:
             return min(deadline, held.stop_at(self._grace))
@@ -204,7 +202,6 @@ class Aborter:
             self.abort(held, reason)
 
     def abort(self, held: HeldTask, reason: LostReason) -> None:
-        """Abort a task, unless it has finished or is aborted already."""
         if held.ended or held.aborted is not None:
             return
         if reason is LostReason.COMPLETED and (held.is_safe or held.unseen_completion):

@@ -48,7 +48,6 @@ class LocalQueue:
 
     @property
     def waiting(self) -> int:
-        """The number of tasks that have not started."""
         return len(self.ready) + self.places.behind
 
     def take(self) -> HeldTask | None:
@@ -66,7 +65,6 @@ class LocalQueue:
         return next_one
 
     def put(self, held_tasks: Iterable[HeldTask]) -> None:
-        """Add tasks in claim order and wake slots for them."""
         with self._lock:
             self.ready.extend(held for held in held_tasks if held.place is None or self.places.admit(held, held.place))
         self._wake(len(self.ready))
@@ -97,7 +95,6 @@ class LocalQueue:
         return True
 
     def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:
-        """Take up to `most` more tasks of the same handler, in claim order."""
         with self._lock:
             alike = list(islice((other for other in self.ready if other.runner is held.runner), most))
             if len(alike) == len(self.ready):
@@ -126,7 +123,6 @@ class LocalQueue:
         return older + behind
 
     def clear(self) -> list[HeldTask]:
-        """Remove and return all tasks that have not started."""
         with self._lock:
             unbegun = [*self.ready, *self.places.take_all()]
             for held in self.ready:
@@ -135,7 +131,6 @@ class LocalQueue:
         return unbegun
 
     def close(self) -> None:
-        """End the idle slots; busy slots end after their current call."""
         self.closed = True
         self._wake(len(self._waiting))
 
@@ -144,7 +139,6 @@ class LocalQueue:
         self.room.nudge()
 
     async def wait_for_work(self) -> None:
-        """Wait until there is a task or the queue closes."""
         waiting = asyncio.get_running_loop().create_future()
         self._waiting.append(waiting)
         self.call_producer()
@@ -162,7 +156,6 @@ class LocalQueue:
         self._give_back(late)
 
     def _wake(self, slots: int) -> None:
-        """Wake waiting slots, skipping those that are being cancelled."""
         while slots and self._waiting:
             waiting = self._waiting.popleft()
             if not waiting.done():
@@ -192,23 +185,19 @@ class Demand:
         self._resting = slots
 
     def rest(self) -> None:
-        """Record that a slot became idle."""
         self._resting += 1
         if self._resting == self._slots:
             self._resting_since = self._clock()
 
     def work(self) -> None:
-        """Record that a slot became busy."""
         if self._resting == self._slots:
             self._rested += self._clock() - self._resting_since
         self._resting -= 1
 
     def note(self, tasks: int = 1) -> None:
-        """Record a finished handler call with its number of tasks."""
         self._done += tasks
 
     def prefetch(self) -> int:
-        """Return how many tasks to claim beyond the free slots."""
         busy = self._busy()
         done_before, busy_before = self._before
         done, seconds = done_before + self._done, busy_before + busy
@@ -245,12 +234,10 @@ class ClaimLimit:
         self._backing_off = False
 
     def drain(self, *, on: bool) -> None:
-        """Start or end a drain, in which nothing is claimed."""
         self._drained = on
         self._changed()
 
     def back_off(self, *, on: bool) -> None:
-        """Start or end a back-off, in which one slot is kept busy."""
         self._backing_off = on
         self._changed()
 

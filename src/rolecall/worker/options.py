@@ -71,12 +71,10 @@ class WorkerOptions:
 
     @property
     def served(self) -> tuple[str, ...]:
-        """The names of the roles; empty means all roles."""
         return tuple(self.roles) or (() if isinstance(self.slots, int) else tuple(self.slots))
 
     @property
     def slot_count(self) -> int:
-        """The total number of slots."""
         return self.slots if isinstance(self.slots, int) else sum(self.slots.values())
 
     def by_role(self) -> list[WorkerOptions]:
@@ -110,7 +108,6 @@ class WorkerOptions:
 
 
 def worker_options(all_settings: Settings) -> WorkerOptions:
-    """Return the worker's options from the settings."""
     settings = all_settings.worker
     return WorkerOptions(
         roles=settings.roles,

@@ -113,7 +113,6 @@ class Outcomes:
         self._add(held, [held])
 
     def raised(self, held: HeldTask, error: BaseException, together: Sequence[HeldTask] = ()) -> None:
-        """Report an exception. `together` are all tasks of a batch, whose redacted values the error may contain."""
         if held.aborted is not None or held.committed or held.ended:
             self.aborted(held)
             return
@@ -140,7 +139,6 @@ class Outcomes:
             self._completer.lost(held)
 
     def _add(self, held: HeldTask, together: Sequence[HeldTask]) -> None:
-        """Report an outcome, with redacted values removed from its error."""
         error = getattr(held.report, "error", "")
         if error and held.task.handler in self._secrets:
             held.report = replace(held.report, error=self._hushed(error, together))  # type: ignore[type-var]  # only reports with an error get here
@@ -157,7 +155,6 @@ class Outcomes:
             self._events.invalid(held, self._hushed(message_of(error), [held]))
 
     def _scrub(self, together: Sequence[HeldTask]) -> Scrub:
-        """Return a function that removes the redacted values of these tasks from a text."""
         return partial(self._hushed, together=together) if together[0].task.handler in self._secrets else str
 
     def _misfit(self, held: HeldTask, verdict: Verdict) -> Misfit | None:
@@ -195,7 +192,6 @@ class Outcomes:
     def _checked(
         self, task: ClaimedTask, result: object, next_tasks: NextTasks | None
     ) -> tuple[object, NextTasks | None]:
-        """Return the result as it is stored, or the error if it breaks the contract; and the next tasks."""
         if isinstance(result, NoResult | BaseException):
             return result, None
         try:

@@ -29,16 +29,13 @@ class PersistentWorker:
 
     @property
     def stopping(self) -> bool:
-        """True once `stop` was called."""
         return self._stopping.is_set()
 
     def stop(self, *, now: bool = False) -> None:
-        """Stop the worker, or stop retrying."""
         self._stopping.set()
         self._worker.stop(now=now)
 
     def health(self) -> WorkerHealth:
-        """Return the worker's health, or the problem that keeps it from starting."""
         found = self._worker.health()
         if self._told and found.alive and not self._worker.working:
             return WorkerHealth(unready=f"it cannot start: {self._told}")

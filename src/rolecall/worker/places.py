@@ -74,7 +74,6 @@ class Places:
         return list(line)
 
     def take_all(self) -> list[HeldTask]:
-        """Remove and return all tasks that are not first."""
         return [held for line in self._lines.values() for held in self._cut(line)]
 
     def take_late(self, before: float) -> list[HeldTask]:

@@ -103,7 +103,6 @@ class Producer:
             self._queue.room.nudge()
 
     def close(self) -> None:
-        """Stop claiming; `run()` ends after the current claim."""
         self._closing = True
         self._reconsider()
 
@@ -258,7 +257,6 @@ class Claims:
 
     @property
     def marked_idle(self) -> bool:
-        """Whether this worker is notified of new tasks."""
         return self._registration.idle
 
     @property
@@ -360,7 +358,6 @@ class Delivery:
         self._watch_the_queue()
 
     def _without_early_ones(self, held_tasks: Sequence[HeldTask]) -> Sequence[HeldTask]:
-        """Return tasks that follow one that waits for its children, which the claim did not know of yet."""
         closed = {
             held.place for held in held_tasks if held.follows and held.after is not None and held.after.ends_its_line
         }
@@ -370,7 +367,6 @@ class Delivery:
         return [held for held in held_tasks if held.place not in closed]
 
     def take_back_all(self) -> None:
-        """Return all tasks that have not started."""
         self._completer.give_back(self._queue.clear())
 
     def take_back(self, role: str) -> None:

@@ -79,7 +79,6 @@ class Registration:
         self._in_flight = in_flight
 
     async def register(self, session: DatabaseSession) -> None:
-        """Add an entry under a new id."""
         worker_id = await session.run(workers.register(self.info))
         await session.run(workers.tell_intakes(worker_id, self.info.intakes))
         await session.run(workers.declare_release(worker_id, self._app.name, declared_names(self._app)))

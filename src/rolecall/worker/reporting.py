@@ -32,7 +32,6 @@ class LogReporter:
                 log.debug("Claimed task %s attempt %d", _named(held.task, held.task.role), held.task.attempt)
 
     def finished(self, held_tasks: Sequence[HeldTask], lost: Mapping[int, str]) -> None:
-        """Count the accepted outcomes. `lost` has the verdicts on the other tasks."""
         if lost:
             held_tasks = [held for held in held_tasks if held.task.id not in lost]
         self._counts.update(type(held.report).__name__.lower() for held in held_tasks)
@@ -44,7 +43,6 @@ class LogReporter:
         self._counts["released"] += len(held_tasks)
 
     async def summarize(self) -> None:
-        """Log what happened since the last summary, if anything did."""
         now = monotonic()
         seconds, self._since = now - self._since, now
         counts, self._counts = self._counts, Counter()

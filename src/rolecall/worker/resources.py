@@ -33,15 +33,12 @@ class ResourceMonitor:
 
     @property
     def has_threshold(self) -> bool:
-        """Whether any threshold is set."""
         return self._pressure.has_threshold
 
     async def look(self) -> None:
-        """Measure, and start or end the back-off."""
         self._judge(self._resources.read())
 
     def condition(self) -> Condition:
-        """Measure, and return the condition for the worker registry."""
         usage = self._resources.read()
         self._judge(usage)
         return Condition(
@@ -75,7 +72,6 @@ class Pressure:
         return any(self._thresholds.values())
 
     def note(self, usage: Usage, now: float) -> None:
-        """Take a reading into account."""
         reason = self._excess({"memory": usage.memory, "cpu": usage.cpu})
         if reason is not None:
             self.reason, self._until = reason, now + self._duration
@@ -107,7 +103,6 @@ class Resources:
 
     @classmethod
     def of_this_process(cls) -> Resources:
-        """Look for the container's limits, and measure against them."""
         return cls(memory=memory_limit(), cpu=cpu_limit())
 
     def read(self) -> Usage:

@@ -61,7 +61,6 @@ class HandlerRegistry:
 
     @property
     def procedures(self) -> Mapping[str, StoredProcedure]:
-        """The procedures by name."""
         return MappingProxyType(self._known)
 
     async def look(self, session: DatabaseSession) -> bool:

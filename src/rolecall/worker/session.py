@@ -107,11 +107,9 @@ class DatabaseSession:
                 await comes_within(self._given_up, self._backoff.next())
 
     def give_up(self) -> None:
-        """Raise instead of retrying from now on."""
         self._given_up.set()
 
     async def close(self) -> None:
-        """Give up and close the connection."""
         self.give_up()
         await self._drop()
 
@@ -230,7 +228,6 @@ class Complaints:
         self._pause = FIRST_PAUSE
 
     def due(self, now: float) -> bool:
-        """Return whether to log now; if so, the interval grows."""
         if self._due_at is not None and now < self._due_at:
             return False
         self._due_at = now + self._pause
@@ -251,7 +248,6 @@ class ForkGuard:
         os.register_at_fork(after_in_child=partial(_cut_off, ref(self)))
 
     def add(self, connection: HasDescriptor) -> None:
-        """Protect a connection."""
         self._connections.add(connection)
 
     def require(self) -> None:

@@ -33,7 +33,6 @@ class Shutdown:
         self._slots = {task for name, task in working.items() if name.startswith(SLOT)}
 
     async def run(self) -> None:
-        """Run all steps. Each is bounded in time, whatever handlers and the database do."""
         await self._claim_no_more()
         self._wiring.delivery.take_back_all()
         await self._let_handlers_finish()

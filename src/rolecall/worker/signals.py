@@ -87,7 +87,6 @@ class Wishes:
         self._last: float | None = None
 
     def is_new(self) -> bool:
-        """Record a signal; return whether it is new."""
         now = monotonic()
         if self._last is not None and now - self._last < SAME_WISH_WITHIN:
             return False

@@ -55,7 +55,6 @@ class Slot:
         self._attempt: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
-        """Work until the queue closes; a running handler is awaited."""
         self._task = asyncio.current_task()
         queue = self._queue
         self._demand.work()
@@ -69,14 +68,12 @@ class Slot:
             self._thread.stop()
 
     def occupy(self, held_tasks: Sequence[HeldTask]) -> None:
-        """Record the tasks for which a handler call is being prepared."""
         for held in held_tasks:
             held.slot = self
         self.running = held_tasks
         current.set(held_tasks)
 
     async def record_starts(self, held_tasks: Iterable[HeldTask]) -> None:
-        """Wait until the database has recorded the start of these tasks. Mark tasks with a lost claim as aborted."""
         await asyncio.gather(*(self._record_start(held) for held in held_tasks if not held.started))
 
     def begin(self, held_tasks: Sequence[HeldTask]) -> Sequence[HeldTask]:
@@ -100,23 +97,19 @@ class Slot:
         return begun
 
     def interrupt(self) -> None:
-        """Cancel the running handler if it can be cancelled and all of its tasks must stop."""
         if self.running and self.running[0].runner.interruptible and self._must_stop and self._attempt is not None:
             self._attempt.cancel()
 
     def absorb(self) -> bool:
-        """Undo a cancellation of the attempt; return False if the slot itself is cancelled."""
         if self._is_cancelled and not self._must_stop:
             return False
         take_back_cancellation(self._attempt)
         return True
 
     def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:
-        """Take up to `most` more tasks of the same handler from the queue."""
         return self._queue.take_like(held, most)
 
     def call_in_thread(self, function: Callable[..., T], *arguments: object) -> Awaitable[T]:
-        """Call a function in the slot's thread. A cancellation does not stop it."""
         return self._thread.call(function, *arguments)
 
     async def _record_start(self, held: HeldTask) -> None:

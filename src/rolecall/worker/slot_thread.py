@@ -45,7 +45,6 @@ class SlotThread:
         return result  # type: ignore[return-value]  # what `function` returned
 
     def stop(self) -> None:
-        """End the thread after its current call."""
         self._calls.put(None)
 
     def _work(self) -> None:

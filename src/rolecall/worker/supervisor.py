@@ -69,7 +69,6 @@ class Supervisor:
 
     @property
     def stopping(self) -> bool:
-        """True once `stop` was called."""
         return self._stopping.is_set()
 
     async def run(self) -> int:

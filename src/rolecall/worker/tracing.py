@@ -18,7 +18,6 @@ log = logging.getLogger("rolecall.worker")
 
 
 def traced(runner: Runner, tracing: Tracing | None) -> Runner:
-    """Return the runner inside a span, or unchanged without tracing."""
     return runner if tracing is None else TracedRunner(runner, tracing)
 
 
@@ -48,7 +47,6 @@ class TraceLook:
         self._session = session
 
     async def note(self, held_tasks: Sequence[HeldTask]) -> None:
-        """Set the `traces` of claimed tasks."""
         try:
             traces = await self._session.run(structure.traces_of([held.task.id for held in held_tasks]))
         except DatabaseUnavailable:

@@ -63,7 +63,6 @@ class Worker:
 
     @property
     def stopping(self) -> bool:
-        """True once the worker is stopping."""
         return self._stopping.is_set()
 
     def stop(self, *, now: bool = False) -> None:

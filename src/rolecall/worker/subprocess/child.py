@@ -60,7 +60,6 @@ Variables = list[tuple[Any, object]]
 
 
 def serve(connection: Connection, *, parent: int, log_level: int) -> None:
-    """Answer requests until the worker closes the connection or ends."""
     os.environ[MARK] = str(os.getpid())
     del sys.argv[1:]
     die_with(parent)
@@ -123,7 +122,6 @@ def _accept(carried: Variables) -> None:
 
 
 def call_function(call: CallFunction) -> Answer:
-    """Call a function for a handler; return its result or error."""
     try:
         return ReturnValue(pickled=pickle.dumps(function_at(call.address)(*call.arguments, **call.named)))
     except BaseException as error:  # noqa: BLE001 - whatever a function raises belongs to the task
@@ -131,7 +129,6 @@ def call_function(call: CallFunction) -> Answer:
 
 
 def run_task(request: RunTask) -> Answer:
-    """Run a task's handler; return its result or error."""
     current.set((request,))
     scrub: Scrub = str
     try:
@@ -167,7 +164,6 @@ class Wire:
         self._turn = threading.Lock()
 
     def next(self) -> Request | None:
-        """Wait for a request; return None when the worker has closed the connection or ended."""
         try:
             request: Request = self._connection.recv()
         except (EOFError, OSError):

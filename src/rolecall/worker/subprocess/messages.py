@@ -156,7 +156,6 @@ def _function(found: Any) -> Any:
 
 
 def _script(file: str) -> ModuleType:
-    """Run a script under a name other than `__main__`, so that its main block is skipped."""
     if SCRIPT in sys.modules:
         return sys.modules[SCRIPT]
     spec = spec_from_file_location(SCRIPT, file)

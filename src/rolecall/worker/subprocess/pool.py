@@ -143,7 +143,6 @@ class Processes:
                 self._busy.remove(child)
 
     async def close(self) -> None:
-        """Kill busy processes and end idle ones, which takes CLOSE_WITHIN seconds at most."""
         for child in self._busy:
             child.kill()
         if self._idle:
@@ -179,11 +178,9 @@ class HandlerProcess:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it can take another request: every request is answered, and it was not killed."""
         return not (self._is_asked or self._is_killed)
 
     async def ask(self, request: Request) -> Answer:
-        """Return the answer to a request. Cancelling this kills the process. Raises ProcessDied."""
         self._is_asked = True
         running = asyncio.ensure_future(self._thread.call(self._run, request))
         running.add_done_callback(_note_error)
@@ -202,7 +199,6 @@ class HandlerProcess:
             self._process.kill()
 
     async def end(self) -> None:
-        """End the process if it is idle, and wait until it has ended."""
         try:
             await self._thread.call(self._end)
         finally:
@@ -246,7 +242,6 @@ class InProcess:
         self._processes = processes
 
     async def prepare(self, process: HandlerProcess, context: Any) -> None:
-        """Let a process import the function. Raises RaisedElsewhere and ProcessDied."""
         request = RunTask(
             address=self._address,
             task=context.task,
@@ -259,7 +254,6 @@ class InProcess:
             raise RaisedElsewhere(answer.verdict)
 
     async def call(self, _context: object, process: HandlerProcess) -> Any:
-        """Call the prepared function; return its result or raise its error."""
         match await process.ask(Go(carried=self._processes.carried())):
             case TaskResult(result_json=text):
                 return read_result(text)
