@@ -24,7 +24,7 @@ log = logging.getLogger("rolecall.web")
 
 
 class EventStream(StreamingResponse):
-    """Sends events as they come. Drops a client that accepts none for `patience` seconds."""
+    """Sends events immediately. Drops a client that reads nothing for `patience` seconds."""
 
     media_type = "text/event-stream"
 

@@ -93,7 +93,7 @@ def path_below(scope: Scope) -> str:
 
 
 def own_address(root: str, address: str) -> str:
-    """Return the requested path if it is on this host, else the first page."""
+    """Return the requested path if it is on this host; the first page for anything else."""
     below = address.removeprefix(root)
     return address if address.startswith(root) and OWN_PATH.fullmatch(below) else f"{root}/"
 

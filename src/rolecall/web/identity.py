@@ -227,7 +227,7 @@ def _look_up(request: Request) -> Services:
 
 
 class ForwardingGuard:
-    """Detects requests that came through a proxy: rejects them if `only_direct`, else warns of one untrusted proxy."""
+    """Detects requests that came through a proxy. With `only_direct`, it rejects them; otherwise, it warns once."""
 
     def __init__(self, *, only_direct: bool) -> None:
         self._only_direct = only_direct
