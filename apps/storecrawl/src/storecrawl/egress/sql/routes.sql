@@ -101,12 +101,11 @@ set last_at = clock_timestamp()
 
 
 -- name: report_uses
--- Count the outcomes of requests, and pause routes. A route is blamed if the limit of subjects was
--- forbidden on it
--- in a row and on no other route, or, while it is paused, if its probe was. The last route is paused for a
--- minute only.
--- returns: whether each route is active, for how many more seconds it is paused, whether it was blamed just
---          now
+-- Count the outcomes of requests, and pause routes. A route is blamed if as many subjects as the limit were
+-- forbidden on it in a row and on no other route, or, while it is paused, if its probe was forbidden. The
+-- last
+-- route is paused for a minute only.
+-- returns: whether each route is active, for how many more seconds it is paused, whether it was just blamed
 with reported as (
     select *
     from jsonb_to_recordset(%(counters)s::jsonb) as tally (
