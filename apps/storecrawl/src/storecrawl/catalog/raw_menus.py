@@ -1,6 +1,4 @@
-"""Rows of raw menus: the unchanged responses of a fetch, with their payload or the reason why there is
-none.
-"""
+"""Rows of raw menus: the unchanged responses of a fetch, with their payload or the reason why there is none."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The products of a menu, grouped by what must be written of them."""
+    """The products of a menu, grouped by the kind of write."""
 
     new: tuple[Product, ...]
     updated: tuple[Product, ...]

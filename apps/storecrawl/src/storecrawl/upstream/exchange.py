@@ -1,5 +1,4 @@
-"""Send one request over HTTP and read its response, within limits of time and size, on the upstream's own
-host.
+"""Send one request over HTTP and read its response, within limits of time and size, on the upstream's own host.
 
 The address is checked before anything is sent, and the egress is notified of each outcome.
 """

@@ -221,9 +221,7 @@ async def _first_page(fetch: FetchPage, options: ClientOptions, rule: RetryRule)
 
 
 def merge_documents(first: ProductDocument, second: ProductDocument) -> ProductDocument:
-    """Merge two documents of a product: the one with more priced options, otherwise the first, completed by
-    the other.
-    """
+    """Merge two documents of a product: that with more priced options, or the first, completed by the other."""
     if first == second or not (isinstance(first, dict) and isinstance(second, dict)):
         return first
     richer, other = (second, first) if _priced_options(second) > _priced_options(first) else (first, second)

@@ -1,5 +1,4 @@
-"""Parse untrusted JSON: strictly if possible, otherwise a list member by member, so that only bad members
-are lost.
+"""Parse untrusted JSON: strictly if possible, otherwise a list member by member, so that only bad members are lost.
 
 Anything that is not JSON (NaN, 1e400, endless nesting) invalidates only its member. A lone surrogate
 becomes the replacement character, as in browsers. A byte order mark is ignored.

@@ -20,9 +20,7 @@ AnswerKind = Literal["cities", "stores", "entry"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveryPayload:
-    """The row of a discovery payload; `subject` is the search: AZ, AZ/Phoenix, or an entry point. Sizes in
-    bytes.
-    """
+    """The row of a discovery payload; `subject` is the search: AZ, AZ/Phoenix, or an entry point. Sizes in bytes."""
 
     id: int
     kind: AnswerKind

@@ -53,9 +53,7 @@ class NamedCity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CityRecord:
-    """A known city. `stores_found` is from the last response, at `crawled_at`; `failures` counts attempts
-    since.
-    """
+    """A known city. `stores_found` is from the last response, at `crawled_at`; `failures` counts attempts since."""
 
     id: int
     state: str

@@ -65,8 +65,7 @@ async def verify_location(connection: Connection, location_id: int, *, by: str, 
 
 
 async def link_location(connection: Connection, location_id: int, store_id: int, *, by: str, because: str) -> bool:
-    """Link a location to an existing store; return whether the store is crawled by the location's id from now
-    on.
+    """Link a location to an existing store; return whether the store is crawled by the location's id from now on.
 
     It is if the store had no id, or one that needs investigation. Raises UnknownLocation, UnknownStore, and
     LocationRefused for a location that is decided, or whose id another store has.
@@ -94,9 +93,7 @@ async def reject_location(connection: Connection, location_id: int, *, by: str, 
 
 
 async def unreject_location(connection: Connection, location_id: int, *, by: str, because: str) -> None:
-    """Undo a rejection; the next discovery validates the location again. Raises UnknownLocation,
-    LocationRefused.
-    """
+    """Undo a rejection; the next discovery validates the location again. Raises UnknownLocation, LocationRefused."""
     found = await _locked(connection, location_id, {LocationStatus.REJECTED}, "taken back")
     has_id = found.platform_store_id is not None
     status = LocationStatus.DISCOVERED if has_id else LocationStatus.NEEDS_INVESTIGATION

@@ -98,9 +98,7 @@ class LocationFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
-    """An entry of a location's log: a status, its author, time and reason; `store_id` is the store it had
-    then.
-    """
+    """An entry of a location's log: a status, its author, time and reason; `store_id` is the store it had then."""
 
     id: int
     at: datetime

@@ -100,9 +100,7 @@ class Candidate:
 
 
 def problems_of(candidate: Candidate, covered: Collection[str]) -> list[str]:
-    """Return the rules that the candidate does not meet, in words; `covered` are the codes of the crawled
-    states.
-    """
+    """Return the rules that the candidate does not meet, in words; `covered` are the codes of the crawled states."""
     found = (rule(candidate) for rule in RULES)
     place = _place(candidate, covered)
     return [problem for problem in (*found, place) if problem is not None]

@@ -1,6 +1,4 @@
-"""Details of products that all forms have in common: effects, compounds, specials, tags, measures,
-customers.
-"""
+"""Details of products that all forms have in common: effects, compounds, specials, tags, measures, customers."""
 
 from __future__ import annotations
 

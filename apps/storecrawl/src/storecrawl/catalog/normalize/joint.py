@@ -1,6 +1,4 @@
-"""Read products of the Joint form: half normalized, figures as texts, one variant per option and menu
-type.
-"""
+"""Read products of the Joint form: half normalized, figures as texts, one variant per option and menu type."""
 
 from __future__ import annotations
 

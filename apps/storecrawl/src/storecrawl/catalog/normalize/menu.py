@@ -72,7 +72,7 @@ class Weight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """An effect that a product is said to have; the score is the source's own, or None."""
+    """A claimed effect of a product; the score is the source's own, or None."""
 
     name: str
     score: Decimal | None = None

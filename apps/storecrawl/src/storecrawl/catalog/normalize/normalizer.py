@@ -1,6 +1,4 @@
-"""Turn a parsed document into a Menu: recognize its form, merge duplicates, read each product, collect
-refusals.
-"""
+"""Turn a parsed document into a Menu: recognize its form, merge duplicates, read each product, collect refusals."""
 
 from __future__ import annotations
 
@@ -90,9 +88,7 @@ def _merge(records: Iterable[object], key_members: tuple[str, ...]) -> _Merged:
 
 
 def _unread(raw: MenuRecords) -> Iterable[Refusal]:
-    """Return the records that the fetch could not read. They come last, since the document does not contain
-    them.
-    """
+    """Return the records that the fetch could not read. They come last, since the document does not contain them."""
     for index, noted in enumerate(raw.refused, start=len(raw.records)):
         reason = clean_text(noted.get("reason"), REASON_LIMIT) or "it could not be read"
         place = clean_text(noted.get("place"), REASON_LIMIT)

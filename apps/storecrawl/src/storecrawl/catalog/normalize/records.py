@@ -46,9 +46,7 @@ def first_text(*values: object) -> object:
 
 
 def first_image(*values: object, images: Iterable[Record] = ()) -> str | None:
-    """Return the first usable address: of the named values, then of the list's active pictures, then of any of
-    them.
-    """
+    """Return the first usable address: of the named values, then of the list's active pictures, then of any of them."""
     listed = sorted(images, key=lambda image: image.get("active") is False)
     candidates = [*values, *(image.get("url") for image in listed)]
     return next((address for address in map(web_address, candidates) if address), None)

@@ -121,9 +121,7 @@ def _from_list(products: object, document: object, total: int | None) -> MenuRec
 
 
 def _from_pages(pages: Sequence[Record]) -> MenuRecords:
-    """Return the records of several pages captured one after another; an unreadable one makes the menu
-    incomplete.
-    """
+    """Return the records of several pages captured one after another; an unreadable one makes the menu incomplete."""
     read: list[MenuRecords] = []
     lost: list[tuple[int, NotAMenu]] = []
     for number, page in enumerate(pages):

@@ -49,8 +49,7 @@ SOURCE_CAP = 25
 
 
 def decimal_of(value: object) -> Decimal | None:
-    """Return the exact value of a JSON number, or of a text such as "30.00", ".5" or "$1,249.50"; otherwise
-    None.
+    """Return the exact value of a JSON number, or of a text such as "30.00", ".5" or "$1,249.50"; otherwise None.
 
     A float becomes the shortest text that reads back as it, which is what the source wrote.
     """
@@ -84,9 +83,7 @@ class Prices:
 
 
 def cents_of(dollars: object) -> int | None:
-    """Return a price in cents, half a cent rounded up; None if absent, not positive or too large for the
-    column.
-    """
+    """Return a price in cents, half a cent rounded up; None if absent, not positive or too large for the column."""
     amount = decimal_of(dollars)
     if amount is None or not 0 < amount <= HIGHEST_PRICE:
         return None
@@ -94,9 +91,7 @@ def cents_of(dollars: object) -> int | None:
 
 
 def stated_cents(*dollars: object) -> int | None:
-    """Return the first price that is present. A zero means that there is no price, and no other one replaces
-    it.
-    """
+    """Return the first price that is present. A zero means that there is no price, and no other one replaces it."""
     return cents_of(next((amount for amount in map(decimal_of, dollars) if amount is not None), None))
 
 
@@ -157,9 +152,7 @@ def weight_of(option: str) -> Weight | None:
 
 
 def is_dose(amount: Weight | None) -> bool:
-    """Return whether an amount of a product sold by dose is one: milligrams, or less than a gram (".1g" is 100
-    mg).
-    """
+    """Return whether an amount of a product sold by dose is one: milligrams, or less than a gram (".1g" is 100 mg)."""
     return amount is not None and (amount.unit == "mg" or (amount.unit == "g" and amount.value < 1))
 
 
