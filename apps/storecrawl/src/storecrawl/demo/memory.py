@@ -15,7 +15,7 @@ FILE = "demo.json"
 STORES = 300
 SEED = 1
 KEEP_SECONDS = 5.0
-# The local upstream's longest step, during which time stands still for any run.
+# The local upstream's longest step, with which time does not advance within one run.
 STANDSTILL_SECONDS = 86_400.0
 
 
