@@ -161,7 +161,7 @@ async def show(_: Reads, location_id: LocationId, connects: Connects) -> ShownLo
 async def verify_create(
     services: Operates, location_id: LocationId, connects: Connects, note: Note = NO_NOTE
 ) -> Decided:
-    """Create a store from a location whatever the rules are, and crawl it; a store with the same id is linked instead."""
+    """Create a store from a location whatever the rules are, and crawl it; a store with the same id is linked."""
     async with location_review(connects, services) as review:
         verified, task_id = await review.verify(location_id, note.because)
     return Decided(location=await _location(connects, location_id), store_created=verified.is_new, task_id=task_id)
@@ -169,9 +169,7 @@ async def verify_create(
 
 @router.post(LOCATION + "/verify-link", responses=refuses(404, 409))
 async def verify_link(services: Operates, location_id: LocationId, connects: Connects, link: Link) -> Decided:
-    """Link a location to an existing store; a store without an id, or with a doubtful one, is then crawled by this
-    one.
-    """
+    """Link a location to an existing store. A store without an id, or with a doubtful one, gets the location's id."""
     async with location_review(connects, services) as review:
         task_id = await review.link(location_id, link.store_id, link.because)
     return Decided(location=await _location(connects, location_id), task_id=task_id)
