@@ -178,7 +178,7 @@ class WorkerAdmin(OnlyToLookAt):
 
 
 def _found(asked: Mapping[str, str]) -> list[int]:
-    """Find the latest tasks with Rolecall's own search, which reads only the rows it needs. Invalid input finds none."""
+    """Find the latest tasks with Rolecall's own search, which reads only the needed rows. Invalid input finds none."""
     said: dict[str, Any] = {word: asked[word] for word in ("state", "role", "handler") if asked.get(word)}
     term = asked.get("q", "").strip()
     wanted: list[dict[str, Any]] = [{}]
