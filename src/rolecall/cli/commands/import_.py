@@ -1,4 +1,4 @@
-"""`rolecall import`: what stands here for code that was written for another system."""
+"""`rolecall import`: translate code written for another system."""
 
 from __future__ import annotations
 
