@@ -68,12 +68,12 @@ begin
 end
 $$;
 
--- Draws the conclusions from endings: who needed one that ended may run or fails with it, what a failed or
--- cancelled one leaves open is ended too, and a parent whose last child ended goes on, the deepest first.
--- Then it frees the keys of all.
--- locks: children that needed one of them, in id order; what is left open below; then parents, the deepest
--- first, in id order; others that needed one of them, in id order; keys rows in key order
--- notifies: rolecall_wake, where an idle worker waits for a role; rolecall_cancel with the workers of
+-- Applies the consequences of finished tasks: tasks that needed them are unblocked or fail, open tasks
+-- below failed and cancelled ones are finished too, and parents whose last child finished continue, the
+-- deepest first. Finally frees the keys of all of them.
+-- locks: children that needed one of them, in id order; open tasks below them; then parents, the deepest
+-- first, in id order; other tasks that needed one of them, in id order; keys rows in key order
+-- notifies: rolecall_wake, if an idle worker waits for a role; rolecall_cancel with the workers of
 -- descendants
 create or replace function rolecall.conclude(p_endings rolecall.ending[], p_keys text[])
 returns void
