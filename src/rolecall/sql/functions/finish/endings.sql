@@ -170,7 +170,7 @@ end
 $$;
 
 -- Finishes what failed and cancelled tasks leave open: their own children, and the siblings of a child with
--- on_failure = cancel_siblings. Running tasks are asked to stop.
+-- on_failure = cancel_siblings. The workers of running ones are notified.
 -- returns: one row: the keys and endings of those that finished
 -- locks: what hold_tasks locks, of all open tasks below
 -- notifies: rolecall_cancel with the workers of running ones
@@ -378,7 +378,7 @@ end
 $$;
 
 -- Combines the results of the finished children that one claim of a task spawned, including those of their
--- chains, with what was combined before. No child finished before its parent was created, so earlier
+-- chains, and adds them to the stored sums. No child finished before its parent was created, so earlier
 -- partitions are not read.
 -- returns: one row: the number of failures that the parent shares, and the combined infos: numbers are
 -- added, otherwise the last child's value is used

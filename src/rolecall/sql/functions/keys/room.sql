@@ -64,8 +64,8 @@ begin
 end
 $$;
 
--- Finds the first tasks of keys, for each role and handler separately, up to the free capacity: any worker
--- may be given these, regardless of what others can run.
+-- Finds the first tasks of keys, for each role and handler separately, up to the free capacity: a worker can
+-- take these even if the others can only be run elsewhere.
 -- returns: one row per task
 create or replace function rolecall.heads_by_handler(p_keys text[], p_rooms int[], p_now timestamptz)
 returns table (key text, id bigint, line_id int, parked boolean)

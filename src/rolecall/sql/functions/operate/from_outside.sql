@@ -225,8 +225,8 @@ as $$
     where item.given is not null
 $$;
 
--- Cancels the open tasks below tasks that finish without waiting for them, except those in p_but. Running
--- tasks are asked to stop.
+-- Cancels the open tasks below tasks that finish without waiting for them, except those in p_but. Notifies
+-- the workers of running ones.
 -- returns: one row: the freed keys, and the endings that other tasks may wait for
 -- locks: the caller holds the trees
 -- notifies: rolecall_cancel with the workers of running ones

@@ -156,7 +156,7 @@ begin
             trace_context
         from rolecall.finished_tasks as ended
         cross join lateral (
-            -- Earlier incompatibilities say nothing about which workers can run it now.
+            -- Incompatibilities with earlier workers do not matter any more.
             select rolecall.find_or_add_line(
                 last.role, last.handler, last.priority, coalesce(ended.max_attempts = 1, false), '{}'
             ) as here

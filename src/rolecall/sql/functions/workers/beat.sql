@@ -1,5 +1,5 @@
--- Records a worker's heartbeat and condition: p_condition may contain cpu and memory (fractions of what it
--- may use), memory_bytes, clock (its own, in seconds since 1970), backing_off (why it takes no new tasks
+-- Records a worker's heartbeat and condition: p_condition may contain cpu and memory (fractions of its
+-- limits), memory_bytes, clock (its own, in seconds since 1970), backing_off (why it takes no new tasks
 -- for now) and following (the command that it has received). Omitted values become unknown.
 -- returns: one row: whether the worker is registered (if not, it must register again), and its command
 -- locks: the workers row; the worker's idle marks
