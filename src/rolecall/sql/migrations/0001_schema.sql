@@ -1,28 +1,29 @@
 -- breaking: yes
 -- Generated from sql/schema by `./dev schema`.
 
--- The closed sets of words that the tables speak in.
+-- Enumerations and composite types of the tables and functions.
 create schema if not exists rolecall;
 
 create type rolecall.task_state as enum (
     'blocked', 'pending', 'running', 'waiting', 'completed', 'failed', 'cancelled'
 );
 
--- Where the last claim of a session stopped in a line, and when it must look below that place again.
+-- A watermark: where a session's last claim stopped in a line, and when it must look below that position
+-- again.
 create type rolecall.floor as (
     scheduled_for timestamptz,
     id bigint,
     look_below_at timestamptz
 );
 
--- What a child's failure does to its parent and its siblings.
+-- The effect of a child's failure on its parent and siblings.
 create type rolecall.child_rule as enum ('fail_parent', 'ignore', 'cancel_siblings');
 
--- What the failure of a task does to one that needs it.
+-- The effect of a task's failure on a task that needs it.
 create type rolecall.need_rule as enum ('fail', 'ignore');
 
--- Who claims, and how: a worker, for its roles (none: all) and handlers, into free slots or ahead; run = how
--- many tasks of one place of a key it may hold, to run them one after another.
+-- A claimant: a worker with its roles (empty: all) and handlers, whether it claims ahead of free slots, and
+-- run = how many tasks of one key's permit it may hold as a sequence.
 create type rolecall.claim_terms as (
     worker_id bigint,
     roles text[],
@@ -31,9 +32,8 @@ create type rolecall.claim_terms as (
     run int
 );
 
--- A claimed task, as its worker needs it. `key_slot` is negative for a task that follows another one in that
--- slot, and null without a key. `expires_seconds` is the time left to start the task, null if it does not
--- expire.
+-- A claimed task. key_slot is the task's permit: null without a key, negative if the task follows others under
+-- that permit. expires_seconds is the time within which the task must start, null if it does not expire.
 create type rolecall.claimed_task as (
     id bigint,
     fence int,
@@ -57,7 +57,8 @@ create type rolecall.claimed_task as (
     expires_seconds float8
 );
 
--- Where a new task belongs, when it is not the first of a chain without parent; and what it inherits.
+-- The position of a new task that is not the first of a chain without a parent, and the values that it
+-- inherits.
 create type rolecall.place as (
     chain_id bigint,
     chain_index int,
@@ -71,7 +72,7 @@ create type rolecall.place as (
     on_failure rolecall.child_rule
 );
 
--- A task that has just ended and that others may wait for.
+-- A task that has just finished and that others may wait for.
 create type rolecall.ending as (
     id bigint,
     state rolecall.task_state,
@@ -84,14 +85,14 @@ create type rolecall.ending as (
     open_children int
 );
 
--- How many tasks of a key may run at once, and which of its slots are free.
+-- The capacity of a key and its free permits.
 create type rolecall.key_room as (
     key text,
     capacity int,
     free smallint[]
 );
 
--- Which tasks are looked for; null does not filter.
+-- A filter for tasks; null matches any value.
 create type rolecall.task_filter as (
     ids bigint[],
     state text,
@@ -109,11 +110,10 @@ create type rolecall.task_filter as (
     finished_to timestamptz
 );
 
--- What a caller may do; each includes those before it.
+-- The rights of a caller; each scope includes those before it.
 create type rolecall.scope as enum ('own', 'read', 'operate', 'admin');
 
--- A role is the lane a task stands in and a worker is assigned to; its settings are the defaults of its
--- tasks.
+-- Roles: queues that workers serve. Their settings are the defaults of their tasks.
 create table rolecall.roles (
     name text collate "C" primary key,
     description text not null default '',
@@ -146,7 +146,7 @@ create table rolecall.roles (
     constraint a_pause_ends_after_it_began check (paused_until > paused_at)
 );
 
--- A handler is the code that does a task; what it leaves open comes from its role.
+-- Handlers: the code that runs tasks. Settings that are null come from the role.
 create table rolecall.handlers (
     name text collate "C" primary key,
     role text collate "C" not null,
@@ -176,11 +176,11 @@ create table rolecall.handlers (
 create index handlers_with_defaults on rolecall.handlers (name)
     where key is not null or dedupe_key is not null or expires is not null;
 
--- A line is one role, handler and priority; its tasks stand in order of scheduled_for and id. Lines are never
--- deleted, and two equal ones may exist: enqueuing a line's first task must not wait for another transaction
--- that does the same. Beside the line that anybody claims from there are others for tasks that may be claimed
--- into a free slot only, and for those that do not fit some signatures of their handler: who may not take
--- them passes them by at no cost.
+-- Lines: the tasks of one role, handler and priority, ordered by scheduled_for and id. Lines are never
+-- deleted, and two equal ones may exist, because enqueuing a line's first task must not wait for another
+-- transaction that does the same. Tasks that may only be claimed into a free slot, and tasks that are
+-- incompatible with some signature digests, have separate lines, so that claims that cannot take them skip
+-- them at no cost.
 create table rolecall.lines (
     id int generated always as identity primary key,
     role text collate "C" not null,
@@ -191,11 +191,11 @@ create table rolecall.lines (
     constraint priority_is_between_minus_100_and_100 check (priority between -100 and 100)
 );
 create index lines_by_name on rolecall.lines (role, handler, priority);
--- What somebody who serves a few handlers of all roles looks for.
+-- For claims of a few handlers of all roles.
 create index lines_by_handler on rolecall.lines (handler);
 
--- A key's row carries its lock, and how many of its tasks may run at once where that was said of this very
--- key: as an app declares it, or as somebody has set it since. Who holds the key stands in tasks.key_slot.
+-- Keys: the lock of each key, and its own capacity if there is one, as an app declared it and as an
+-- operator set it. The tasks that hold permits of the key are those with a key_slot.
 create table rolecall.keys (
     key text collate "C" primary key,
     capacity smallint,
@@ -204,7 +204,7 @@ create table rolecall.keys (
 );
 create index keys_with_a_capacity on rolecall.keys (key) where declared is not null or capacity is not null;
 
--- The same of all keys that begin alike.
+-- The capacities of all keys with a prefix.
 create table rolecall.key_patterns (
     prefix text collate "C" primary key,
     declared smallint,
@@ -213,9 +213,8 @@ create table rolecall.key_patterns (
     constraint somebody_says_a_capacity check (num_nonnulls(declared, capacity) > 0)
 );
 
--- How far bringing back what is parked though its key has room has come: one row, which whoever goes on with
--- it holds until the commit, so that one process at a time does. `place` is the last key that was looked at,
--- `next_at` says when to go on.
+-- The progress of unpark: one row, which the running call locks until its commit, so that only one runs at
+-- a time. `place` is the last key that was examined, `next_at` is when to continue.
 create table rolecall.unpark_pass (
     only_row boolean primary key default true,
     place text collate "C" not null default '',
@@ -224,7 +223,7 @@ create table rolecall.unpark_pass (
 );
 insert into rolecall.unpark_pass default values;
 
--- The open work: blocked, pending, running or waiting. A task that finishes moves into finished_tasks.
+-- Open tasks: blocked, pending, running or waiting. Finished tasks move to finished_tasks.
 create table rolecall.tasks (
     id bigint generated by default as identity (maxvalue 9007199254740991) primary key,
     chain_id bigint not null,
@@ -273,13 +272,14 @@ create table rolecall.tasks (
     autovacuum_vacuum_threshold = 1000,
     autovacuum_analyze_scale_factor = 0.05,
     autovacuum_vacuum_cost_delay = 0,
-    -- Beside each task there is room for the row that its claim makes of it.
+    -- Leaves room next to each task for the row version that its claim writes.
     fillfactor = 45
 );
 
--- Says whether a task is one that may stand here. One function for all the rules: each statement that stores
--- or changes tasks reads the checks of its table anew, and fifteen took longer than the rest of a small one.
--- Asked about each row, it is not to pay for a search path: it names nothing but what Postgres brings.
+-- Checks that a task's columns are consistent. A single function checks all rules, because each statement
+-- that stores or changes tasks parses the table's check constraints again, and fifteen of them took longer
+-- than the rest of a small statement. It is called for every row, so it sets no search path, and refers
+-- only to objects of Postgres itself.
 -- raises: 23514, with the rule as its constraint
 create function rolecall.is_sound(p_task rolecall.tasks)
 returns boolean
@@ -338,37 +338,37 @@ $$;
 
 alter table rolecall.tasks add constraint is_sound check (rolecall.is_sound(tasks));
 
--- What a claim walks: only what may be taken, in claim order.
+-- For claims: only claimable tasks, in claim order.
 create index tasks_in_line on rolecall.tasks (line_id, scheduled_for, id)
     where state = 'pending' and not parked;
--- What renewals, rescue and a worker's farewell walk.
+-- For renewals, rescue and deregistration.
 create index tasks_running on rolecall.tasks (worker_id) where state = 'running';
--- At most `capacity` active tasks a key: each holds another slot. One whose slot is negative was claimed to
--- follow others that its worker holds in that slot.
+-- At most `capacity` active tasks per key: each holds another permit. A negative number marks a task that
+-- was claimed to follow others of its worker under that permit.
 create unique index places_of_keys
 on rolecall.tasks (key, key_slot, (case when key_slot < 0 then id end)) nulls not distinct
 where key_slot is not null;
--- What waits for a key, parked or not.
+-- Tasks that wait for a key, parked or not.
 create index tasks_wanting_key on rolecall.tasks (key, line_id, scheduled_for, id)
     where state = 'pending' and key is not null;
--- One open task a dedupe key; of those that only a task that nobody has claimed yet stands for, one
--- unclaimed: what is retried must not meet its newer twin here. One index for both, as an insert that meets a
--- twin can name but one.
+-- One open task per dedupe key; among tasks with the scope `pending`, one that has never been claimed, so
+-- that a retry of an older task does not conflict with its newer duplicate. One index for both, because an
+-- insert can name only one index for conflicts.
 create unique index one_task_per_dedupe_key on rolecall.tasks (dedupe_key, coalesce(dedupe_pending, false))
 where dedupe_key is not null and (dedupe_pending is not true or fence = 0);
 create index tasks_beside_a_twin on rolecall.tasks (dedupe_key) where dedupe_pending;
 create unique index one_open_continuation_per_chain on rolecall.tasks (chain_id) where chain_index > 0;
 create index tasks_by_parent on rolecall.tasks (parent_id, id) where parent_id is not null;
--- What was tried often is counted for metrics; what is not, nearly all, costs nothing here.
+-- For metrics of tasks with many attempts. Nearly all tasks have few and cost nothing here.
 create index tasks_tried_often on rolecall.tasks (line_id) where attempt >= 5;
--- What waits for others, in a list; what never does costs nothing here.
+-- For lists of tasks that wait for others. Tasks that never do cost nothing here.
 create index tasks_held_up on rolecall.tasks (id) where state in ('blocked', 'waiting');
--- Where who ends tasks that have expired looks for them; tasks that never do cost nothing here.
+-- For cancelling expired tasks. Tasks without an expiry cost nothing here.
 create index tasks_expiring on rolecall.tasks (expires_at)
     where expires_at is not null and state in ('blocked', 'pending');
 
--- Finished work, one partition a day, dropped by retention. The default partition is a net for days without a
--- partition.
+-- Finished tasks, in one partition per day, which retention drops. The default partition takes days without
+-- a partition.
 create table rolecall.finished_tasks (
     id bigint not null,
     chain_id bigint not null,
@@ -411,17 +411,17 @@ create index finished_tasks_by_parent on rolecall.finished_tasks (parent_id, par
 create index finished_tasks_by_chain on rolecall.finished_tasks (chain_id, chain_index) where chain_index > 0;
 create index finished_tasks_by_dedupe_key on rolecall.finished_tasks (dedupe_key, created_at)
     where dedupe_key is not null;
--- What ended lately, for who watches: rows lie in the order in which they ended, so that an index of
--- summaries costs a finish nothing.
+-- For recently finished tasks. Rows are stored in the order in which they finished, so a BRIN index is
+-- sufficient, and costs a finish nothing.
 create index finished_tasks_by_time on rolecall.finished_tasks using brin (finished_at)
     with (pages_per_range = 64, autosummarize = on);
 create index finished_tasks_by_key on rolecall.finished_tasks (key, id) where key is not null;
--- What failed or was cancelled is looked for most, and is a small part: what completes, the common case,
--- costs nothing here.
+-- Failed and cancelled tasks are searched for most and are few. Completed tasks, the common case, cost
+-- nothing here.
 create index finished_tasks_not_completed on rolecall.finished_tasks (state, id) where state <> 'completed';
 
--- Transitions that the rows themselves do not tell: lost attempts, releases, snoozes, operators' acts. What
--- ends an attempt says with it when that was claimed and when it began.
+-- Transitions that the task rows do not contain: lost attempts, returns, snoozes, actions of operators. An
+-- event that ends an attempt also contains when the attempt was claimed and started.
 create table rolecall.task_events (
     task_id bigint not null,
     at timestamptz not null,
@@ -437,9 +437,9 @@ create index task_events_by_task on rolecall.task_events (task_id);
 create index task_events_by_time on rolecall.task_events using brin (at)
     with (pages_per_range = 64, autosummarize = on);
 
--- How many finished tasks there are of each line, state and day, of those that finished before
--- `counted_until`: the sum of its rows. What leaves the finished tasks adds a negative one, so that nobody
--- waits for another; the next roll-up adds them up.
+-- The number of finished tasks of each line, state and day that finished before `counted_until`: the sum of
+-- its rows. Deleting finished tasks adds a negative row, so that no transaction waits for another; the next
+-- roll-up merges the rows.
 create table rolecall.finished_counts (
     day date not null,
     line_id int not null,
@@ -447,15 +447,16 @@ create table rolecall.finished_counts (
     number bigint not null
 );
 create index finished_counts_by_day on rolecall.finished_counts (day);
--- None of these has a primary key: where they are published, their rows are known by all their columns
--- (decision 0017).
+-- These tables have no primary key. Where they are published, all their columns identify a row (decision
+-- 0017).
 alter table rolecall.finished_tasks replica identity full;
 alter table rolecall.finished_tasks_default replica identity full;
 alter table rolecall.task_events replica identity full;
 alter table rolecall.task_events_default replica identity full;
 alter table rolecall.finished_counts replica identity full;
--- Up to when finished tasks are in finished_counts: all that finished before, and none that did later. Who
--- takes some out of them shares its lock until the commit; who moves it on has it alone.
+-- The time up to which finished tasks are in finished_counts: all that finished before it, and none that
+-- finished later. Transactions that delete finished tasks hold a shared lock on its row until they commit;
+-- the roll-up that advances it holds an exclusive one.
 create table rolecall.counted_until (
     only_row boolean primary key default true,
     moment timestamptz not null,
@@ -470,13 +471,12 @@ after delete on rolecall.finished_tasks
 referencing old table as gone
 for each statement execute function rolecall.uncount_finished();
 
--- The roll: one row a worker process, under an id that is never used again. With each beat it says what it
--- uses (cpu and memory as shares of what it may use), how far its own clock is ahead (seconds), why it takes
--- no new tasks for now, which command it has heard of, and once, as intakes, which payloads its handlers
--- take. What proves that it is dead stands here too: where its pid means something (one boot of a machine,
--- one pid namespace) and when that process began, and the last part of its sessions' application_name, with
--- the first look since which none of them stands. `login` has registered it: no other login may report for
--- it.
+-- The worker registry: one row per worker process, with an id that is never reused. Each heartbeat reports
+-- cpu and memory (fractions of what the worker may use), how far its clock is ahead (seconds), why it takes
+-- no new tasks for now, and the command that it has received. intakes are the signature digests that its
+-- handlers accept. For proofs of death: the pid, the space in which it is valid (one boot of a machine, one
+-- pid namespace), the start of the process, the suffix of its sessions' application_name, and since when no
+-- such session has been seen. `login` registered the worker, and no other login may report for it.
 create table rolecall.workers (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     name text not null,
@@ -513,9 +513,9 @@ create table rolecall.workers (
     constraint a_command_has_a_time check ((command is null) = (commanded_at is null))
 ) with (fillfactor = 50);
 
--- Who waits for work, by the roles from which it claims ('' for all): an enqueue notifies some of these. A
--- mark counts until its time has passed, unless the worker renews it: what an enqueue looks for is among the
--- newest, whatever an old snapshot keeps of older ones.
+-- Workers that wait for tasks, by the roles that they claim from ('' for all). An enqueue notifies some of
+-- them. A mark expires unless the worker renews it. An enqueue looks among the newest marks, regardless of
+-- older ones that an old snapshot retains.
 create table rolecall.idle_marks (
     role text collate "C" not null,
     worker_id bigint not null,
@@ -526,7 +526,8 @@ create index idle_marks_by_role on rolecall.idle_marks (role, until);
 create index idle_marks_by_worker on rolecall.idle_marks (worker_id, until);
 alter table rolecall.idle_marks replica identity full;
 
--- Which server answered last, and since when: after a restart or a failover nothing is rescued for one lease.
+-- The server that was seen last, and since when: after a restart or failover nothing is rescued for one
+-- lease.
 create table rolecall.server_epoch (
     only_row boolean primary key default true,
     postmaster_started_at timestamptz not null,
@@ -534,7 +535,7 @@ create table rolecall.server_epoch (
     constraint there_is_only_one_row check (only_row)
 );
 
--- A stored, editable rule that enqueues again and again: at an interval, or when a cron expression says so.
+-- Schedules: stored, editable rules that enqueue tasks repeatedly, by an interval or a cron expression.
 create table rolecall.schedules (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     name text collate "C" not null unique,
@@ -572,7 +573,7 @@ create table rolecall.schedules (
 );
 create index schedules_due on rolecall.schedules (next_run_at) where enabled;
 
--- What became of a schedule's slots, and of the runs that people asked for (which have none).
+-- The results of a schedule's fire times, and of manual runs, which have no fire time.
 create table rolecall.schedule_runs (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     schedule_id bigint not null,
@@ -589,8 +590,8 @@ create table rolecall.schedule_runs (
 create index schedule_runs_by_schedule on rolecall.schedule_runs (schedule_id, id);
 create index schedule_runs_by_task on rolecall.schedule_runs (task_id) where outcome = 'enqueued';
 
--- What a task needs before it may run: other tasks, or whole chains, by the id of their first task. The rows
--- stay, so that the task can read the results in the order in which it declared its needs.
+-- The needs of tasks: other tasks, or whole chains, by the id of their first task. The rows are kept, so
+-- that the task can read the results in the order in which it declared its needs.
 create table rolecall.needs (
     task_id bigint not null,
     position int not null,
@@ -604,7 +605,7 @@ create table rolecall.needs (
 );
 create index needs_by_needed on rolecall.needs (needed_id);
 
--- Who shows a token may end its task from outside; only the token's digest is stored.
+-- Completion tokens, each of which can finish its task from outside. Only their digests are stored.
 create table rolecall.task_tokens (
     digest bytea primary key,
     task_id bigint not null,
@@ -613,8 +614,7 @@ create table rolecall.task_tokens (
 );
 create index task_tokens_by_task on rolecall.task_tokens (task_id);
 
--- The audit log: one row a change that somebody asked for through the service layer. It is only ever added
--- to.
+-- The audit log: one row per change that was requested through the service layer. Append-only.
 create table rolecall.audit_log (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     at timestamptz not null,
@@ -639,8 +639,8 @@ after delete on rolecall.audit_log
 referencing old table as gone
 for each statement execute function rolecall.protect_audit_log();
 
--- Answers that are kept for a day, so that a request which is sent again with the same key is answered and
--- not carried out again.
+-- Responses to requests, kept for a day, so that a request that is repeated with the same key gets the
+-- stored response and is not executed again.
 create table rolecall.requests (
     caller text collate "C" not null,
     key text collate "C" not null,
@@ -653,8 +653,7 @@ create table rolecall.requests (
 );
 create index requests_by_time on rolecall.requests (answered_at);
 
--- Who may come in over HTTP: programs show an API key, people log in by name. Only digests of secrets are
--- stored.
+-- Access over HTTP: programs use an API key, people log in by name. Only digests of secrets are stored.
 create table rolecall.api_keys (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     name text not null,
@@ -677,7 +676,7 @@ create table rolecall.people (
     last_login_at timestamptz,
     constraint name_is_short check (length(name) between 1 and 100)
 );
--- A key that a person has made for herself goes with her.
+-- A key that a person created for herself is deleted together with her.
 alter table rolecall.api_keys add column person_id bigint references rolecall.people on delete cascade;
 create index api_keys_by_person on rolecall.api_keys (person_id) where person_id is not null;
 -- A session without a person was opened with the local token.
@@ -692,7 +691,7 @@ create table rolecall.sessions (
 );
 create index sessions_by_person on rolecall.sessions (person_id);
 create index sessions_by_expiry on rolecall.sessions (expires_at);
--- Browsers in which somebody has logged in: strangers who guess lock nobody out of them.
+-- Browsers in which a person has logged in: failed attempts of others do not lock her out of them.
 create table rolecall.known_browsers (
     digest bytea not null,
     person_id bigint not null references rolecall.people on delete cascade,
@@ -701,9 +700,9 @@ create table rolecall.known_browsers (
     constraint digest_is_sha256 check (length(digest) = 32)
 );
 create index known_browsers_by_person on rolecall.known_browsers (person_id);
--- Attempts to log in since the last success, whether anybody bears the name or not: by the digest of the
--- name, of the name and the network that they came from, or of what a known browser shows. All say which name
--- it was, by its digest.
+-- Login attempts since the last success, whether a person of that name exists or not: by the digest of the
+-- name, of the name with the network, or of a known browser's secret. Each row also has the digest of the
+-- name.
 create table rolecall.login_attempts (
     digest bytea primary key,
     attempts int not null,
@@ -712,10 +711,10 @@ create table rolecall.login_attempts (
     name_digest bytea
 );
 
--- What ended and how it went, bin by bin: bins of 10 s are made of what finished, wider ones of narrower ones
--- once they are over. Role '' is the sum of all. Durations stand as histograms: how many fell into which
--- bucket of history_bounds(); `samples` says how often the open tasks were counted, `ready` and `running` are
--- the sums of what was found.
+-- Statistics of finished tasks, in bins: bins of 10 s are made from finished tasks, and wider bins are
+-- merged from narrower ones once they are over. Role '' is the sum of all roles. Durations are histograms:
+-- the number in each bucket of history_bounds(). `samples` is how often open tasks were counted; `ready`
+-- and `running` are the sums of these counts.
 create table rolecall.history (
     role text collate "C" not null,
     width int not null,
@@ -735,8 +734,8 @@ create table rolecall.history (
     run_counts int[] not null default '{}',
     primary key (role, width, at)
 );
--- From when on the history is told, and up to when it is made: all that finished before is in it, and nothing
--- that did later.
+-- The start of the history, and the time up to which it is complete: it contains all tasks that finished
+-- before that time, and none that finished later.
 create table rolecall.history_until (
     only_row boolean primary key default true,
     began timestamptz not null,
@@ -745,10 +744,10 @@ create table rolecall.history_until (
 );
 insert into rolecall.history_until (began, moment) values ('-infinity', '-infinity');
 
--- What is forgotten when its time is up, one row a kind. Who forgets some of it holds the row until the
--- commit, so that one process at a time does. `keep` says after what time, where that is neither each role's
--- to say nor fixed; `next_at` when to look again, `place` up to where the pass that is under way has come;
--- `in_use_since` since when something would go, but is in use.
+-- The state of pruning: one row per kind. The session that prunes a kind holds its row until the commit, so
+-- that only one does. `keep` is the retention, if it is neither fixed nor set per role; `next_at` is when
+-- to look again, `place` how far the current pass has come, and `in_use_since` since when something that is
+-- due could not be pruned because it is in use.
 create table rolecall.retention (
     kind text collate "C" primary key,
     keep interval,
@@ -776,8 +775,8 @@ insert into rolecall.retention (kind, keep) values
     ('login_attempts', null),
     ('known_browsers', null);
 
--- Who made a task, and under which title, where somebody asked that it be kept; a row of its own, so that the
--- tasks themselves stay narrow. It is forgotten after its task.
+-- The owners and titles of tasks that were enqueued with one; a separate table, so that the task rows stay
+-- narrow. A row is pruned after its task.
 create table rolecall.task_owners (
     task_id bigint primary key,
     owner text collate "C" not null,
@@ -785,11 +784,11 @@ create table rolecall.task_owners (
 );
 create index task_owners_by_owner on rolecall.task_owners (owner, task_id);
 
--- When each duty of the pool comes next, and how its last runs went: one row a duty, made by its first
--- run. Whoever does it holds the row until the commit of the first batch, so that one process at a time
--- begins; `done_by` says who that was. `succeeded_at` is the end of the last run that succeeded,
--- `unfinished_since` the begin of the first run after it, and `error` why the latest run failed. The times
--- are the server's own, whatever a test makes of the clock.
+-- The state of maintenance duties: when each is due next, and how its last runs went. The first run creates
+-- the row. The process that runs a duty holds its row until the commit of the first batch, so that only one
+-- begins; `done_by` names it. `succeeded_at` is the end of the last successful run, `unfinished_since` the
+-- start of the first run after it, and `error` the error of the latest run. The times are the server's own,
+-- even if a test changes the clock.
 create table rolecall.duties (
     name text collate "C" primary key,
     every interval not null,
@@ -801,8 +800,8 @@ create table rolecall.duties (
     constraint only_an_unfinished_duty_has_an_error check (error is null or unfinished_since is not null)
 ) with (fillfactor = 50);
 
--- What each release of an app declares in its code, written when its workers start. A release is the digest
--- of its declarations, so that two deploys which declare the same are one release.
+-- What each release of an app declares in its code, stored when its workers start. A release is the digest
+-- of its declarations, so two deployments with the same declarations are one release.
 create table rolecall.declarations (
     app text collate "C" not null,
     release text collate "C" not null,
@@ -812,8 +811,8 @@ create table rolecall.declarations (
     constraint kind_is_known check (kind in ('schedule', 'key', 'role', 'handler'))
 );
 
--- Rows that functions lock to exclude each other, where there is no other row to lock. No login may lock them
--- itself, while each may take an advisory lock. Nothing updates them. `keys` and `dedupe` have a row for each
+-- Rows that functions lock to exclude each other when there is no other row to lock. Unlike advisory locks,
+-- logins cannot lock these themselves. Nothing updates them. `keys` and `dedupe` have a row for each
 -- remainder of a key's hash, `needs` has one row.
 create table rolecall.latches (
     kind text collate "C" not null,

@@ -1,5 +1,4 @@
--- The audit log: one row a change that somebody asked for through the service layer. It is only ever added
--- to.
+-- The audit log: one row per change that was requested through the service layer. Append-only.
 create table rolecall.audit_log (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     at timestamptz not null,

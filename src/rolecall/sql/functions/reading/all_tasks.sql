@@ -1,5 +1,5 @@
--- Open and finished work as one pool, with the names that people know a row's situation by.
--- returns: one row a task
+-- Open and finished tasks in one view, with their derived statuses.
+-- returns: one row per task
 -- public: yes
 create or replace view rolecall.all_tasks with (security_invoker = true) as
 select

@@ -1,9 +1,9 @@
--- Counts what stands below a task, from the tree itself: only open parents are followed, their children are
--- counted and not listed.
--- returns: one row for each open parent of the tree, the task itself first, whatever it is; with its children
--- as counts by handler, claim that spawned them and state, and, while it waits for them, with what those
--- without children of their own told: by name the sum if all are numbers, the last child's value and that
--- child
+-- Counts the tasks below a task from the tree itself: only open parents are followed; their children are
+-- counted, not listed.
+-- returns: one row for each open parent of the tree, the given task first, in any state: the numbers of its
+-- children by handler, spawning claim and state, and, while it waits for them, the combined infos of those
+-- without children: for each name the sum if all values are numbers, otherwise the last child's value and
+-- that child
 -- public: yes
 create or replace function rolecall.progress(p_id bigint)
 returns table (
@@ -34,8 +34,7 @@ as $$
         cross join lateral (
             select finished.*
             from rolecall.finished_tasks as finished
-            -- No child ends before its parent is made, and none in days to come, which have partitions
-            -- already.
+            -- No child finishes before its parent is created, or in a future partition.
             where finished.parent_id = parent.id and finished.finished_at >= parent.created_at
                 and finished.finished_at < (select rolecall.clock()) + interval '1 hour'
             offset 0
@@ -85,9 +84,9 @@ as $$
     order by parent.depth, parent.id
 $$;
 
--- Finds a task, open or ended, and what is open below it. An open task counts as a parent while it waits for
--- children, and after that, between two steps.
--- returns: one row a task
+-- Finds a task, open or finished, and the open tasks below it. An open task counts as a parent while it
+-- waits for children and afterwards, between two steps.
+-- returns: one row per task
 create or replace function rolecall.open_tree(p_id bigint)
 returns table (
     id bigint, parent_id bigint, depth int, line_id int, state rolecall.task_state, info jsonb,

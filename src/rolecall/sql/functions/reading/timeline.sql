@@ -1,5 +1,5 @@
--- Tells a task's story: what its row says, its attempts, and its events.
--- returns: one row a moment, oldest first
+-- Lists what happened to a task: from its row, its attempts, and its events.
+-- returns: one row per point in time, oldest first
 -- public: yes
 create or replace function rolecall.timeline(p_id bigint)
 returns table (at timestamptz, kind text, attempt int, worker_id bigint, detail text)
