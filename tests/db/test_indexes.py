@@ -1,4 +1,4 @@
-"""Indexes on tables with rows are built outside of a transaction, while others write."""
+"""Indexes on tables with rows are built outside a transaction, while other sessions write."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def filled(conn: Connection, shop: Migrations) -> Connection:
 
 @contextmanager
 def building(dsn: str, shop: Migrations) -> Iterator[ThreadPoolExecutor]:
-    """Migrate in a thread until it waits for the transactions that were there before it."""
+    """Migrate in a thread until it waits for older transactions."""
     with ThreadPoolExecutor(1) as thread, connect(dsn, "migrate") as conn, connect(dsn, "look") as look:
         migrated = thread.submit(migrate, conn, shop)
         deadline = monotonic() + DEADLINE

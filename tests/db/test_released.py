@@ -1,6 +1,6 @@
-"""The release before: its database becomes this one's, and what its workers call is still there.
+"""The previous release: its database is migrated, and the functions that its workers call still exist.
 
-`tests/db/released.sql.gz` is its database, as `python tools/schema.py --release` wrote it when it was released.
+`tests/db/released.sql.gz` is its database, written by `python tools/schema.py --release` at the release.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Signature:
     result: str
 
     def answers(self, call: Signature) -> bool:
-        """Whether this function answers the calls of another one, with names or without, as that one did."""
+        """Return whether this function accepts the calls of another one, with named or positional arguments."""
         given = len(call.names)
         return (
             self.name == call.name
@@ -60,7 +60,7 @@ class Signature:
 
 @pytest.fixture(scope="module")
 def released(postgres_server: TestServer) -> Iterator[str]:
-    """A database as the release before left it."""
+    """A database of the previous release."""
     with clone(postgres_server, "template1") as dsn:
         with connect(dsn, "test") as connection:
             _load(connection)
@@ -69,7 +69,7 @@ def released(postgres_server: TestServer) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def signatures(released: str) -> list[Signature]:
-    """What the release before had."""
+    """The signatures of the previous release."""
     with connect(released, "test") as connection:
         return _signatures(connection)
 
@@ -119,7 +119,7 @@ def test_its_database_becomes_that_of_this_release(postgres_server: TestServer, 
 
 def test_its_names_for_the_audit_log_lead_to_the_audit_log(connection: Connection) -> None:
     connection.execute("select rolecall.record_deed('ada', 'cli', null, 'tasks.retry', '{}', null)")
-    # As its function did, which runs on the new tables until this release's functions are there.
+    # The function of that release does this, and it runs on the new tables until it is replaced.
     connection.execute(
         "insert into rolecall.deeds (at, actor, via, action, detail) values (now(), 'bo', 'api', 'x', '{}')"
     )
@@ -132,7 +132,7 @@ def test_its_names_for_the_audit_log_lead_to_the_audit_log(connection: Connectio
 
 def test_a_fresh_database_has_nothing_that_no_file_makes(connection: Connection) -> None:
     made = {name.removeprefix("rolecall.") for file in ROLECALL.files() for name in file.creates}
-    made |= {"is_sound"}  # A table's check asks it: it comes with the table.
+    made |= {"is_sound"}  # A check constraint calls it, so it is created with the table.
 
     assert {signature.name for signature in _signatures(connection)} <= made
 

@@ -1,4 +1,4 @@
-"""What a release calls works after each step towards the next one: expand, then functions, then contract."""
+"""The calls of a release work after each step towards the next one: expand, functions, contract."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rolecall.model.errors import InvalidDeclaration, MigrationFailed, SchemaMis
 from tests.db.released_calls import after_each_step, released_worker
 from tests.db.shop import Connection, function, write
 
-# Files up to here are older than the rule that none of them drops anything.
+# Files up to this one are older than the rule that no file drops anything.
 BEFORE_THE_RULE = 42
 DROPS = re.compile(
     r"\bdrop\s+(function|procedure|routine|view|table|type|column|trigger|schema)\b|\brename\s+(to|column)\b"
@@ -26,14 +26,14 @@ DROPS = re.compile(
 EXPAND = "-- breaking: no\nalter table rolecall.tasks add column note text;"
 REPLACE = "-- breaking: no\n-- phase: functions\ndrop function rolecall.status_word(int);"
 CONTRACT = "-- breaking: no\n-- phase: contract\ndrop function rolecall.helper();\nalter table rolecall.tasks drop column spare;"
-# The release before: claims call `helper`, which reads `spare`.
+# The previous release: claims call `helper`, which reads `spare`.
 HELPER = "create or replace function rolecall.helper() returns bigint language sql as 'select count(spare) from rolecall.tasks';"
 CALLS_HELPER = "perform rolecall.require_read_committed();"
 
 
 @pytest.fixture
 def first(tmp_path: Path) -> Migrations:
-    """A release: this one, with a column and functions that the next one gives up."""
+    """This release with a column and functions that the next one removes."""
     root = tmp_path / "first"
     with as_file(ROLECALL.folder.joinpath("..")) as package:
         shutil.copytree(package / "migrations", root / "migrations")
@@ -54,7 +54,7 @@ def first(tmp_path: Path) -> Migrations:
 
 @pytest.fixture
 def second(tmp_path: Path, first: Migrations) -> Migrations:
-    """The release after it."""
+    """The next release."""
     root = tmp_path / "second"
     shutil.copytree(tmp_path / "first", root)
     with as_file(ROLECALL.folder.joinpath("../functions/claim/claim.sql")) as claim:
@@ -70,7 +70,6 @@ def second(tmp_path: Path, first: Migrations) -> Migrations:
 
 @pytest.fixture
 def migrated(conn: Connection, first: Migrations) -> Connection:
-    """A database of the first release."""
     migrate(conn, first)
     return conn
 

@@ -1,10 +1,10 @@
-"""What must hold of the pool between any two calls, whoever made them."""
+"""Invariants of the pool that hold between any two calls."""
 
 from __future__ import annotations
 
 from tests.sql.engine import Engine
 
-# In other words than the engine's own, which is what is judged.
+# Written independently of the engine's own definitions, which are being tested.
 CAPACITY = """coalesce(
     (select coalesce(capacity, declared) from rolecall.keys where keys.key = task.key),
     (
@@ -15,7 +15,7 @@ CAPACITY = """coalesce(
     ),
     1
 )"""
-# Each query finds the rows that break its rule. Rules of named checks and unique indexes are not repeated.
+# Each query returns the rows that break its rule. Named checks and unique indexes are not repeated.
 RULES = {
     "a task stands in the pool once": """
         select id from rolecall.all_tasks group by id having count(*) > 1
@@ -82,6 +82,5 @@ RULES = {
 
 
 def check(engine: Engine) -> None:
-    """Assert every rule."""
     broken = {rule: rows for rule, query in RULES.items() if (rows := engine.rows(query))}
     assert not broken, broken

@@ -1,4 +1,4 @@
-"""Who owns the databases, and how those of the release before, whose owner was the superuser, come to him."""
+"""Ownership of databases, and the upgrade from a release whose owner was the superuser."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ where name not like '%pg_toast%'
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """A data directory of the release before, running or not."""
+    """A data directory of the previous release, running or not."""
 
     folder: Path
 
     def connect(self, database: str) -> psycopg.Connection[tuple[object, ...]]:
-        """Come in as that release does."""
+        """Connect as the previous release does."""
         home = Home.under(self.folder)
         address = Address(home.folder, home.last_port() or 0)
         return connect(address.tcp_dsn(Login(OWNER, home.password()), database), "before")
@@ -71,7 +71,7 @@ class Before:
 
 @pytest.fixture(scope="session")
 def made_before(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A data directory that is set up as the release before did it: one user, who is the superuser, no socket."""
+    """A data directory of the previous release: a superuser as the only user, and no socket."""
     folder = tmp_path_factory.mktemp("before") / "data"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cluster, "SUPERUSER", OWNER)
@@ -90,7 +90,7 @@ def made_before(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def as_before(patch: pytest.MonkeyPatch) -> None:
-    """Start servers as the release before did, and ask no more of them than that they answer."""
+    """Start servers as the previous release did, and require only that they answer."""
     patch.setattr(start, "make_way_for_socket", lambda *_: False)
     patch.setattr(start, "admit_owner", lambda *_: None)
 
