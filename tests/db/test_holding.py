@@ -153,7 +153,7 @@ def test_claims_go_on_seconds_after_a_migration_was_killed(
             assert monotonic() < end
             sleep(0.05)
 
-    assert pauses(connection) == [("work", HELD_BY, True)], "nobody has resumed it: the time is up"
+    assert pauses(connection) == [("work", HELD_BY, True)], "the pause has expired without being lifted"
 
 
 def test_a_role_that_is_resumed_meanwhile_claims_again(

@@ -187,7 +187,7 @@ def test_the_script_for_this_database_does_what_the_migrator_would(
     write(tmp_path, "functions/public/b.sql", "create or replace view shop.v as select shop.one() + 1 as one;")
     psql = find_binaries().postgres.parent / "psql"
     if not psql.exists():
-        pytest.skip("there is no psql beside this server")
+        pytest.skip("this server has no psql")
 
     script = pending_sql(filled, shop)
     subprocess.run(

@@ -87,7 +87,7 @@ def test_what_the_release_before_calls_is_answered_as_it_was(
     ]
 
     assert "claim" in called
-    assert gone == [], "the release before calls these: keep them beside the new ones (decision 0016)"
+    assert gone == [], "the previous release calls these functions: keep them next to the new ones (decision 0016)"
 
 
 def test_its_views_keep_their_columns(released: str, connection: Connection) -> None:
@@ -114,7 +114,7 @@ def test_its_database_becomes_that_of_this_release(postgres_server: TestServer, 
             connection.execute(TEXTS).fetchall()
         )
         keep = migrated.execute("select keep_completed::text, keep_failed::text from rolecall.roles").fetchall()
-        assert keep == [("7 days", "30 days")], "what a role has been told to keep is not changed"
+        assert keep == [("7 days", "30 days")], "the retention of existing roles is not changed"
 
 
 def test_its_names_for_the_audit_log_lead_to_the_audit_log(connection: Connection) -> None:

@@ -45,7 +45,7 @@ def until_waiting(looker: Engine, waiter: Engine, answer: Future[int]) -> None:
     """Return while the session waits for a table; a session that gives up soon may already have done so."""
     deadline = time.monotonic() + DEADLINE
     while not (looker.value(IS_WAITING, waiter.connection.info.backend_pid) or answer.done()):
-        assert time.monotonic() < deadline, "it waits for nobody"
+        assert time.monotonic() < deadline, "the session does not wait"
         time.sleep(0.001)
 
 

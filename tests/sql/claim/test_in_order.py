@@ -36,7 +36,7 @@ def test_a_place_takes_no_more_tasks_than_the_worker_asks_for(engine: Engine, wo
         engine.enqueue(key="store")
     assert len(engine.claim_in_order(worker, run=3)) == 3
     assert engine.claim_in_order(worker, run=3) == []
-    assert len(engine.claim_in_order(worker, run=4)) == 0, "what was met without room is parked"
+    assert len(engine.claim_in_order(worker, run=4)) == 0, "tasks met at a full key are parked"
 
 
 def test_whoever_holds_a_place_gets_what_comes_later_behind_it(engine: Engine, worker: int) -> None:

@@ -148,7 +148,7 @@ def test_the_list_says_what_holds_what_was_declared_and_what_was_set(engine: Eng
     declare(engine, **{"tenant:*": 2, "api": 3})
     set_capacity(engine, "tenant:*", 4)
     set_capacity(engine, "store:7", 5)
-    running(engine, "of which nothing was said")
+    running(engine, "a key with no declared capacity")
 
     assert engine.rows("select * from rolecall.key_capacities()") == [
         ("api", 3, 3, None),
