@@ -1,4 +1,4 @@
-"""Of functions and views, what has changed is applied, and nothing else."""
+"""Only changed functions and views are applied."""
 
 from __future__ import annotations
 

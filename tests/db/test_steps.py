@@ -1,4 +1,4 @@
-"""What a release calls works after each step towards the next one: expand, then functions, then contract."""
+"""The calls of a release work after each step towards the next one: expand, functions, contract."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ DROPS = re.compile(
 EXPAND = "-- breaking: no\nalter table rolecall.tasks add column note text;"
 REPLACE = "-- breaking: no\n-- phase: functions\ndrop function rolecall.status_word(int);"
 CONTRACT = "-- breaking: no\n-- phase: contract\ndrop function rolecall.helper();\nalter table rolecall.tasks drop column spare;"
-# The release before: claims call `helper`, which reads `spare`.
+# The previous release: claims call `helper`, which reads `spare`.
 HELPER = "create or replace function rolecall.helper() returns bigint language sql as 'select count(spare) from rolecall.tasks';"
 CALLS_HELPER = "perform rolecall.require_read_committed();"
 
 
 @pytest.fixture
 def first(tmp_path: Path) -> Migrations:
-    """A release: this one, with a column and functions that the next one gives up."""
+    """This release with a column and functions that the next one removes."""
     root = tmp_path / "first"
     with as_file(ROLECALL.folder.joinpath("..")) as package:
         shutil.copytree(package / "migrations", root / "migrations")
@@ -52,7 +52,7 @@ def first(tmp_path: Path) -> Migrations:
 
 @pytest.fixture
 def second(tmp_path: Path, first: Migrations) -> Migrations:
-    """The release after it."""
+    """The next release."""
     root = tmp_path / "second"
     shutil.copytree(tmp_path / "first", root)
     with as_file(ROLECALL.folder.joinpath("../functions/claim/claim.sql")) as claim:
@@ -68,7 +68,6 @@ def second(tmp_path: Path, first: Migrations) -> Migrations:
 
 @pytest.fixture
 def migrated(conn: Connection, first: Migrations) -> Connection:
-    """A database of the first release."""
     migrate(conn, first)
     return conn
 

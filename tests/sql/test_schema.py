@@ -53,7 +53,7 @@ def test_the_reference_dump_shows_the_schema_of_this_release(connection: psycopg
 
 
 def tables(connection: psycopg.Connection) -> list[tuple[str, ...]]:
-    """Every column, constraint, index and type as the catalog shows it, except those of the migrator's own tables."""
+    """Return all columns, constraints, indexes and types of the catalog, except those of the migrator's tables."""
     return connection.execute(CATALOG).fetchall()
 
 

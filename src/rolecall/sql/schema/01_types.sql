@@ -29,8 +29,9 @@ create type rolecall.claim_terms as (
     run int
 );
 
--- A claimed task. key_slot is the task's permit: null without a key, negative if the task follows others under
--- that permit. expires_seconds is the time within which the task must start, null if it does not expire.
+-- A claimed task. key_slot is the task's permit: null without a key, negative if the task follows others
+-- under that permit. expires_seconds is the time within which the task must start, null if it does not
+-- expire.
 create type rolecall.claimed_task as (
     id bigint,
     fence int,

@@ -4,10 +4,10 @@
 -- call rolecall.start when a task begins, and before it calls the handler of a task whose fence exceeds its
 -- attempt by three or more; only tasks with max_attempts = 1 count as started from their claim. If p_start
 -- is null, all tasks do. If a claimed task has a key, or begins its last attempt, the claim's commit is
--- durable regardless of synchronous_commit.
--- With p_run above 1, sequences are claimed: several tasks of one key under one permit, at most p_run including
--- those that the worker already holds there. The worker must run them one after another in the order of the
--- result, and none while an earlier one waits for its children. Those that follow count as prefetched.
+-- durable regardless of synchronous_commit. With p_run above 1, sequences are claimed: several tasks of one
+-- key under one permit, at most p_run including those that the worker already holds there. The worker must
+-- run them one after another in the order of the result, and none while an earlier one waits for its
+-- children. Those that follow count as prefetched.
 -- returns: the claimed tasks in claim order
 -- raises: RC050 wrong isolation level
 -- locks: tasks rows, then keys rows in key order, skipping locked rows
