@@ -1,4 +1,4 @@
-"""The rights of the four database roles, read from the catalog and tried."""
+"""The rights of the four database roles, read from the catalog and tested."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def test_the_inlined_functions_name_no_type_that_a_caller_could_shadow(connectio
 
 @pytest.mark.parametrize("role", ROLES)
 def test_a_granted_function_may_call_what_it_calls(connection: Connection, role: str) -> None:
-    """Functions that run with their caller's rights, as far as they are made for callers."""
+    """This concerns functions that run with the rights of their caller."""
     engine = Engine.read(ROOT)
     granted = dict(connection.execute(GRANTED, (role,)).fetchall())
     missing = {

@@ -1,4 +1,4 @@
-"""Spreading things over a time."""
+"""Staggering of items over a period."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 
 
 class Explosive:
-    """A value whose own code raises while it is looked at."""
+    """A value whose own code raises while it is inspected."""
 
     @property
     def __dataclass_fields__(self) -> object:

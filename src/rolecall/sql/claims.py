@@ -72,7 +72,7 @@ def claim_what_fits(
     return Statement(
         query=(
             f"select {CLAIM_COLUMNS}, key_slot, expires_seconds, {HELD_BACK}"
-            f" from rolecall.claim_in_order({CLAIM_PARAMS}, %s::int)"
+            f" from rolecall.claim({CLAIM_PARAMS}, %s::int)"
         ),
         params=(worker_id, list(roles), list(handlers), limit, start, run),
         read=_read_claim,
@@ -91,8 +91,9 @@ def claim_these(
     """
     return Statement(
         query=(
-            f"select {CLAIM_COLUMNS}, null::int, expires_seconds, verdict"
-            " from rolecall.claim_these(%s::bigint, %s::bigint[], %s::int)"
+            f"select {CLAIM_COLUMNS}, null::int, expires_seconds, named, verdict from ("
+            "select claimed.id as named, claimed.verdict, (claimed.task).*"
+            " from rolecall.claim_these(%s::bigint, %s::bigint[], %s::int) as claimed) as claimed"
         ),
         params=(worker_id, list(ids), start),
         read=_read_given,
@@ -275,8 +276,8 @@ def _read_claimed(rows: list[Row]) -> list[ClaimedTask]:
 
 
 def _read_given(rows: list[Row]) -> tuple[list[ClaimedTask], dict[int, str]]:
-    given = [ClaimedTask(*row[:-1]) for row in rows if row[-1] is None]
-    return given, {row[0]: row[-1] for row in rows if row[-1] is not None}
+    claimed = [ClaimedTask(*row[:-2]) for row in rows if row[-1] is None]
+    return claimed, {task_id: verdict for *_, task_id, verdict in rows if verdict is not None}
 
 
 def _about_claims(verb: str, worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:

@@ -11,7 +11,6 @@ EmbeddedServerError                 a DatabaseError
 ├── NotAttached
 ├── NotAnswering                .reason
 ├── LockTimeout                 .path .seconds
-├── StillInUse                  .database
 ├── StartFailed                 .reason .log
 └── StopFailed                  .pid .seconds
 """
@@ -116,17 +115,6 @@ class LockTimeout(EmbeddedServerError):
     def __init__(self, path: Path, seconds: float) -> None:
         self.path, self.seconds = path, seconds
         super().__init__(f"another process has held {path} for more than {seconds:g} s")
-
-
-class StillInUse(EmbeddedServerError):
-    """A database of an earlier release cannot be given its owner while processes of that release are at it."""
-
-    def __init__(self, database: str) -> None:
-        self.database = database
-        super().__init__(
-            f"the database {database} is of an earlier release, and is in use by its processes;"
-            " end those and start again, so that it can be handed over to an owner who is no superuser"
-        )
 
 
 class StartFailed(EmbeddedServerError):
