@@ -184,7 +184,7 @@ def _wanted(task: Situation, key: KeySituation) -> Cause:
     return Cause(
         kind=CauseKind.KEY_WANTED,
         sentence=f"{_many(key.better, 'task', 'tasks')} of its key {task.key_name!r} "
-        f"{'comes' if number == 1 else 'come'} first, beginning with {_list('task', key.best, len(key.best))}",
+        f"{'comes' if number == 1 else 'come'} first: {_list('task', key.best, len(key.best))}",
         change="they finish, or this task gets a higher priority",
         tasks=tuple(key.best),
         number=number,
@@ -201,7 +201,7 @@ def _role(task: Situation) -> Iterator[Cause]:
     by = f" by {pause.by}" if pause.by else ""
     yield Cause(
         kind=CauseKind.ROLE_PAUSED,
-        sentence=f"its role {task.role} was paused at {_moment(pause.since)}{by}, {end}",
+        sentence=f"its role {task.role} was paused at {_moment(pause.since)}{by} {end}",
         change=f"resume the role: rolecall roles resume {task.role}",
         role=task.role,
         since=pause.since,
