@@ -59,7 +59,7 @@ def test_a_pooler_is_noticed_at_the_first_connection_and_said_once(
     connect(pgbouncer.through(database), "test", behind).close()
 
     assert (before.stands, behind.stands) == (False, True)
-    assert caplog.text.count("A pooler stands before the database") == 1
+    assert caplog.text.count("A pooler is in front of the database") == 1
 
 
 @pytest.mark.parametrize("told", [None, True])

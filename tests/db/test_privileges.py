@@ -229,7 +229,7 @@ def test_an_owner_who_may_make_no_roles_lets_in_those_that_are_there(postgres_se
 
 
 def test_a_login_that_does_not_own_the_engine_is_told_so(reader: Connection) -> None:
-    with pytest.raises(ConfigError, match="needs the owner of schema rolecall"):
+    with pytest.raises(ConfigError, match="must run as the owner of schema rolecall"):
         grant_roles(reader)
 
 

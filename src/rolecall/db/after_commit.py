@@ -21,7 +21,7 @@ Call = Callable[[], object]
 AnyConnection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
 AnyTransaction = psycopg.Transaction | psycopg.AsyncTransaction
 
-FAILED = "A call after a commit failed: %r"
+FAILED = "An after-commit call failed: %r"
 log = logging.getLogger("rolecall.after_commit")
 
 

@@ -242,7 +242,7 @@ def _called(registry: object) -> Any:
 
 def _require_postgres(name: str) -> None:
     if name != POSTGRES:
-        raise ConfigError("leads to another database than Postgres", variable="connection", value=name)
+        raise ConfigError("does not lead to a Postgres database", variable="connection", value=name)
 
 
 def _commits_by_itself(connection: Any) -> bool:

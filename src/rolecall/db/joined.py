@@ -61,8 +61,8 @@ def _refuse_sqlalchemys(connection: object) -> None:
     # The connection does not record this; only the objects that refer to it show it.
     if any(type(holder).__module__.startswith("sqlalchemy.") for holder in gc.get_referrers(connection)):
         raise ConfigError(
-            "is a connection of SQLAlchemy's, which has begun no transaction on it and would undo what is written "
-            "there: pass the SQLAlchemy connection or session itself",
+            "is held by SQLAlchemy, which has not begun a transaction on it and would roll back what is written there: "
+            "pass the SQLAlchemy connection or session itself",
             variable="connection",
         )
     OWN.add(connection)

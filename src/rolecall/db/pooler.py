@@ -58,7 +58,7 @@ class Pooler:
         if not self._stands:
             self._stands = True
             level = logging.INFO if self._told is None else logging.WARNING
-            log.log(level, "A pooler stands before the database: nothing is prepared or set on its connections")
+            log.log(level, "A pooler is in front of the database: nothing is prepared or set on its connections")
 
 
 class Connection(psycopg.Connection[tuple[Any, ...]]):
@@ -110,7 +110,7 @@ class AsyncConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
 
 def _learn(connection: Connection | AsyncConnection, pooler: Pooler, answer: tuple[Any, ...] | None) -> bool:
     if answer is None:
-        raise psycopg.OperationalError("the server did not say who it is")
+        raise psycopg.OperationalError("the server did not report its process id")
     served_by, level, _ = answer
     pooler.meet(connection.info.backend_pid, served_by)
     connection.pooler = pooler

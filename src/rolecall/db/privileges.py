@@ -50,6 +50,8 @@ def needing_the_owner() -> Iterator[None]:
     try:
         yield
     except psycopg.errors.InsufficientPrivilege as error:
-        needs = "needs the owner of schema rolecall, and one who may create roles where the four are not there yet"
+        needs = (
+            "must run as the owner of schema rolecall, who must be able to create the four roles if they are missing"
+        )
         problem = f"{needs}: {error.diag.message_primary}"
         raise ConfigError(problem, variable="--roles") from error

@@ -62,7 +62,7 @@ UNAVAILABLE = frozenset({"OperationalError", "InterfaceError", "PostgresConnecti
 # Seconds after which a pooled connection is checked before it is lent.
 RESTED = 1.0
 CLIENT_BINDING = (
-    "is made by psycopg2, which writes values into the text of statements, where the log of Postgres may show them, and"
+    "belongs to psycopg2, which writes values into the text of statements, where the log of Postgres may show them, but"
     " the task has hidden values (Redacted): use psycopg 3, or enqueue the task without connection="
 )
 # In the same message as the statement: a separate BEGIN would leave the transaction open while this process is held

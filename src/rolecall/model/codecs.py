@@ -62,9 +62,9 @@ def register_codec(
     or is encoded by its fields: dataclasses, Structs, attrs classes, enums and pydantic models.
     """
     if kind in CODECS:
-        raise InvalidDeclaration(f"{kind.__name__} has a codec already")
+        raise InvalidDeclaration(f"{kind.__name__} already has a codec")
     if is_dataclass(kind) or issubclass(kind, Enum) or any(hasattr(kind, mark) for mark in OF_ITS_OWN):
-        raise InvalidDeclaration(f"{kind.__name__} has a form of its own in JSON: a codec is for types that have none")
+        raise InvalidDeclaration(f"{kind.__name__} already has a JSON form: codecs are for types without one")
     known = dict(schema or {})
     CODECS[kind] = Codec(encode=encode, decode=decode, schema=lambda: known)
 

@@ -29,10 +29,10 @@ class MergeRule:
 
     def __post_init__(self) -> None:
         if (self.fields is None) == (self.function is None):
-            raise InvalidTask("a rule to merge by has fields, or a function")
+            raise InvalidTask("a merge rule needs either fields or a function")
         for name, rule in (self.fields or {}).items():
             if rule not in FIELD_RULES:
-                raise InvalidTask(f'field {name!r} merges by "{rule}"; it is {_one_of(FIELD_RULES)}')
+                raise InvalidTask(f'the merge rule of field {name!r} must be {_one_of(FIELD_RULES)}, got "{rule}"')
 
     def to_json(self) -> dict[str, object]:
         return {"function": self.function} if self.fields is None else {"fields": dict(self.fields)}
@@ -91,17 +91,17 @@ class Dedupe:
 
     def _problem(self) -> str | None:
         if self.mode not in MODES:
-            return f"the dedupe mode is {self.mode!r}; it is {_one_of(MODES)}"
+            return f"the dedupe mode must be {_one_of(MODES)}, got {self.mode!r}"
         if self.scope is not None and self.scope not in SCOPES:
-            return f"the dedupe scope is {self.scope!r}; it is {_one_of(SCOPES)}"
+            return f"the dedupe scope must be {_one_of(SCOPES)}, got {self.scope!r}"
         if self.mode in {"replace", "merge"} and self.scope not in {None, "pending"}:
-            return f"{self.mode} changes only what nobody has claimed: its scope is pending"
+            return f"the mode {self.mode} changes only unclaimed tasks: its scope must be pending"
         if (self.scope == "any") != (self.window is not None):
-            return "the scope any needs a window, in seconds, and no other scope has one"
+            return "the scope any needs a window in seconds, and other scopes must not have one"
         if self.window is not None and not SHORTEST_WINDOW <= self.window <= LONGEST_WINDOW:
-            return f"the dedupe window is {self.window} s, allowed are 0.001 to 4e9"
+            return f"the dedupe window must be 0.001 to 4e9 s, got {self.window} s"
         if self.merge is not None and self.mode != "merge":
-            return "only the mode merge has a rule to merge by"
+            return "only the mode merge can have a merge rule"
         return None
 
 

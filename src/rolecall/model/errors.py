@@ -255,7 +255,7 @@ class TaskFinished(TaskError):
     """The task has already finished, so its outcome cannot change."""
 
     def __init__(self, *, task_id: int) -> None:
-        super().__init__(f"task {task_id} has ended already")
+        super().__init__(f"task {task_id} has already finished")
         self.task_id = task_id
 
 
@@ -314,7 +314,7 @@ class ChainFinished(ChainError):
     """The chain has already finished and cannot be completed again."""
 
     def __init__(self, *, chain_id: int) -> None:
-        super().__init__(f"chain {chain_id} has ended already")
+        super().__init__(f"chain {chain_id} has already finished")
         self.chain_id = chain_id
 
 
@@ -396,9 +396,9 @@ class HandlerMissing(ContractBroken):
     """No handler of this name is declared here. `named_by` is the place that refers to it, `hint` a suggestion."""
 
     def __init__(self, *, handler: str, named_by: str | None = None, hint: str = "") -> None:
-        speaker = f", but {named_by} names it" if named_by else ""
+        speaker = f", but {named_by} refers to it" if named_by else ""
         super().__init__(
-            f"no handler is called {handler!r} here{speaker}{hint}",
+            f"no handler named {handler!r} is declared here{speaker}{hint}",
             code="unknown_handler",
             handler=handler,
             details={"named_by": named_by} if named_by else None,
@@ -466,7 +466,8 @@ class AlreadyCompleted(HandlerAborted):
 
     def __init__(self, *, task_id: int) -> None:
         super().__init__(
-            f"task {task_id}: this claim has completed; the transaction was undone", reason=LostReason.COMPLETED
+            f"task {task_id}: this claim has already completed; the transaction was rolled back",
+            reason=LostReason.COMPLETED,
         )
         self.task_id = task_id
 
@@ -489,7 +490,7 @@ class Retry(HandlerError):
     """
 
     def __init__(
-        self, problem: str = "to be tried again", *, after: float | None = None, at: datetime | None = None
+        self, problem: str = "retry requested", *, after: float | None = None, at: datetime | None = None
     ) -> None:
         require_when("a retry", after, at)
         super().__init__(problem)
@@ -544,7 +545,7 @@ class SchemaMissing(DatabaseError):
 
 
 def _some_of(pending: Sequence[str]) -> str:
-    return ", ".join(pending) if len(pending) <= MOST_NAMED else f"{len(pending)} steps, from {pending[0]} on"
+    return ", ".join(pending) if len(pending) <= MOST_NAMED else f"{len(pending)} steps, starting with {pending[0]}"
 
 
 def _advice(lacks: str, package: str) -> str:
@@ -593,8 +594,10 @@ class SchemaBusy(DatabaseUnavailable):
     """A migration did not get its locks in time and changed nothing; earlier steps remain."""
 
     def __init__(self, *, step: str, seconds: float, holders: Sequence[str]) -> None:
-        who = "; ".join(holders) or "nobody does any more: try again"
-        super().__init__(f"{step} has not got its locks in {seconds:g} s, as others use the tables: {who}")
+        who = "; ".join(holders) or "none is left, try again"
+        super().__init__(
+            f"{step} did not get its locks within {seconds:g} s, because other sessions use the tables: {who}"
+        )
         self.step = step
         self.seconds = seconds
         self.holders = tuple(holders)
@@ -678,7 +681,7 @@ class NotTheOwner(AccessError):
     """The task belongs to another owner."""
 
     def __init__(self, problem: str = "", *, task_id: int | None = None) -> None:
-        super().__init__(problem or f"task {task_id} is somebody else's")
+        super().__init__(problem or f"task {task_id} belongs to another owner")
         self.task_id = task_id
 
 
@@ -702,14 +705,14 @@ class InvalidCursor(FilterError):
     """The cursor does not come from a page of this list."""
 
     def __init__(self, cursor: str) -> None:
-        super().__init__(f"{cursor!r} is not the cursor of a page")
+        super().__init__(f"{cursor!r} is not a cursor of this list")
         self.cursor = cursor
 
 
 class NoFilter(FilterError):
     """An action on many tasks has no filter, so it would apply to all tasks."""
 
-    def __init__(self, problem: str = "say which tasks are meant: at least one filter is needed") -> None:
+    def __init__(self, problem: str = "at least one filter is required: without one, all tasks would match") -> None:
         super().__init__(problem)
 
 

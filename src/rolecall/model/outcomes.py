@@ -70,7 +70,7 @@ class WaitFor:
 
     def __init__(self, *needs: Need | int | Enqueued) -> None:
         if not needs:
-            raise ValueError("WaitFor names at least one task or chain")
+            raise ValueError("WaitFor needs at least one task or chain")
         object.__setattr__(self, "needs", needs)
 
 

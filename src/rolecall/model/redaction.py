@@ -188,7 +188,7 @@ def without(secrets: Iterable[str], text: str) -> str:
 
 def untold(place: str) -> str:
     """Return the message that replaces one about a hidden value."""
-    return f"what is wrong is not told, as nobody is to read what stands there - at {place}"
+    return f"the value does not fit; details are omitted because it is hidden - at {place}"
 
 
 def _with_prefix(schema: Schema, prefix: str) -> dict[str, Any]:

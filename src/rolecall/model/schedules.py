@@ -178,7 +178,7 @@ def stagger(items: Iterable[T], *, batches: int = 6, over: timedelta, start: dat
     time zone.
     """
     if batches < 1 or over < timedelta() or start.tzinfo is None:
-        raise ValueError("staggering needs a batch at least, a time that is not negative, and a start with a time zone")
+        raise ValueError("stagger needs at least one batch, a non-negative time span, and a start with a time zone")
     everything = list(items)
     return (
         (item, start + over * (number * batches // len(everything)) / batches) for number, item in enumerate(everything)

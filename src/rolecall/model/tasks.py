@@ -359,16 +359,16 @@ class NextTasks:
     def continue_with(self, task: NewTask) -> None:
         """Set the continuation. Raises InvalidTask if there is one already, or if the task has children."""
         if self.continuation is not None:
-            raise InvalidTask("a task is continued once: its chain goes on with one task")
+            raise InvalidTask("a task can be continued only once")
         if self.children:
-            raise InvalidTask("a task with children continues its chain in the step after them")
+            raise InvalidTask("a task with children can continue its chain only in the step after them")
         self.continuation = task
 
     def spawn(self, tasks: tuple[NewTask, ...], *, serial: bool) -> None:
         """Add children. Raises InvalidTask if there are children of the other kind, or a continuation."""
         if self.children and self.serial != serial:
-            raise InvalidTask("the children of one task are all serial or all concurrent")
+            raise InvalidTask("the children of one task must be all serial or all concurrent")
         if self.continuation is not None and tasks:
-            raise InvalidTask("a task with children continues its chain in the step after them")
+            raise InvalidTask("a task with children can continue its chain only in the step after them")
         self.children.extend(tasks)
         self.serial = serial

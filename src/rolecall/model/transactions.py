@@ -33,6 +33,6 @@ class AsyncpgTransactional(Protocol):
 
 
 Joinable = Transactional | str
-"""A connection or session whose transaction can be joined; a text is the alias of a connection of Django's."""
+"""A connection or session whose transaction can be joined; a text is the alias of a Django connection."""
 AsyncJoinable = AsyncTransactional | AsyncpgTransactional
 """An async connection or session whose transaction can be joined."""

@@ -127,10 +127,12 @@ def require_slots_of_roles(slots: Mapping[str, int], roles: Sequence[str], *, va
     """Raise ConfigError unless each served role has at least one slot and each role with slots is served."""
     for role, number in slots.items():
         if number < 1:
-            raise ConfigError(f"the role {role} has {number} slots: at least 1", variable=variable, value=dict(slots))
+            raise ConfigError(
+                f"the role {role} must have at least 1 slot, got {number}", variable=variable, value=dict(slots)
+            )
     if not roles:
         return
     if lacking := ", ".join(role for role in roles if role not in slots):
-        raise ConfigError(f"no slots are named for the role {lacking}", variable=variable, value=dict(slots))
+        raise ConfigError(f"no slots are set for the role {lacking}", variable=variable, value=dict(slots))
     if unserved := ", ".join(role for role in slots if role not in roles):
         raise ConfigError(f"this worker does not serve the role {unserved}", variable=variable, value=dict(slots))

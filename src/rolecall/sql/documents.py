@@ -69,10 +69,10 @@ def reports_document(reports: Iterable[Report]) -> str:
 
 def _require_object(payload: Any, index: int) -> None:
     if type(payload) is not dict and not isinstance(payload, Mapping):
-        raise InvalidTask(f"the payload is not an object but {type(payload).__name__}", index=index)
+        raise InvalidTask(f"the payload must be an object, got {type(payload).__name__}", index=index)
     for key in payload:
         if not isinstance(key, str):
-            raise InvalidTask(f"payload has the key {key!r}, which is not text", index=index)
+            raise InvalidTask(f"the keys of the payload must be text, got {key!r}", index=index)
 
 
 def _task_item(task: NewTask, index: int) -> dict[str, object]:
@@ -103,7 +103,7 @@ def _require_texts(item: Mapping[str, object], index: int) -> None:
     for name in TEXTS:
         value = item.get(name)
         if value is not None and not isinstance(value, str):
-            raise InvalidTask(f"{name} is not text but {type(value).__name__}: {value!r}", index=index)
+            raise InvalidTask(f"{name} must be text, got {type(value).__name__}: {value!r}", index=index)
 
 
 def _add_needs(items: Sequence[dict[str, object]], batch: Sequence[NewTask]) -> None:
@@ -122,7 +122,9 @@ def _need_item(need: Need | int | Enqueued | NewTask, earlier: Mapping[int, int]
     match said.task:
         case NewTask():
             if id(said.task) not in earlier or said.chain:
-                raise InvalidTask("a task of the same batch can be needed by those after it, alone", index=index)
+                raise InvalidTask(
+                    "a task of the same batch can be needed only by later tasks, and without chain=True", index=index
+                )
             item["item"] = earlier[id(said.task)]
         case Enqueued():
             item["chain" if said.chain else "task"] = said.task.id
@@ -245,7 +247,7 @@ def encode_result(value: object, *, max_bytes: int = MAX_RESULT_BYTES) -> Encode
     except BaseException as error:  # noqa: BLE001 - a result's own code runs in there and may raise anything
         return _marker(f"{type(error).__name__}: {message_of(error)}")
     size = len(text.encode())
-    return EncodedResult(text) if size <= max_bytes else _marker(f"{size} bytes, allowed are {max_bytes}")
+    return EncodedResult(text) if size <= max_bytes else _marker(f"{size} bytes exceed the limit of {max_bytes}")
 
 
 def read_result(text: str | None) -> Any:

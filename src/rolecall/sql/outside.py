@@ -96,7 +96,7 @@ def result_document(result: object) -> str | None:
         raise InvalidTask(f"result: {error}") from error
     size = len(text.encode())
     if size > MAX_RESULT_BYTES:
-        raise InvalidTask(f"result: {size} bytes, allowed are {MAX_RESULT_BYTES}")
+        raise InvalidTask(f"result: {size} bytes exceed the limit of {MAX_RESULT_BYTES}")
     return text
 
 

