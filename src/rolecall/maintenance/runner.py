@@ -66,9 +66,7 @@ class MaintenanceRunner:
 
 
 def rest_after(look: DutyLook) -> float:
-    """Return the seconds until the next check: the next due time if this process did the last duty, else a random
-    time.
-    """
+    """Return the seconds until the next check: a random time, unless this process did the last duty."""
     if look.due or look.did_last:
         return AT_IT if look.next_in is None else min(AT_IT, max(SHORTEST, look.next_in))
     rest = min(LONGEST_REST, max(SHORTEST_REST, look.workers * SHARE))
