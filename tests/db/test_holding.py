@@ -144,7 +144,7 @@ def test_a_migration_that_fails_resumes_what_it_has_paused_and_nothing_else(
 def test_claims_go_on_seconds_after_a_migration_was_killed(
     connection: Connection, database: str, worker: Worker, locking: Migrations, tmp_path: Path
 ) -> None:
-    assert locking.numbered()
+    assert locking.read().numbered
     with open_handler(database, worker), migrating_process(database, tmp_path) as process:
         wait_until_held(connection, process)
         assert not can_claim(connection, worker)
@@ -162,7 +162,7 @@ def test_claims_go_on_seconds_after_a_migration_was_killed(
 def test_a_role_that_is_resumed_meanwhile_claims_again(
     connection: Connection, database: str, worker: Worker, locking: Migrations, tmp_path: Path
 ) -> None:
-    assert locking.numbered()
+    assert locking.read().numbered
     with open_handler(database, worker), migrating_process(database, tmp_path) as process:
         wait_until_held(connection, process)
 

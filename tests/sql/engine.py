@@ -171,7 +171,7 @@ class Engine:
         """Claim for a worker, up to `run` tasks for each permit of a key."""
         self.forget_floors()
         with self.connection.cursor(row_factory=class_row(lambda **row: Claim(worker_id=worker, **row))) as cursor:
-            query = "select * from rolecall.claim_in_order(%s, '{}', %s, %s, %s, %s)"
+            query = "select * from rolecall.claim(%s, '{}', %s, %s, %s, %s)"
             return cursor.execute(query, (worker, self.handlers(), limit, start, run)).fetchall()
 
     def claim_one(self, *roles: str, worker: int | None = None) -> Claim:
@@ -183,12 +183,12 @@ class Engine:
     ) -> tuple[list[Claim], dict[int, str]]:
         """Claim tasks by id for a worker, or for a new one that serves all; return also why others were not given."""
         worker_id = self.worker() if worker is None else worker
-        query = "select * from rolecall.claim_these(%s, %s, %s)"
+        query = "select id as named, verdict, (task).* from rolecall.claim_these(%s, %s, %s)"
         with self.connection.cursor(row_factory=dict_row) as cursor:
             rows = cursor.execute(query, (worker_id, list(ids), start)).fetchall()
-        verdicts = {row["id"]: row.pop("verdict") for row in rows}
-        given = [Claim(worker_id=worker_id, **row) for row in rows if verdicts[row["id"]] is None]
-        return given, {task_id: verdict for task_id, verdict in verdicts.items() if verdict is not None}
+        verdicts = {row.pop("named"): row.pop("verdict") for row in rows}
+        claimed = [Claim(worker_id=worker_id, **row) for row in rows if row["id"] is not None]
+        return claimed, {task_id: verdict for task_id, verdict in verdicts.items() if verdict is not None}
 
     def offers(self, limit: int = 10, *roles: str, handlers: Sequence[str] | None = None) -> list[int]:
         """Ask what may be handed to workers, best first."""

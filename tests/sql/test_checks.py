@@ -57,7 +57,6 @@ ILLEGAL = [
     ("key_patterns", "capacities_are_positive", "declared = 0"),
     ("key_patterns", "somebody_says_a_capacity", "declared = null, capacity = null"),
     ("workers", "slots_are_positive", "slots = 0"),
-    ("workers", "a_stopped_worker_is_not_idle", "stopped_at = started_at, idle = true"),
     ("workers", "command_is_one_that_workers_know", "command = 'sing', commanded_at = started_at"),
     ("workers", "a_command_has_a_time", "command = 'drain'"),
     ("server_epoch", "there_is_only_one_row", "only_row = false"),

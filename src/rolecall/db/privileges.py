@@ -1,4 +1,4 @@
-"""The database roles of least privilege: what makes them, and whether a database has them. The script says the rest."""
+"""The database roles for least privilege; roles.sql creates and documents them."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ Connection = psycopg.Connection[Any]
 
 
 def roles_text() -> str:
-    """Return the script that makes the roles, for people who let nobody but psql near their database."""
+    """Return the script that creates the roles, for people who run it in psql."""
     return SCRIPT.read_text(encoding="utf-8")
 
 
 def are_granted(conn: Connection) -> bool:
-    """Whether the roles have been let into this database."""
+    """Return whether the roles have privileges in this database."""
     return run(conn, GRANTED)
 
 
 def grant(conn: Connection) -> None:
-    """Run the script in the caller's transaction. Raises ConfigError for a user who may not create roles."""
+    """Run the script in the caller's transaction. Raises ConfigError if the user may not create roles."""
     with needing_the_owner(), psycopg.ClientCursor(conn) as cursor:
         cursor.execute(roles_text().encode())
 
 
 @contextmanager
 def needing_the_owner() -> Iterator[None]:
-    """Raise ConfigError where the block lacks a privilege that only the owner of the schema has."""
+    """Raise ConfigError if the block lacks a privilege that only the owner of the schema has."""
     try:
         yield
     except psycopg.errors.InsufficientPrivilege as error:

@@ -1,10 +1,10 @@
-"""Reads out of a task's situation why it does not run: pure reasoning, in the order in which it matters.
+"""Derives from a task's situation why it does not run, the most important cause first.
 
-    ended, claimed, expired   say all there is to say
-    waits for tasks, a time   then its key, its role, its workers
-    nothing of that           its place in line, or that the next claim takes it
+    finished, claimed, expired   a single cause
+    waits for tasks or a time    followed by the causes of its key, its role and its workers
+    none of these                its position in line, or that the next claim takes it
 
-Of what waits, everything that holds is told: whoever mends the first cause should know of the next one.
+All causes of a waiting task are returned, because removing the first one may not be enough.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from rolecall.model.why import Cause, CauseKind, KeySituation, LiveWorker, Situa
 
 __all__ = ["causes_of"]
 
-# As far as the database counts.
+# The database stops counting here.
 COUNTED = 10_000
 NAMED = 10
 LONGEST_ERROR = 200
-# As the engine does.
+# Must match the engine's limit.
 UNFIT_FOR = timedelta(hours=1)
 
 RUNS = {
@@ -37,7 +37,7 @@ ENDS = {
 
 
 def causes_of(task: Situation) -> list[Cause]:
-    """Say everything that keeps a task from running; never nothing."""
+    """Return all causes that keep a task from running; at least one."""
     if task.finished_at is not None:
         return [_finished(task, task.finished_at)]
     if task.state is TaskState.RUNNING:

@@ -1,4 +1,4 @@
-"""The JSON documents that the engine takes and gives back; they hold nothing that the database cannot store."""
+"""JSON documents that the engine's functions receive and return, checked so that the database can store them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ REPLACEMENT = "\ufffd"
 
 
 def tasks_document(tasks: Iterable[NewTask], trace_context: str | None = None) -> str:
-    """Return the batch, asked for in this trace, as a JSON array; raise InvalidTask, with the index, for no task."""
+    """Return a batch as a JSON array, with this trace context. Raises InvalidTask, with the index, for an invalid
+    task.
+    """
     batch = list(tasks)
     items = [_task_item(task, index) for index, task in enumerate(batch)]
     if any(task.needs for task in batch):
@@ -61,7 +63,7 @@ def tasks_document(tasks: Iterable[NewTask], trace_context: str | None = None) -
 
 
 def reports_document(reports: Iterable[Report]) -> str:
-    """Return the reports as one JSON array; results are embedded as the JSON text that they already are."""
+    """Return the reports as a JSON array; results, which are JSON text already, are embedded."""
     return f"[{','.join(map(_report_text, reports))}]"
 
 
@@ -186,7 +188,7 @@ def _completed(report: Completed) -> str:
 
 
 def next_document(tasks: NextTasks) -> str:
-    """Return what comes next as one JSON object; raise InvalidTask for what cannot be stored."""
+    """Return the next tasks as a JSON object. Raises InvalidTask if one cannot be stored."""
     several = {"follow_ups": tasks.follow_ups, "children": tasks.children, "siblings": tasks.siblings}
     parts = [f'"{name}":{tasks_document(some, tasks.trace_context)}' for name, some in several.items() if some]
     if tasks.continuation is not None:
@@ -221,19 +223,19 @@ def _ran(seconds: float | None) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    # No delay may be such that the engine's arithmetic refuses the report: its task could never be finished.
+    # A delay out of the engine's range would make it reject the report, and the task could never be finished.
     return f"{min(max(0.0, seconds), LONGEST_DELAY):.6f}"
 
 
 class EncodedResult(NamedTuple):
-    """A result as JSON text; where it could not be stored, a marker object, and why."""
+    """A result as JSON text; if it could not be stored, a marker object and the reason."""
 
     text: str
     unstored: str | None = None
 
 
 def encode_result(value: object, *, max_bytes: int = MAX_RESULT_BYTES) -> EncodedResult:
-    """Write a handler's result as JSON text, whatever it is."""
+    """Encode any result of a handler as JSON text."""
     if isinstance(value, UnstoredResult):
         return _marker(value.why)
     try:
@@ -247,7 +249,7 @@ def encode_result(value: object, *, max_bytes: int = MAX_RESULT_BYTES) -> Encode
 
 
 def read_result(text: str | None) -> Any:
-    """Read a result from JSON text; an UnstoredResult where it could not be stored."""
+    """Decode a result from JSON text; an UnstoredResult if it could not be stored."""
     value = from_json(text)
     if isinstance(value, dict) and value.keys() == {"rolecall", "why"} and value["rolecall"] == MARK:
         return UnstoredResult(value["why"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.sql.engine import LEASE, Claim, Engine
 from tests.sql.families import WORK, family, finish_off, parent_of, spread
 
@@ -68,11 +66,9 @@ def test_a_gathering_may_spread_again(engine: Engine) -> None:
     assert engine.claim_one().step == 2
 
 
-@pytest.mark.parametrize("column", ["step", "step_number"])
-def test_a_parent_goes_on_however_often_it_has(engine: Engine, column: str) -> None:
-    """`step` is where a release counted that is older than `step_number`."""
+def test_a_parent_goes_on_however_often_it_has(engine: Engine) -> None:
     parent_id, _ = parent_of(engine, WORK, gathers=True)
-    engine.rows(f"update rolecall.tasks set {column} = 32767 where id = %s", parent_id)
+    engine.rows("update rolecall.tasks set step_number = 32767 where id = %s", parent_id)
 
     engine.complete(engine.claim_one())
 
