@@ -1,6 +1,7 @@
 """A plugin for pytest that `./dev test` brings: says how long it will take, how far it is, and at once what fails.
 
     ./dev test --fast               the files that three minutes on two cores have time for; says what is left out
+    ./dev test --rest               the other files, the slowest first
     ./dev test --record-durations   all of them; then writes tests/durations.json anew, for everybody
 
 Each process of pytest-xdist chooses the same files, as all read the same record; only the first one tells.
@@ -8,6 +9,7 @@ Each process of pytest-xdist chooses the same files, as all read the same record
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections import Counter, defaultdict
@@ -27,6 +29,7 @@ TELLING = 0.02
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("pacing")
     group.addoption("--fast", action="store_true", help="only what three minutes on two cores have time for")
+    group.addoption("--rest", action="store_true", help="only what --fast leaves out, the slowest files first")
     group.addoption("--record-durations", action="store_true", help=f"write {SHARED} anew")
 
 
@@ -36,6 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
     shared = Durations.read(root / SHARED)
     if config.option.fast:
         config.pluginmanager.register(Fast(root, shared, shared.cheapest(FAST_SECONDS)), "rolecall-fast")
+    elif config.option.rest:
+        config.pluginmanager.register(Rest(root, shared), "rolecall-rest")
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if isinstance(reporter, TerminalReporter) and "PYTEST_XDIST_WORKER" not in os.environ:
         config.pluginmanager.register(Pacing(config, reporter, shared), "rolecall-pacing")
@@ -64,6 +69,26 @@ class Fast:
         return f"--fast leaves out {tests:,} of {self.known.tests():,} tests, in files of " + ", ".join(parts)
 
 
+class Rest:
+    """Leaves out the files that `--fast` runs, and runs the others by their duration, unmeasured files first."""
+
+    def __init__(self, root: Path, known: Durations) -> None:
+        self._root = root
+        self._known = known
+        self._left_out = {root / name for name in known.cheapest(FAST_SECONDS).files}
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        return True if collection_path in self._left_out else None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items.sort(key=self._seconds, reverse=True)
+
+    def _seconds(self, item: pytest.Item) -> float:
+        cost = self._known.files.get(item.path.relative_to(self._root).as_posix())
+        return cost.seconds if cost else math.inf
+
+
 class Pacing:
     """Tells, in lines that a log can keep, and writes down how long each file took."""
 
@@ -76,6 +101,7 @@ class Pacing:
         self._tests: Counter[str] = Counter()
         self._failed = 0
         self._number = 0
+        self._expected: Counter[str] = Counter()
         self._began = self._told = time.monotonic()
         reporter.showfspath = config.get_verbosity() > 0
 
@@ -92,10 +118,11 @@ class Pacing:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        self._number = len(ids)
+        self._expect(ids)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self._number = self._number or len(session.items)
+        if not self._number:
+            self._expect([item.nodeid for item in session.items])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport, config: pytest.Config) -> object:
@@ -120,6 +147,15 @@ class Pacing:
             self._tests[file] += 1
             self._tell_progress()
 
+    def _expect(self, ids: Sequence[str]) -> None:
+        self._number = len(ids)
+        self._expected = Counter(each.partition("::")[0] for each in ids)
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Name the files whose tests have not all run: the gate interrupts a run that takes too long."""
+        for name, number in sorted((self._expected - self._tests).items()):
+            self._say(f"NOT RUN {name}: {number} of {self._expected[name]} tests")
+
     def pytest_sessionfinish(self) -> None:
         if self._is_partial() or self._tests.total() < self._number:
             return
@@ -137,7 +173,7 @@ class Pacing:
     def _is_partial(self) -> bool:
         """Whether this was not the whole: what that takes is not known then."""
         option = self._config.option
-        return bool(option.fast or option.keyword or option.markexpr or self._places())
+        return bool(option.fast or option.rest or option.keyword or option.markexpr or self._places())
 
     def _tell_progress(self) -> None:
         now = time.monotonic()

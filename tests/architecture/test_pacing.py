@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from rolecall.db.embedded.process import wait_until
 from tools.durations import OWN, SHARED, Cost, Durations, by_folder
 from tools.offences import ROOT
 from tools.pacing import FAST_SECONDS
@@ -66,6 +68,34 @@ def test_a_fast_run_keeps_what_nobody_has_measured_yet(project: Path) -> None:
     (project / "tests" / "b" / "test_new.py").write_text(GOOD)
 
     assert "1 failed, 2 passed" in said(project, "--fast")
+
+
+def test_rest_runs_the_files_that_a_fast_run_leaves_out_slowest_first(project: Path) -> None:
+    (project / "tests" / "b" / "test_new.py").write_text(GOOD)
+    output = said(project, "--rest", "-v")
+
+    order = [line.partition("::")[0] for line in output.splitlines() if " PASSED" in line]
+    assert order == ["tests/b/test_new.py", "tests/a/test_slow.py", "tests/b/test_slower.py"]
+
+
+@pytest.mark.parametrize("processes", [0, 2])
+def test_interrupted_run_names_the_files_that_have_not_run(project: Path, processes: int) -> None:
+    (project / "tests" / "a" / "test_bad.py").write_text(
+        "import pathlib, time\ndef test_endless(): pathlib.Path('begun').touch(); time.sleep(600)\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-p", "xdist", "-p", "tools.pacing", "-n", str(processes)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environment.pop("PYTEST_XDIST_WORKER", None)
+    with subprocess.Popen(command, cwd=project, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        for line in process.stdout:
+            if "tests: about" in line:
+                break
+        assert wait_until((project / "begun").exists, 60)
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=60)
+
+    assert "NOT RUN tests/a/test_bad.py: 1 of 1 tests" in rest
 
 
 def test_a_whole_run_writes_down_what_it_took(project: Path) -> None:
