@@ -1,8 +1,4 @@
-"""Measures the rounds that derive statistics: an edit end to end, a cycle of everything, what logging costs a refresh.
-
-Figures are ratios first: what a peak cycle takes a thousand products, and how many times a refresh costs with the
-triggers what it costs without. Run it as `bench/derivation.py --stores 250`.
-"""
+"""Measures the rounds that derive statistics: edits end to end, a full cycle, and what logging adds to a refresh."""
 
 from __future__ import annotations
 
