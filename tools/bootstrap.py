@@ -55,7 +55,7 @@ def stamp_of(root: Path) -> Path:
 
 
 def wanted_stamp(root: Path) -> str:
-    """Return the venv's path and a digest of the locked packages. A moved venv is useless: its scripts use the old path."""
+    """Return the venv's path and a digest of the locked packages. A moved venv does not work."""
     digest = hashlib.sha256(b"".join((root / name).read_bytes() for name in INPUTS))
     return f"{root}\n{digest.hexdigest()}\n"
 
