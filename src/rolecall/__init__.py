@@ -1,4 +1,4 @@
-"""Role-based background work on Postgres."""
+"""A background job system on Postgres."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     from rolecall.worker.subprocess.context import ProcessContext
     from rolecall.worker.worker import Worker
 else:
-    # Whoever declares an App imports no database driver for it, whoever enqueues no worker.
+    # Lazy imports: declaring an App does not import a database driver, and enqueueing does not import the worker.
     __getattr__, __dir__ = lazy_names(
         __name__,
         {

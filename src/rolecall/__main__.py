@@ -1,4 +1,4 @@
-"""Makes `python -m rolecall` the same as the `rolecall` command."""
+"""Lets `python -m rolecall` run the `rolecall` command."""
 
 from __future__ import annotations
 

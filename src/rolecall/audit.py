@@ -1,9 +1,9 @@
-"""The audit log, for programs that change something of their own: the row stands in the transaction of the change.
+"""The audit log, for programs that record their own changes. The entry is part of the change's transaction.
 
     async with audit.change_async(connection, actor, "routes.disable", route_id=7) as outcome:
         outcome["route"] = await disable(connection, 7)
 
-In a request the actor is `services.audit.actor`, at a terminal `terminal_actor()`.
+In a request, the actor is `services.audit.actor`; in a terminal, `terminal_actor()`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Actor", "change_async", "record", "record_async", "terminal_actor"]
 async def change_async(
     connection: psycopg.AsyncConnection[Any], actor: Actor, action: str, /, **detail: object
 ) -> AsyncIterator[dict[str, object]]:
-    """A transaction that ends with the row about it: both or none; its outcome is what the block puts there."""
+    """Open a transaction that ends with an audit entry: both commit, or neither. The block fills in its outcome."""
     outcome: dict[str, object] = {}
     async with connection.transaction():
         yield outcome
@@ -40,7 +40,7 @@ def record(
     detail: Mapping[str, object] | None = None,
     outcome: object = None,
 ) -> None:
-    """Write down who did what, such as `routes.disable`, and what came of it; of what is long, only how much it is."""
+    """Store an audit entry: an action such as `routes.disable`, its details and outcome. Long values are shortened."""
     run(connection, audit.record(actor, AuditEvent(action, detail or {}), outcome))
 
 
@@ -51,18 +51,18 @@ async def record_async(
     detail: Mapping[str, object] | None = None,
     outcome: object = None,
 ) -> None:
-    """Write down who did what, such as `routes.disable`, and what came of it; of what is long, only how much it is."""
+    """Store an audit entry like `record`, on an async connection."""
     await run_async(connection, audit.record(actor, AuditEvent(action, detail or {}), outcome))
 
 
 def terminal_actor() -> Actor:
-    """Whom the system runs this for, and who has logged in there; what the environment says proves nothing."""
+    """Return the user of this process, and who logged in there. Environment variables are not trusted."""
     from pwd import getpwuid  # noqa: PLC0415 - Windows has none, where programs write to the log, too
 
     try:
         user = getpwuid(os.getuid()).pw_name
     except KeyError:
-        user = f"user {os.getuid()}"  # a container may run as one that has no name
+        user = f"user {os.getuid()}"  # a container may run as a user without a name
     try:
         login = os.getlogin()
     except OSError:

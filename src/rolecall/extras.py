@@ -1,4 +1,4 @@
-"""What the package's extras bring: whoever finds one missing says so in the same words.
+"""The package's extras. A missing one is always reported in the same way.
 
     require("redis")
 
@@ -18,7 +18,7 @@ __all__ = ["EXTRAS", "Extra", "is_installed", "missing_extra", "missing_modules"
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """What an extra is for, and the modules that it brings."""
+    """The purpose of an extra, and the modules that it installs."""
 
     gives: str
     modules: tuple[str, ...]
@@ -43,23 +43,23 @@ EXTRAS: Mapping[str, Extra] = {
 
 
 def missing_modules(name: str) -> tuple[str, ...]:
-    """The modules of an extra that are not installed."""
+    """Return the modules of an extra that are not installed."""
     return tuple(module for module in EXTRAS[name].modules if find_spec(module) is None)
 
 
 def is_installed(name: str) -> bool:
-    """True if all of an extra is there."""
+    """Return whether all modules of an extra are installed."""
     return not missing_modules(name)
 
 
 def require(name: str, what: str = "this needs", *, variable: str | None = None) -> None:
-    """Raise ConfigError where something of an extra is missing; `what` begins the sentence."""
+    """Raise ConfigError if a module of an extra is missing. `what` starts the message."""
     if not is_installed(name):
         raise missing_extra(name, what, variable=variable)
 
 
 def missing_extra(name: str, what: str = "this needs", *, variable: str | None = None) -> ConfigError:
-    """The error that says what an extra is for, what is missing of it and how to install it."""
+    """Return the error that names an extra, its purpose, the missing modules, and how to install it."""
     missing = missing_modules(name)
     lacking = f" ({', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing)" if missing else ""
     problem = f"{what} the extra `{name}`, for {EXTRAS[name].gives}{lacking}: {pip_install(name)}"
@@ -67,5 +67,5 @@ def missing_extra(name: str, what: str = "this needs", *, variable: str | None =
 
 
 def pip_install(name: str) -> str:
-    """How to install an extra."""
+    """Return the command that installs an extra."""
     return f"pip install 'rolecall[{name}]'"

@@ -1,4 +1,4 @@
-"""An app inside a process that is somebody else's, such as a web server: a client and, if asked for, a worker."""
+"""An app inside another process, such as a web server: a client and, optionally, a worker."""
 
 from __future__ import annotations
 
@@ -21,19 +21,18 @@ __all__ = ["running"]
 async def running(
     app: App, database: str | None = None, *, worker: WorkerOptions | bool = False, pooled: bool | None = None
 ) -> AsyncIterator[AsyncClient]:
-    """Have an app at hand for as long as the block lasts: the lifespan of a web application.
+    """Yield a connected client, and optionally run a worker: for the lifespan of a web application.
 
         @asynccontextmanager
         async def lifespan(api: FastAPI) -> AsyncGenerator[dict[str, AsyncClient]]:
             async with running(app, worker=True) as client:
                 yield {"client": client}
 
-    The client is connected and the app declared when the block begins; `database` and `pooled` are those of
-    AsyncClient. With `worker`, a worker runs in this loop, too, and takes tasks by then: with these options, or those
-    that the environment tells `rolecall worker`. Signals are left to the process. When the block ends, however it does,
-    what runs may finish within the worker's grace period. What ends the worker before that is logged at once and raised
-    at the end of the block, unless the block raises. Raises DatabaseUnavailable, SchemaMissing and what else keeps a
-    client or a worker from starting.
+    When the block begins, the client is connected and the app's declarations are stored. `database` and `pooled` are
+    those of AsyncClient. With `worker`, a worker runs in this event loop, with the given options or those from the
+    environment. It does not handle signals. When the block ends, running tasks may finish within the worker's grace
+    period. An error of the worker is logged at once and raised at the end of the block, unless the block raises another
+    one. Raises DatabaseUnavailable, SchemaMissing and other errors that prevent a client or a worker from starting.
     """
     source = Source(database, pooled=pooled)
     try:

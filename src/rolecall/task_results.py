@@ -1,15 +1,15 @@
-"""Results that say by themselves whether an attempt was a success, and three handlers to begin with.
+"""Results that state whether an attempt succeeded, and three example handlers.
 
     app = App("shop")
-    app.include(task_results.examples())  # dummy, echo and the fallback `default`, only where they are asked for
-    app.mount("rolecall.web.own_tasks:router")     # the HTTP routes that go with them
+    app.include(task_results.examples())           # dummy, echo and the fallback `default`; optional
+    app.mount("rolecall.web.own_tasks:router")     # the corresponding HTTP routes
 
     @app.task(role="default")
     async def report(month: str) -> TaskResult:
         return TaskResult(success=True, message="sent", data={"pages": 3})
 
-A result that says `success=False` is a failed attempt, with its message as the error: it is tried again as the role
-says. `app.use(task_results.judged)` holds the handlers of the whole app to that.
+A result with `success=False` fails the attempt, with its message as the error. The role's retry policy applies.
+`app.use(task_results.judged)` does this for all handlers of the app.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LONGEST_MESSAGE = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskResult:
-    """What a handler says of its attempt; of `message` the first 500 characters are kept."""
+    """The result of an attempt. `message` is cut to 500 characters."""
 
     success: bool
     message: str = ""
@@ -43,11 +43,11 @@ class TaskResult:
 
 
 class TaskFailed(HandlerError):
-    """A handler returned a result that says that its attempt has failed."""
+    """Raised for a result that reports a failure."""
 
 
 async def judged(_ctx: object, call_next: Next) -> object:
-    """The middleware that raises TaskFailed for a TaskResult without success; others are stored as plain objects."""
+    """A middleware that raises TaskFailed for an unsuccessful TaskResult. Other results are stored as plain objects."""
     result = await call_next()
     if not isinstance(result, TaskResult):
         return result
@@ -57,7 +57,7 @@ async def judged(_ctx: object, call_next: Next) -> object:
 
 
 def examples() -> App:
-    """An app to include: handlers that answer at once, return what they are sent, and take what no other one does."""
+    """Return an app to include: a handler that succeeds at once, one that returns its payload, and a fallback."""
     slice_ = App("examples", middlewares=[judged])
     slice_.role(ROLE, retry=linear(), max_attempts=ATTEMPTS)
     for handler in (dummy, echo, default):
@@ -66,7 +66,7 @@ def examples() -> App:
 
 
 async def dummy(**payload: Any) -> TaskResult:
-    """Wait for the payload's `seconds`, if it has some, and succeed."""
+    """Wait for the payload's `seconds`, if given, and succeed."""
     await asyncio.sleep(float(payload.get("seconds", 0)))
     return TaskResult(success=True, message="done")
 
@@ -77,5 +77,5 @@ async def echo(**payload: Any) -> TaskResult:
 
 
 async def default(**payload: Any) -> TaskResult:
-    """Do nothing with a task that no other handler takes, and say so."""
+    """Do nothing and succeed: the fallback for tasks without a handler."""
     return TaskResult(success=True, message="no handler was named: nothing was done", data=payload)

@@ -45,7 +45,7 @@ TITLES = {
 }
 # Internal packages, whose public names `rolecall` exports.
 INSIDE = frozenset(
-    {"app", "brokers", "client", "config", "db", "extras", "foreign_code", "handoff", "hosting"}
+    {"app", "brokers", "client", "config", "db", "extras", "handoff", "hosting"}
     | {"maintenance", "model", "scaling", "service", "sql", "wake", "worker", "__main__"}
 )
 WIDEST = 100

@@ -1,7 +1,4 @@
-"""Connections to other people's brokers, for the floors that may use one; each comes with an extra of the package.
-
-`door` is what others import: it needs no extra until somebody connects.
-"""
+"""Connections to brokers. Each needs an extra of the package, but only when a connection is made (see `door`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cut connections of brokers' clients, told as everywhere else."""
+"""Uniform errors for broken connections of broker clients."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ UVLOOP_SAYS = "the handler is closed"
 
 @contextmanager
 def cuts_as_os_errors() -> Iterator[None]:
-    """Raise ConnectionResetError for a connection that was cut between two writes.
+    """Raise ConnectionResetError for a connection that broke between two writes.
 
-    uvloop raises a RuntimeError for the second write, which no client library expects; asyncio's own loop says nothing
-    of it, and the client meets the loss a moment later.
+    uvloop raises a RuntimeError for the second write, which no client library expects. With asyncio's own loop, the
+    client notices the loss a moment later.
     """
     try:
         yield

@@ -1,11 +1,11 @@
-"""The door to Redis, or to a server that speaks its language, however it is set up.
+"""Connects to Redis or a compatible server in any topology.
 
-redis://:secret@host:6379/0                        one server (rediss:// by TLS, unix:///path a socket)
-redis+sentinel://:secret@one:26379,two:26379/name  whichever server Sentinel calls the master of `name`; Sentinels are
-                                                   shown that password, or their own: ?sentinel_password=, none if empty
-redis+cluster://:secret@host:6379                  a cluster (rediss+cluster:// by TLS)
+redis://:secret@host:6379/0                        one server (rediss:// for TLS, unix:///path for a socket)
+redis+sentinel://:secret@one:26379,two:26379/name  the current master of `name`; Sentinels get the same password, or
+                                                   their own: ?sentinel_password=, which can be empty
+redis+cluster://:secret@host:6379                  a cluster (rediss+cluster:// for TLS)
 
-With `?prefix=shop` the name of every key begins with `shop:`.
+With `?prefix=shop`, the name of every key starts with `shop:`.
 """
 
 from __future__ import annotations
@@ -27,58 +27,58 @@ VARIABLE = "ROLECALL_REDIS_URL"
 
 
 class RedisAway(RolecallError):
-    """Redis does not answer, or not as one who can be worked with just now."""
+    """Redis does not answer, or temporarily cannot be used."""
 
 
 class RedisRefuses(RedisAway):
-    """Redis answers, and refuses this command: it does not know it, or its keys are of another type."""
+    """Redis rejects this command: it is unknown, or the key has another type."""
 
 
 @dataclass(frozen=True)
 class Script:
-    """A Lua script; what it is given and answers is said where it stands."""
+    """A Lua script. Its arguments and its result are described where it is defined."""
 
     text: str
 
     @cached_property
     def digest(self) -> str:
-        """The name by which a server knows it."""
+        """The digest by which a server identifies it."""
         return hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
 
 
 class RedisLink(Protocol):
-    """The connections of one process to one Redis: any number of commands side by side.
+    """The connections of a process to one Redis. Commands can run concurrently.
 
-    What is read is bytes. No command is repeated: whether to send it again is for the caller to judge. Everything
-    raises RedisAway for whatever the server or the way to it does wrong, after two seconds without an answer. The
-    prefix of the address stands before the keys that commands and scripts are given, and before no channel.
+    Replies are bytes. Commands are not repeated: whether that is safe is the caller's decision. All methods raise
+    RedisAway for any error of the server or the connection, and after two seconds without an answer. The prefix of the
+    address is added to the keys of commands and scripts, but not to channels.
     """
 
     @property
     def cluster(self) -> bool:
-        """Whether what is asked at once must be of one slot."""
+        """True if commands that are sent together must use keys of one slot."""
 
     async def call(self, *words: Any) -> Any:
-        """Send one command and return its answer."""
+        """Send one command and return its reply."""
 
     async def calls(self, commands: Iterable[Sequence[Any]]) -> list[Any]:
-        """Send several commands at once, which is no transaction; the first error among the answers is raised."""
+        """Send several commands in a pipeline, without a transaction. Raises the first error among the replies."""
 
     async def run(self, script: Script, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
-        """Run a script, which the server is sent once."""
+        """Run a script. It is sent to the server once."""
 
     async def hear(self, channel: str, heard: Callable[[str], None]) -> None:
-        """Call `heard` with every message that is published on a channel; end by an error or a cancellation only."""
+        """Call `heard` with every message published on a channel. Ends only with an error or a cancellation."""
 
     async def close(self) -> None:
-        """Close every connection; again does nothing."""
+        """Close every connection. Idempotent."""
 
 
 def connect_redis(url: str, variable: str = VARIABLE) -> RedisLink:
-    """Make a link to the Redis of a URL; it connects with its first command.
+    """Create a link to the Redis of a URL. It connects with its first command.
 
-    Raises ConfigError, in the name of the variable that the URL is from, where the extra `redis` is missing and for
-    what is no such URL; the URL's password is not shown.
+    Raises ConfigError for the given variable if the extra `redis` is missing or the URL is invalid, without showing its
+    password.
     """
     require("redis", variable=variable)
     try:

@@ -1,4 +1,4 @@
-"""Links by the kept client library; nothing but the door imports this, as its extra may not be installed."""
+"""Links on top of redis-py. Import this only through `door`, because the extra may not be installed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["link_to"]
 SENTINEL_PORT = 26379
 ANSWER_WITHIN = 2.0
 SILENCE = 1.0
-# Which words of a command are keys, where it is not the first one alone.
+# Which arguments of a command are keys, if not only the first one.
 FIRST = slice(1, 2)
 NONE = slice(0)
 KEYS_AT = {
@@ -36,7 +36,7 @@ SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel", "redi
 
 
 class ClientLink:
-    """What `RedisLink` promises, by redis-py."""
+    """`RedisLink` on top of redis-py."""
 
     def __init__(self, client: Any, *, prefix: str, cluster: bool = False, beside: Sequence[Any] = ()) -> None:
         self._client = client
@@ -66,18 +66,18 @@ class ClientLink:
     async def hear(self, channel: str, heard: Callable[[str], None]) -> None:
         with _errors_of_ours():
             async with self._client.pubsub(ignore_subscribe_messages=True) as subscription:
-                # Each apart: a cancellation that one step swallows must end this before the next one waits.
+                # Separate steps: if one swallows a cancellation, the next must not wait.
                 with _errors_of_ours():
                     await subscription.subscribe(channel)
                 while True:
                     with _errors_of_ours():
-                        # Without a time of its own, a silence would count as an answer that does not come.
+                        # Without a timeout of its own, a quiet channel would count as a missing answer.
                         message = await subscription.get_message(timeout=SILENCE)
                     if message:
                         heard(message["data"].decode(errors="replace"))
 
     def connection(self) -> AbstractConnection:
-        """Make a connection that nobody else uses, for whoever takes one whole; of a cluster there is none."""
+        """Create a connection for exclusive use. Not available for a cluster."""
         made: AbstractConnection = self._client.connection_pool.make_connection()
         return made
 
@@ -96,7 +96,7 @@ class ClientLink:
 
 
 def link_to(url: str) -> ClientLink:
-    """Make the link to a URL. Raises ValueError for what is no such URL, Unfit for its prefix."""
+    """Create the link for a URL. Raises ValueError for an invalid URL, Unfit for an invalid prefix."""
     url, prefix = prefix_apart(url)
     scheme = urlsplit(url).scheme
     if scheme not in SCHEMES:
@@ -122,7 +122,7 @@ def _by_sentinel(url: str, prefix: str) -> ClientLink:
 
 
 def _options_of(parts: SplitResult) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the master is shown, and what the Sentinels are shown instead where the URL has a password of their own."""
+    """Return the options for the master and for the Sentinels, which can have a password of their own in the URL."""
     said = dict(parse_qsl(parts.query, keep_blank_values=True))
     own: dict[str, Any] = {}
     if (password := said.pop("sentinel_password", None)) is not None:
@@ -160,12 +160,12 @@ def _errors_of_ours() -> Iterator[None]:
     except ResponseError as error:
         raise RedisRefuses(str(error)) from error
     except MasterNotFoundError as error:
-        # Its own words go on with the insides of every client.
+        # The client's own message goes on with the internals of every client.
         found, _, _ = str(error).partition(" : ")
         raise RedisAway(f"{found}: no Sentinel answers, or none knows one that lives") from error
     except (RedisError, OSError, TimeoutError) as error:
         raise RedisAway(str(error) or type(error).__name__) from error
     finally:
-        # The client takes a cancellation that comes while it connects or reads for a lost connection, and goes on.
+        # The client treats a cancellation while it connects or reads as a lost connection, and continues.
         if task is not None and task.cancelling() > cancelled:
             raise asyncio.CancelledError

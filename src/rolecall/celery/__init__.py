@@ -1,10 +1,10 @@
-"""Celery's names over Rolecall: the tasks of a Celery code base run when its imports are changed.
+"""Celery's API on top of Rolecall. The tasks of a Celery code base run once their imports are changed.
 
     from rolecall.celery import Celery, shared_task   # was: from celery import Celery, shared_task
 
-`rolecall worker --app shop:app.rolecall` runs them. What has no equivalent is refused where it is said, with what to
-write instead; nothing is taken for something else. docs/guides/from-celery.md tells what differs. Celery itself is not
-imported.
+`rolecall worker --app shop:app.rolecall` runs the tasks. A feature without an equivalent is rejected with advice on
+what to use instead; nothing is approximated silently. docs/guides/from-celery.md lists the differences. Celery itself
+is not imported.
 """
 
 from __future__ import annotations

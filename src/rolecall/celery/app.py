@@ -1,4 +1,4 @@
-"""The face of a Celery app: what its code calls, and `rolecall`, the app that workers are given."""
+"""The Celery app: its public API, and `rolecall`, the App for workers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAIN = "__main__"
 
 
 class Celery:
-    """An app as Celery's code makes one.
+    """A replacement for Celery's app.
 
         app = Celery("shop")
         app.conf.timezone = "Europe/Berlin"
@@ -35,11 +35,12 @@ class Celery:
         @app.task(queue="mail", max_retries=5)
         def greet(name): ...
 
-    `rolecall worker --app shop:app.rolecall` runs it. Tasks go to `database` (a connection string or a psycopg pool; by
-    default as `rolecall.Client` finds it). Broker and backend are read for what they say of priorities, and not used.
+    `rolecall worker --app shop:app.rolecall` runs its tasks. They are enqueued to `database` (a connection string or a
+    psycopg pool; the default is that of `rolecall.Client`). The broker only determines the order of priorities, and the
+    backend is ignored.
     """
 
-    def __init__(  # sizes: each is a word of the declaration
+    def __init__(  # sizes: each is an argument of the declaration
         self,
         main: str = "celery",
         *,
@@ -66,17 +67,17 @@ class Celery:
 
     @property
     def rolecall(self) -> App:
-        """The app of Rolecall: for `rolecall worker --app shop:app.rolecall`, for clients, and for tests."""
+        """The App, for `rolecall worker --app shop:app.rolecall`, for clients and for tests."""
         return self.program.app
 
     @property
     def client(self) -> Client:
-        """What enqueues the tasks of this app."""
+        """The client that enqueues the tasks of this app."""
         return self.program.client
 
     @property
     def tasks(self) -> Mapping[str, Task]:
-        """The tasks by name, the shared ones included."""
+        """The tasks by name, including shared ones."""
         return self.program.tasks
 
     @overload
@@ -88,7 +89,7 @@ class Celery:
     def task(self, function: Callable[..., Any] | None = None, **options: Any) -> Any:
         """Declare a task: `@app.task`, or `@app.task(bind=True, queue="mail")`.
 
-        Raises InvalidDeclaration for an option without equivalent, TypeError for what is no option.
+        Raises InvalidDeclaration for an option without an equivalent, TypeError for an unknown option.
         """
         if function is None:
             return partial(self._declare, options=options)
@@ -100,10 +101,9 @@ class Celery:
         return made
 
     def config_from_object(self, source: Any, *, namespace: str | None = None, silent: bool = False) -> None:
-        """Take settings from an object, a mapping or the module that is named; those of a namespace begin with it.
+        """Read settings from an object, a mapping or a named module. With a namespace, names start with it.
 
-        Raises ConfigError for a module that is not there, unless it is `silent`; InvalidDeclaration for a setting that
-        is refused.
+        Raises ConfigError for a missing module, unless `silent`, and InvalidDeclaration for a rejected setting.
         """
         begin = f"{namespace}_" if namespace else ""
         for name, value in _settings(source, silent=silent).items():
@@ -113,13 +113,13 @@ class Celery:
     def autodiscover_tasks(
         self, packages: Iterable[str] | None = None, related_name: str = "tasks", *, force: bool = False
     ) -> None:
-        """Import the module of tasks of each package when the app is first used; by default Django's applications."""
+        """Import the tasks module of each package on first use of the app. The default is Django's installed apps."""
         self._discovered.append((packages, related_name))
         if force:
             self.finalize()
 
     def finalize(self) -> None:
-        """Make the app complete: import its modules, declare its tasks and schedules."""
+        """Complete the app: import its modules, declare its tasks and schedules."""
         _ = self.rolecall
 
     def add_periodic_task(
@@ -131,7 +131,7 @@ class Celery:
         name: str | None = None,
         **opts: Any,
     ) -> str:
-        """Declare a schedule: a number of seconds, a timedelta or a crontab, and a signature; return its name."""
+        """Declare a schedule from a number of seconds, a timedelta or a crontab, and a signature. Return its name."""
         whole = sig.clone(args, kwargs, **opts)
         told = name or repr(whole)
         self.program.periodic[told] = {
@@ -146,18 +146,18 @@ class Celery:
     def send_task(
         self, name: str, args: Iterable[Any] | None = None, kwargs: Mapping[str, Any] | None = None, **options: Any
     ) -> AsyncResult | GroupResult:
-        """Enqueue a task by its name; one that this program does not have takes named arguments only.
+        """Enqueue a task by name. A task that this program does not define accepts only keyword arguments.
 
-        Raises what `Task.apply_async` raises.
+        Raises the errors of `Task.apply_async`.
         """
         return self.signature(name, args or (), kwargs).apply_async(**options)
 
     def signature(self, task: Any, args: Iterable[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Signature:
-        """Make a signature of a task or its name."""
+        """Create a signature of a task, given by its name or itself."""
         return Signature(task if isinstance(task, str) else task.name, args, kwargs, app=self.program)
 
     def AsyncResult(self, task_id: str | int) -> AsyncResult:  # noqa: N802 - Celery's name for it
-        """Ask for a task by its id."""
+        """Return the outcome of the task with this id."""
         return AsyncResult(task_id, self.program)
 
     def __repr__(self) -> str:
@@ -174,32 +174,32 @@ class Celery:
 
 
 class Signal:
-    """Calls functions with the app once its settings stand: `@app.on_after_configure.connect`."""
+    """Calls functions with the app once its settings are complete: `@app.on_after_configure.connect`."""
 
     def __init__(self) -> None:
         self._receivers: list[Callable[..., object]] = []
 
     def connect(self, receiver: Callable[..., object] | None = None, **_options: Any) -> Any:
-        """Let a function be called."""
+        """Register a function."""
         if receiver is None:
             return self.connect
         self._receivers.append(receiver)
         return receiver
 
     def send(self, sender: Celery) -> None:
-        """Call them."""
+        """Call the registered functions."""
         for receiver in self._receivers:
             receiver(sender=sender)
 
 
 class Control:
-    """What a program may tell workers: `app.control.revoke(id)`. The rest is for `rolecall` and the dashboard."""
+    """Control of workers: `app.control.revoke(id)`. Use the command line or the dashboard for everything else."""
 
     def __init__(self, app: AnyApp) -> None:
         self._app = app
 
     def revoke(self, task_id: Any, *, terminate: bool = False, signal: object = None) -> None:
-        """Cancel tasks by their ids; with `terminate`, also those that run."""
+        """Cancel tasks by their ids. With `terminate`, running ones are cancelled as well."""
         for each in [task_id] if isinstance(task_id, str | int) else task_id:
             AsyncResult(each, self._app).revoke(terminate=terminate, signal=signal)
 
@@ -218,9 +218,9 @@ def shared_task(function: None = None, **options: Any) -> Callable[[Callable[...
 
 
 def shared_task(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Declare a task for whichever app there is: `@shared_task`, or `@shared_task(bind=True)`.
+    """Declare a task for all apps: `@shared_task`, or `@shared_task(bind=True)`.
 
-    Raises InvalidDeclaration for an option without equivalent, TypeError for what is no option.
+    Raises InvalidDeclaration for an option without an equivalent, TypeError for an unknown option.
     """
     if function is None:
         return partial(_share, options=options)
@@ -253,7 +253,7 @@ def _settings(source: Any, *, silent: bool) -> Mapping[str, Any]:
 
 
 def _import_if_there(module: str) -> None:
-    """Import a module of tasks; a package without one is passed over, one that cannot be imported is not."""
+    """Import a tasks module. A missing module is ignored, an error inside it is not."""
     try:
         importlib.import_module(module)
     except ModuleNotFoundError as error:

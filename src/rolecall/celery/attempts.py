@@ -1,4 +1,4 @@
-"""What a worker calls for a Celery task, and for a group: the function, then whatever follows it."""
+"""The handler functions of Celery tasks and groups. They run the task's function and enqueue what follows."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["GROUP_HANDLER", "REST", "function_of", "groups"]
 
 GROUP_HANDLER = "celery.group"
 REST = "rest"
-# What an attempt that ran out of its time ends with, as its worker tells it, or whoever rescues the task.
+# How the errors of timed-out attempts begin, as reported by the worker or by the rescue.
 OVERRAN, RESCUED = "the handler did not finish within ", "timeout"
 
 
 def function_of(task: Task, fields: Fields, app: AnyApp) -> Callable[..., Any]:
-    """Make the handler's function: it runs the task's own, and asks for what follows."""
+    """Return the handler function. It runs the task's function and then continues its chain and links."""
 
     def run(ctx: Context, /, canvas: Mapping[str, Any] | None = None, **payload: Any) -> Any:
         if _overran(ctx):
@@ -37,7 +37,7 @@ def function_of(task: Task, fields: Fields, app: AnyApp) -> Callable[..., Any]:
                 return Cancel(str(ignored) or "ignored")
             except Exception as error:  # noqa: BLE001 - whatever a task raises is its end
                 _fail(task, error)
-            # Whatever is wrong with what follows, the task itself has been done.
+            # The function has run, so errors from here on must not retry it.
             with final_errors():
                 _go_on(app, ctx, canvas or {}, result)
         dropped = app.ignores_results if task.options.ignore_result is None else task.options.ignore_result
@@ -49,9 +49,9 @@ def function_of(task: Task, fields: Fields, app: AnyApp) -> Callable[..., Any]:
 
 
 def groups(app: AnyApp) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Make the two steps of a group that something follows, or that follows something: its members are children.
+    """Return the two steps of a group within a chain. Its members are children of the group's task.
 
-    The group ends when the last of them has; the steps behind it are given their results, in order.
+    When all of them have finished, the second step passes their results, in order, to the next step of the chain.
     """
 
     async def begin(ctx: Context, members: list[list[dict[str, Any]]], rest: list[dict[str, Any]]) -> None:  # noqa: ARG001 - read by the gather step
@@ -67,7 +67,7 @@ def groups(app: AnyApp) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 def _overran(ctx: Context) -> bool:
-    """Whether the attempt before this one ran out of its time: Celery repeats no such task."""
+    """Return whether the previous attempt timed out. Celery does not retry such tasks."""
     error = ctx.last_error or ""
     return ctx.attempt > 1 and (error.startswith(OVERRAN) or error == RESCUED)
 
@@ -88,7 +88,7 @@ def _request(task: Task, ctx: Context, args: tuple[Any, ...], kwargs: Mapping[st
 
 @contextmanager
 def final_errors() -> Iterator[None]:
-    """Let errors within the block end the task."""
+    """Make errors within the block permanent."""
     try:
         yield
     except PermanentFailure:
@@ -98,7 +98,7 @@ def final_errors() -> Iterator[None]:
 
 
 def _fail(task: Task, error: Exception) -> NoReturn:
-    """Raise what the end of the attempt is: Celery repeats nothing that was not told to."""
+    """Raise the outcome of the attempt. Celery retries only where the task asks for it."""
     if isinstance(error, Retry | HandlerAborted | PermanentFailure):
         raise error
     try:
@@ -129,5 +129,5 @@ def _handed_on(result: Any) -> Any:
 
 
 def _stored(result: Any) -> Any:
-    """What `get` gives back as it was; of anything else only that it was there."""
+    """Return the result if JSON preserves it; otherwise an UnstoredResult."""
     return result if is_plain(result) else UnstoredResult(f"it is a {type(result).__name__}, not plain JSON")

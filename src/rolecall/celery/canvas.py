@@ -1,8 +1,8 @@
-"""Signatures, and how they hang together: chains, groups and chords, as the steps that the database follows.
+"""Signatures and their composition: chains, groups and chords.
 
-Whatever is composed comes to a list of steps, each a task or a group; a chord is a group with a step behind it. The
-first step is enqueued; the others travel in its payload, and whoever ends a step makes the next one in the same
-transaction (`rolecall.celery.attempts`).
+A canvas is flattened into a list of steps, each a task or a group. A chord is a group followed by a step. The first
+step is enqueued with the others in its payload; whatever completes a step creates the next one in the same transaction
+(`rolecall.celery.attempts`).
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ Step = dict[str, Any]
 
 
 class Canvas(ABC):
-    """What can be enqueued, and composed with `|`."""
+    """Something that can be enqueued, and composed with `|`."""
 
     @abstractmethod
     def steps(self, app: AnyApp) -> list[Step]:
-        """What is to be done, one after the other, with options as they were said."""
+        """Return the steps in order, with unparsed options."""
 
     @abstractmethod
     def linked(self) -> AnyApp | None:
-        """The app that it belongs to, where it knows one."""
+        """Return the app that it belongs to, if known."""
 
     def delay(self, *args: Any, **kwargs: Any) -> AsyncResult | GroupResult:
-        """Enqueue it, with these arguments before those of the first step."""
+        """Enqueue it, with these arguments prepended to those of the first step."""
         return self.apply_async(args, kwargs)
 
     def apply_async(
         self, args: Iterable[Any] | None = None, kwargs: Mapping[str, Any] | None = None, **options: Any
     ) -> AsyncResult | GroupResult:
-        """Enqueue it, with arguments before those of the first step, and options for that step.
+        """Enqueue it, with arguments prepended to those of the first step, and options for that step.
 
-        `connection=` joins a transaction of yours. Raises TypeError where the arguments do not fit the task,
-        InvalidTask for an option without equivalent, and what `Client.enqueue` raises.
+        `connection=` shares your transaction. Raises TypeError if the arguments do not fit the task, InvalidTask for an
+        option without an equivalent, and the errors of `Client.enqueue`.
         """
         app = self.linked() or current()
         joined = options.pop("connection", None)
@@ -64,7 +64,7 @@ class Canvas(ABC):
         return chain(self, after)
 
     def apply(self, *_args: Any, **_kwargs: Any) -> Any:
-        """Refuse: raise InvalidTask."""
+        """Raise InvalidTask: there is no eager mode."""
         raise InvalidTask(
             "apply() has no equivalent: call the task as a function, or run what was enqueued by "
             "rolecall.testing.inline(app.rolecall, connection)"
@@ -72,9 +72,9 @@ class Canvas(ABC):
 
 
 class Signature(Canvas):
-    """A call that is not made yet: a task's name, arguments and options."""
+    """A deferred call: a task's name, arguments and options."""
 
-    def __init__(  # sizes: each is a word of the call
+    def __init__(  # sizes: each is an argument of the call
         self,
         task: str,
         args: Iterable[Any] = (),
@@ -92,19 +92,19 @@ class Signature(Canvas):
         self._app = app
 
     def set(self, *, immutable: bool | None = None, **options: Any) -> Self:
-        """Change options of this call, and return it."""
+        """Change options of this signature and return it."""
         if immutable is not None:
             self.immutable = immutable
         self.options |= options
         return self
 
     def link(self, after: Canvas) -> Canvas:
-        """Let something follow once the task has completed, with its result as first argument; return that."""
+        """Enqueue `after` once the task has completed, with its result as the first argument. Return `after`."""
         self.options[LINK] = [*_several(self.options.get(LINK)), after]
         return after
 
     def clone(self, args: Iterable[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> Signature:
-        """Return a copy with arguments before its own, and further options."""
+        """Return a copy with prepended arguments and additional options."""
         return Signature(
             self.task,
             (*args, *self.args),
@@ -136,7 +136,7 @@ class Signature(Canvas):
 
 
 class Composed(Canvas):
-    """What is made of other canvases."""
+    """A canvas composed of others."""
 
     def __init__(self, *parts: Any) -> None:
         self.tasks = _flat(parts)
@@ -150,21 +150,21 @@ class Composed(Canvas):
 
 
 class chain(Composed):  # noqa: N801 - Celery's name for it
-    """One after the other: each is given the result of the one before as its first argument."""
+    """Tasks one after another. Each receives the previous result as its first argument."""
 
     def steps(self, app: AnyApp) -> list[Step]:
         return [step for part in self.tasks for step in part.steps(app)]
 
 
 class group(Composed):  # noqa: N801 - Celery's name for it
-    """Any number side by side; what follows it is given the list of their results."""
+    """Tasks in parallel. The step that follows receives the list of their results."""
 
     def steps(self, app: AnyApp) -> list[Step]:
         return [{GROUP: [_not_empty(part.steps(app)) for part in self.tasks]}]
 
 
 class chord(Canvas):  # noqa: N801 - Celery's name for it
-    """A group, and what is to be done with the list of its results."""
+    """A group followed by a body, which receives the list of its results."""
 
     def __init__(self, header: Any, body: Canvas | None = None) -> None:
         self.header = header if isinstance(header, group) else group(header)
@@ -179,11 +179,11 @@ class chord(Canvas):  # noqa: N801 - Celery's name for it
         return [*self.header.steps(app), *self.body.steps(app)]
 
     def __call__(self, body: Canvas | None = None, **options: Any) -> AsyncResult | GroupResult:
-        """Enqueue it, with this body."""
+        """Enqueue it with this body."""
         return chord(self.header, body or self.body).apply_async(**options)
 
 
-def signature(  # sizes: each is a word of the call
+def signature(  # sizes: each is an argument of the call
     task: Any,
     args: Iterable[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
@@ -193,13 +193,13 @@ def signature(  # sizes: each is a word of the call
     app: AnyApp | None = None,
     **more: Any,
 ) -> Signature:
-    """Make a signature of a task's name, or of the task itself."""
+    """Create a signature of a task, given by its name or itself."""
     name = task if isinstance(task, str) else task.name
     return Signature(name, args, kwargs, {**(options or {}), **more}, immutable=immutable, app=app)
 
 
 def add_links(step: Step, links: Sequence[list[Step]]) -> None:
-    """Let steps follow a task once it has completed; raise InvalidTask for a group, which has no end of its own."""
+    """Let steps follow a task's completion. Raises InvalidTask for a group, which has no completion of its own."""
     if links and GROUP in step:
         raise InvalidTask("link= has no equivalent for a group: write group(...) | task, which is given all results")
     if links:
@@ -213,7 +213,7 @@ def _not_empty(steps: list[Step]) -> list[Step]:
 
 
 def _read_options(app: AnyApp, steps: Sequence[Step]) -> None:
-    """Turn what was said of each step into plain values; raise InvalidTask for what has no equivalent."""
+    """Convert the options of each step to plain values. Raises InvalidTask for those without an equivalent."""
     for step in steps:
         if GROUP not in step:
             step["options"] = app.options(step[TASK], step["options"])

@@ -1,4 +1,4 @@
-"""`app.conf`: the settings of a Celery app that mean something here, those that mean nothing, and those refused."""
+"""`app.conf`: the settings of a Celery app. They are supported, ignored or rejected."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ OLD: Mapping[str, str] = {
     "routes": "task_routes",
     "task_result_expires": "result_expires",
 }
-# Where it is what is said by default that is always so here.
+# Their default describes what always happens here.
 REFUSED_WHEN_OFF = frozenset({"task_acks_on_failure_or_timeout"})
 MUST_BE: Mapping[str, tuple[frozenset[Any], str]] = {
     "task_serializer": (frozenset({"json"}), JSON),
@@ -57,10 +57,10 @@ MUST_BE: Mapping[str, tuple[frozenset[Any], str]] = {
 
 
 class Configuration(MutableMapping[str, Any]):
-    """Settings by name, as items or attributes; a setting that would have to mean something else here is refused.
+    """Settings, as items or attributes. A setting without an equivalent is rejected.
 
-    Old names in capitals and those with the namespace `CELERY_` are read as today's. What is not known is kept, and
-    means nothing: settings of brokers, of worker processes, and your own.
+    Old names in capitals and names with the prefix `CELERY_` are translated. Unknown settings are stored and ignored:
+    those of brokers, of worker processes, and your own.
     """
 
     def __init__(self) -> None:
@@ -98,17 +98,17 @@ class Configuration(MutableMapping[str, Any]):
 
     @property
     def zone_name(self) -> str:
-        """The time zone of crontabs, by its IANA name. A moment that names no zone is in UTC, as with Celery."""
+        """The IANA name of the crontabs' time zone. Datetimes without a time zone are in UTC, as in Celery."""
         return str(self._said["timezone"] or "UTC")
 
     @property
     def urgent_is_low(self) -> bool:
-        """Whether 0 is the most urgent of the ten priorities, as with Redis; with RabbitMQ it is 9."""
+        """Whether 0 is the highest priority, as with Redis. With RabbitMQ, it is the lowest."""
         return str(self._said["broker_url"] or "").startswith(("redis", "sentinel"))
 
 
 def todays_name(name: str) -> str:
-    """Today's name of a setting: `CELERY_TIMEZONE` is `timezone`."""
+    """Return the current name of a setting: `CELERY_TIMEZONE` becomes `timezone`."""
     if name.isupper():
         name = name.lower().removeprefix("celery_")
     return OLD.get(name, name)

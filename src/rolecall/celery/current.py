@@ -1,4 +1,4 @@
-"""Which app a program means that names none, and which attempt runs here: Celery's code asks for both by globals."""
+"""The global state that Celery code expects: the current app and the current attempt."""
 
 from __future__ import annotations
 
@@ -28,36 +28,36 @@ __all__ = [
     "running",
 ]
 
-# Stands for "no result is handed on", as None is a result.
+# Means that there is no previous result. None can be a result.
 NOTHING: Any = object()
 Step = Mapping[str, Any]
 
 
 class AnyApp(Protocol):
-    """What the parts of the shim ask of a Celery app."""
+    """A Celery app, as used by the other modules."""
 
     @property
     def client(self) -> Client:
-        """What enqueues; the app is complete from then on."""
+        """The client of the app, which is finalized."""
 
     @property
     def tasks(self) -> Mapping[str, Any]:
-        """Its tasks by name."""
+        """The tasks by name."""
 
     @property
     def ignores_results(self) -> bool:
-        """Whether results of tasks that say nothing of it are dropped."""
+        """Whether results are dropped by default."""
 
     def options(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Read the options of a call as plain values; raise InvalidTask for what has no equivalent."""
+        """Convert the options of a call to plain values. Raises InvalidTask for those without an equivalent."""
 
     def draft(self, steps: Sequence[Step], result: Any = NOTHING) -> NewTask:
-        """Make the task that begins these steps; the result of the one before is its first argument."""
+        """Create the task of the first step. The previous result becomes its first argument."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a bound task may ask of the attempt that runs, as `self.request`; all empty outside of one."""
+    """The current attempt, available to bound tasks as `self.request`. Empty outside of an attempt."""
 
     id: str | None = None
     task: str | None = None
@@ -71,12 +71,12 @@ class Request:
 
     @property
     def called_directly(self) -> bool:
-        """True where the task was called as a function."""
+        """True if the task was called as a function."""
         return self.context is None
 
 
 class Current:
-    """The app that was made last, and its face."""
+    """The most recently created app."""
 
     def __init__(self) -> None:
         self.app: AnyApp | None = None
@@ -88,19 +88,19 @@ REQUEST: ContextVar[Request] = ContextVar("rolecall.celery.request", default=Req
 
 
 def make_current(app: AnyApp, face: object) -> None:
-    """Let this app be meant from now on."""
+    """Make this the current app."""
     CURRENT.app, CURRENT.face = app, face
 
 
 def current() -> AnyApp:
-    """Return the app that was made last; raise ConfigError where none was."""
+    """Return the most recently created app. Raises ConfigError if there is none."""
     if CURRENT.app is None:
         raise ConfigError("there is no app: make one first, Celery('shop')", variable="app")
     return CURRENT.app
 
 
 class CurrentApp:
-    """Stands for the app that was made last; raises ConfigError where none was."""
+    """A proxy for the most recently created app. Raises ConfigError if there is none."""
 
     def __getattr__(self, name: str) -> Any:
         current()
@@ -108,11 +108,11 @@ class CurrentApp:
 
 
 class CurrentTask:
-    """Stands for the task whose attempt runs here; raises ConfigError where none does."""
+    """A proxy for the task that runs in this context. Raises ConfigError if there is none."""
 
     @property
     def request(self) -> Request:
-        """The attempt; empty where none runs."""
+        """The current attempt, or an empty request."""
         return running()
 
     def __getattr__(self, name: str) -> Any:
@@ -123,13 +123,13 @@ class CurrentTask:
 
 
 def running() -> Request:
-    """Return the attempt that runs here."""
+    """Return the current attempt, or an empty request."""
     return REQUEST.get()
 
 
 @contextmanager
 def attempt(request: Request) -> Iterator[None]:
-    """Let this be the attempt that runs within the block."""
+    """Make this the current attempt within the block."""
     before = REQUEST.set(request)
     try:
         yield

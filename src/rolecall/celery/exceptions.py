@@ -1,4 +1,4 @@
-"""What a task raises, and what asking for its result raises, under the names that Celery has for it."""
+"""Celery's exceptions for tasks and results."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ TimeoutError = WaitTimeout  # noqa: A001 - Celery's name for it
 
 
 class Ignore(Exception):
-    """Raised by a task: it ends here, as cancelled."""
+    """Raised by a task to end as cancelled."""
 
 
 class MaxRetriesExceededError(Exception):
-    """`self.retry()` was called without a cause, and no attempt is left."""
+    """Raised by `self.retry()` without a cause when no attempt is left."""
 
 
 class TaskFailed(Exception):
-    """The result of a task that failed was asked for; the text is the task's error.
+    """Raised for the result of a failed task. The text is the task's error.
 
-    Celery raises the task's own exception again. Here it is gone: what the database keeps is its text.
+    Celery raises the task's own exception again. Here only its text is stored.
     """
 
 
 class TaskRevokedError(Exception):
-    """The result of a task that was cancelled was asked for."""
+    """Raised for the result of a cancelled task."""

@@ -1,4 +1,4 @@
-"""The options of Celery's declarations and calls: what each means here, and what is refused because nothing would."""
+"""The options of Celery's declarations and calls. They are translated, ignored or rejected."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ REFUSED_OF_A_CALL: Mapping[str, str] = {
     "soft_time_limit": NO_SOFT_LIMIT,
     "task_id": NO_IDS,
 }
-# Where it is what is said by default that is always so here.
+# Their default describes what always happens here.
 REFUSED_WHEN_OFF = frozenset({"acks_on_failure_or_timeout"})
-# They say how a message travels, and there is none; or what is always so here.
+# They concern messages, which do not exist here, or describe what always happens here.
 MOOT_OF_A_TASK = frozenset(
     {"compression", "lazy", "reject_on_worker_lost", "shared", "throws", "track_started", "typing"}
 )
@@ -57,10 +57,10 @@ OURS = ("dedupe_key", "key")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    """The options of a task's declaration, with Celery's defaults; all durations in seconds.
+    """The options of a task's declaration, with Celery's defaults. Durations are in seconds.
 
-    `max_retries` of None is no limit. `acks_late` of False: a task that was lost with its worker fails, instead of
-    running again.
+    `max_retries=None` means unlimited. With `acks_late=False`, a task lost with its worker fails instead of running
+    again.
     """
 
     name: str | None = None
@@ -85,7 +85,7 @@ class Declared:
 
     @property
     def most_retries(self) -> int | None:
-        """The retries that the database allows: those of the declaration, or of its `retry_kwargs`."""
+        """The highest number of retries, from the declaration or its `retry_kwargs`. None means unlimited."""
         said = (self.retry_kwargs or {}).get("max_retries", self.max_retries)
         if said is None or self.max_retries is None:
             return None
@@ -93,9 +93,9 @@ class Declared:
 
 
 def declared(task: str, words: Mapping[str, Any]) -> Declared:
-    """Read the words of `@app.task(...)`.
+    """Parse the options of `@app.task(...)`.
 
-    Raises InvalidDeclaration for a word without equivalent, TypeError for what is no option.
+    Raises InvalidDeclaration for an option without an equivalent, TypeError for an unknown option.
     """
     said = {word: value for word, value in words.items() if word not in MOOT_OF_A_TASK}
     for word, value in said.items():
@@ -113,9 +113,9 @@ def declared(task: str, words: Mapping[str, Any]) -> Declared:
 
 
 def options_of_a_call(given: Mapping[str, Any], declared: Declared, conf: Configuration) -> dict[str, Any]:
-    """Return the options of a call, and those that the task's declaration has for it, as plain values of ours.
+    """Return the options of a call, including defaults from the task's declaration, as plain values.
 
-    Raises InvalidTask for what has no equivalent, TypeError for what is no option.
+    Raises InvalidTask for an option without an equivalent, TypeError for an unknown option.
     """
     priority = conf.task_default_priority if declared.priority is None else declared.priority
     said = {"expires": declared.expires, "priority": priority} | {
@@ -131,13 +131,13 @@ def options_of_a_call(given: Mapping[str, Any], declared: Declared, conf: Config
         del plain["after"]
     expires = plain.get("expires")
     if not isinstance(expires, str | None) and not plain.keys().isdisjoint({"after", "scheduled_for"}):
-        # Celery counts from the call, we from when the task is due.
+        # Celery's `expires` is relative to the call, ours to the due time.
         plain["expires"] = (datetime.now(UTC) + timedelta(seconds=expires)).isoformat()
     return plain
 
 
 def words_of_a_task(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """Return plain options as those of a new task."""
+    """Return plain options as arguments of a new task."""
     words = dict(plain)
     for word in ("scheduled_for", "expires"):
         if isinstance(words.get(word), str):
@@ -146,7 +146,7 @@ def words_of_a_task(plain: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def priority_of(priority: int, conf: Configuration) -> int:
-    """Return a priority of ours, of which the higher is the more urgent; raise InvalidTask for none of Celery's."""
+    """Convert a priority. A higher number is more urgent here. Raises InvalidTask for an invalid priority."""
     if not 0 <= priority <= 255:  # noqa: PLR2004 - the range of RabbitMQ
         raise InvalidTask(f"priority={priority} is not between 0 and 255")
     ours = -priority if conf.urgent_is_low else priority
@@ -178,7 +178,7 @@ def _plain(word: str, value: Any, conf: Configuration) -> dict[str, Any]:
 
 
 def _moment(value: datetime) -> str:
-    """Write a moment; one that names no zone is in UTC, whatever the settings say, as with Celery."""
+    """Format a datetime. Without a time zone, it is in UTC, as in Celery."""
     return (value if value.tzinfo is not None else value.replace(tzinfo=UTC)).isoformat()
 
 

@@ -1,6 +1,6 @@
-"""A call's arguments as the named fields of a payload, and back: by the signature of the task's function.
+"""Converts a call's arguments to payload fields and back, by the signature of the task's function.
 
-`*args` and `**kwargs` are fields of their own names. One field is ours: `canvas`, the steps that follow.
+`*args` and `**kwargs` are fields with these names. The additional field `canvas` contains the steps that follow.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Kind = inspect.Parameter
 
 
 class Fields:
-    """The fields of one task's payloads; raises InvalidDeclaration for a function that can have none."""
+    """The payload fields of one task. Raises InvalidDeclaration if its function cannot have any."""
 
     def __init__(self, task: Task) -> None:
         self._task = task.name
@@ -35,14 +35,15 @@ class Fields:
             raise InvalidDeclaration(f"task {task.name!r}: {error}, which its annotations name") from error
 
     def signature(self) -> inspect.Signature:
-        """The signature of the handler: the context, then each field by its name, of any type where none is said."""
+        """Return the handler's signature: the context, then the fields by name. Missing annotations mean Any."""
         own = [self._parameter(each) for each in self._signature.parameters.values()]
         last = Kind(CANVAS, Kind.KEYWORD_ONLY, annotation=dict[str, Any] | None, default=None)
         return inspect.Signature([Kind(CONTEXT, Kind.POSITIONAL_ONLY), *own, last])
 
     def payload(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Name the arguments of a call. Raises TypeError as the call would, and InvalidPayload for a value that is not
-        what JSON gives back, where no annotation says what it is.
+        """Return the payload of a call.
+
+        Raises TypeError like the call itself, and InvalidPayload for an unannotated value that JSON does not preserve.
         """
         fields = self._signature.bind(*args, **kwargs).arguments
         for name, value in fields.items():
@@ -55,7 +56,7 @@ class Fields:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
 
     def arguments(self, payload: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments of the call that a payload stands for."""
+        """Return the arguments of the call with this payload."""
         bound = inspect.BoundArguments(self._signature, {})
         for name in self._signature.parameters:
             if name in payload:
@@ -75,7 +76,7 @@ class Fields:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether JSON gives back what it is given; a tuple comes back as a list, as it does from Celery."""
+    """Return whether JSON preserves the value. A tuple counts, although it becomes a list, as it does in Celery."""
     if isinstance(value, Mapping):
         return all(isinstance(key, str) and is_plain(each) for key, each in value.items())
     if isinstance(value, list | tuple):

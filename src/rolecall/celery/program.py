@@ -1,4 +1,4 @@
-"""Tasks, settings and schedules of a Celery app as one app of Rolecall, and calls as tasks of it."""
+"""Translates a Celery app's tasks, settings and schedules into an App, and calls into tasks."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from rolecall.model.workers import Workplace
 __all__ = ["SHARED", "Program"]
 
 HANDLER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
-# Declared by @shared_task, for each app that there is or will be.
+# Declared with @shared_task, for all present and future apps.
 SHARED: dict[str, Task] = {}
 
 
 class Program:
-    """What a Celery app comes to; `prepare` brings what is to be imported before, once."""
+    """The App of a Celery app. `prepare` imports the modules with tasks; it is called once, before first use."""
 
     def __init__(
         self, main: str, conf: Configuration, database: str | Pool | None, prepare: Callable[[], None]
@@ -52,12 +52,12 @@ class Program:
 
     @property
     def tasks(self) -> Mapping[str, Task]:
-        """Its tasks by name, the shared ones included."""
+        """The tasks by name, including shared ones."""
         return {**SHARED, **self.own}
 
     @property
     def app(self) -> App:
-        """The app, with all that was declared so far."""
+        """The App with everything declared so far."""
         with self._turn:
             if not self._begun:
                 self._begin()
@@ -78,7 +78,7 @@ class Program:
         return bool(self.conf.task_ignore_result)
 
     def options(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Read the options of a call; a queue that is new becomes a role, unless the settings forbid it."""
+        """Convert the options of a call. A new queue becomes a role, unless the settings forbid that."""
         known = self.tasks.get(name)
         plain = options_of_a_call(given, Declared() if known is None else known.options, self.conf)
         if plain.get("role", self.conf.task_default_queue) not in self.app.roles:
@@ -87,7 +87,7 @@ class Program:
         return plain
 
     def draft(self, steps: Sequence[Step], result: Any = NOTHING) -> NewTask:
-        """Make the task that begins these steps; the result of the one before is its first argument."""
+        """Create the task of the first step. The previous result becomes its first argument."""
         step, rest = steps[0], [dict(each) for each in steps[1:]]
         for each in rest:
             self._check(each, preceded=True)
@@ -109,7 +109,7 @@ class Program:
         return definition.made(payload).options(**words)
 
     def _check(self, step: Step, *, preceded: bool) -> None:
-        """Raise what `draft` would for a step that is made later."""
+        """Raise the errors that `draft` would raise for a later step."""
         if GROUP not in step:
             self._payload(_given([step], None if preceded else NOTHING)[0])
             return
@@ -131,7 +131,7 @@ class Program:
         return dict(step["kwargs"])
 
     def _begin(self) -> None:
-        # What is imported meanwhile may ask for the app; what fails is to fail again the next time.
+        # Imported modules may use the app already. After a failure, the next use tries again.
         self._begun = True
         try:
             self._prepare()
@@ -153,7 +153,7 @@ class Program:
             self._schedule(name, entry)
 
     def _declare_new(self) -> bool:
-        """Declare the tasks that are not declared yet; return whether there were any."""
+        """Declare tasks that are not declared yet. Return whether there were any."""
         new = [task for name, task in self.tasks.items() if name not in self._fields]
         for task in new:
             self._declare(task)
@@ -175,7 +175,7 @@ class Program:
             task.name,
             role=role,
             max_attempts=0 if retries is None else retries + 1,
-            # An error ends the task by itself: the policy is for those that are lost with their workers.
+            # Errors are permanent unless the task retries. The policy applies to tasks lost with their worker.
             retry=no_retry() if late is False else immediate(),
             timeout=options.time_limit or conf.task_time_limit,
             key=options.key,
@@ -223,7 +223,7 @@ class Program:
 
     @asynccontextmanager
     async def _in_a_worker(self, workplace: Workplace) -> AsyncIterator[None]:
-        """Let handlers enqueue where their worker works."""
+        """Let handlers enqueue to their worker's database."""
         before, self._database = self._database, self._database or workplace.dsn
         try:
             yield
@@ -235,7 +235,7 @@ class Program:
 
 
 def _given(steps: Sequence[Step], result: Any) -> list[dict[str, Any]]:
-    """Return the steps with a result as the first argument of the first, or of each task that is first in a group."""
+    """Prepend a result to the arguments of the first step, or of the first task of each member of a group."""
     first, *rest = (dict(step) for step in steps)
     if GROUP in first:
         first[GROUP] = [_given(member, result) for member in first[GROUP]]

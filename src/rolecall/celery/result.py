@@ -1,4 +1,4 @@
-"""What became of a task, a chain or a group, as Celery's code asks for it."""
+"""The outcomes of tasks, chains and groups, with Celery's API."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ STATES = {
     TaskState.FAILED: FAILURE,
     TaskState.CANCELLED: REVOKED,
 }
-# What `update_state` writes into a task's info.
+# The keys that `update_state` writes into a task's info.
 STATE, META = "state", "meta"
 
 
 class AsyncResult:
-    """What became of a task, or of the chain that it began; each question asks the database."""
+    """The outcome of a task, or of the chain that it started. Each property queries the database."""
 
     def __init__(self, id: str | int, app: AnyApp | None = None) -> None:  # noqa: A002 - Celery's name for it
         self.id = str(id)
@@ -41,14 +41,14 @@ class AsyncResult:
 
     @property
     def task_id(self) -> str:
-        """The id, by Celery's other name for it."""
+        """Celery's other name for `id`."""
         return self.id
 
     @property
     def state(self) -> str:
-        """PENDING, STARTED, RETRY, SUCCESS, FAILURE, REVOKED, or what `update_state` said.
+        """PENDING, STARTED, RETRY, SUCCESS, FAILURE, REVOKED, or the state set by `update_state`.
 
-        PENDING is also what no task is known of.
+        An unknown id is PENDING, as in Celery.
         """
         try:
             return _state(self._last())
@@ -59,7 +59,7 @@ class AsyncResult:
 
     @property
     def result(self) -> Any:
-        """The result; TaskFailed or TaskRevokedError, not raised, where there is none; None while it is open."""
+        """The result, or the TaskFailed or TaskRevokedError (not raised). For an open task, the reported `meta`."""
         try:
             task = self._last()
         except TaskNotFound:
@@ -72,31 +72,29 @@ class AsyncResult:
 
     @property
     def traceback(self) -> str | None:
-        """The error with the tail of its traceback."""
+        """The error with the end of its traceback."""
         return self._last().error
 
     @property
     def date_done(self) -> datetime | None:
-        """When it ended."""
         return self._last().finished_at
 
     def ready(self) -> bool:
-        """Whether it has ended."""
         return self.state in {SUCCESS, FAILURE, REVOKED}
 
     def successful(self) -> bool:
-        """Whether it has ended well."""
+        """Return whether it has completed."""
         return self.state == SUCCESS
 
     def failed(self) -> bool:
-        """Whether it has failed for good."""
+        """Return whether it has failed permanently."""
         return self.state == FAILURE
 
     def get(self, timeout: float | None = None, *, propagate: bool = True, interval: float | None = None) -> Any:  # noqa: ARG002 - how often to look is the client's to know
-        """Wait for the result, for so many seconds at most.
+        """Wait for the result, for at most `timeout` seconds.
 
-        Raises TimeoutError, TaskFailed, TaskRevokedError; TaskNotFound for an id of no task. With `propagate=False`, an
-        error is returned.
+        Raises TimeoutError, TaskFailed, TaskRevokedError, and TaskNotFound for an unknown id. With `propagate=False`,
+        the task's error is returned.
         """
         seconds = inf if timeout is None else timeout
         client = self._client()
@@ -116,7 +114,7 @@ class AsyncResult:
     wait = get
 
     def revoke(self, *, terminate: bool = False, signal: object = None) -> None:  # noqa: ARG002 - a handler is asked to stop
-        """Cancel it unless it runs; with `terminate`, also then: its handler is asked to stop."""
+        """Cancel the task unless it is running. With `terminate`, also ask a running handler to stop."""
         task = self._last()
         if terminate or task.state is not TaskState.RUNNING:
             self._client().cancel(task.id)
@@ -142,7 +140,7 @@ class AsyncResult:
         return int(self.id)
 
     def _last(self) -> Task:
-        """The last task so far of the chain that this task began; the task itself where it began none."""
+        """Return the latest task of the chain that this task started, or the task itself."""
         client, task_id = self._client(), self._number()
         try:
             chain: Chain = client.get_chain(task_id)
@@ -154,40 +152,37 @@ class AsyncResult:
 
 
 class GroupResult:
-    """What became of the members of a group, in their order."""
+    """The outcomes of a group's members, in order."""
 
     def __init__(self, results: Sequence[AsyncResult]) -> None:
         self.results = list(results)
 
     def get(self, timeout: float | None = None, *, propagate: bool = True, interval: float | None = None) -> list[Any]:  # noqa: ARG002 - how often to look is the client's to know
-        """Wait for all results, for so many seconds at most; raises what `AsyncResult.get` raises."""
+        """Wait for all results, for at most `timeout` seconds. Raises the errors of `AsyncResult.get`."""
         ends = inf if timeout is None else monotonic() + timeout
         return [each.get(max(0.0, ends - monotonic()), propagate=propagate) for each in self.results]
 
     join = get
 
     def ready(self) -> bool:
-        """Whether all have ended."""
         return all(each.ready() for each in self.results)
 
     def waiting(self) -> bool:
-        """Whether one is open."""
+        """Return whether any member is open."""
         return not self.ready()
 
     def successful(self) -> bool:
-        """Whether all have ended well."""
+        """Return whether all members have completed."""
         return all(each.successful() for each in self.results)
 
     def failed(self) -> bool:
-        """Whether one has failed."""
+        """Return whether any member has failed."""
         return any(each.failed() for each in self.results)
 
     def completed_count(self) -> int:
-        """How many have ended well."""
         return sum(each.successful() for each in self.results)
 
     def revoke(self, *, terminate: bool = False, signal: object = None) -> None:
-        """Cancel all of them."""
         for each in self.results:
             each.revoke(terminate=terminate, signal=signal)
 

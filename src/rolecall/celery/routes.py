@@ -1,4 +1,4 @@
-"""`task_routes`: which queue a task goes to, and so which role its tasks have."""
+"""`task_routes`: maps tasks to queues, which are roles here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["queue_of"]
 
 
 def queue_of(name: str, routes: Any) -> str | None:
-    """Return the queue that the first fitting route names; raise InvalidDeclaration for routes that are code."""
+    """Return the queue of the first matching route. Raises InvalidDeclaration for routes that are functions."""
     for pattern, route in _pairs(routes):
         if pattern.fullmatch(name) if isinstance(pattern, re.Pattern) else fnmatchcase(name, pattern):
             queue = route.get("queue") if isinstance(route, Mapping) else route
@@ -24,7 +24,7 @@ def queue_of(name: str, routes: Any) -> str | None:
 
 
 def _require_queue_alone(name: str, route: Mapping[str, Any]) -> None:
-    """Exchange and routing key say how to reach a queue that is named beside them; all else would be lost."""
+    """Reject everything but a queue. Exchange and routing key are allowed next to it, because they are redundant."""
     more = route.keys() - {"queue", *({"exchange", "exchange_type", "routing_key"} if "queue" in route else ())}
     if more:
         raise InvalidDeclaration(

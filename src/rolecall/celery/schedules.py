@@ -1,4 +1,4 @@
-"""When a beat schedule runs: Celery's `crontab` and intervals, as a schedule of Rolecall is told it."""
+"""Celery's `crontab` and intervals, converted to Rolecall's schedules."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ class Rhythm:
 
 
 class crontab:  # noqa: N801 - Celery's name for it
-    """Moments of the local clock: `crontab(minute=30, hour="7,19", day_of_week="mon-fri")`.
+    """Times of the local clock: `crontab(minute=30, hour="7,19", day_of_week="mon-fri")`.
 
-    Celery runs where day of month *and* day of week fit, cron where either does: both at once raise InvalidSchedule.
+    With both day of month and day of week, Celery requires both to match, cron either. That combination raises
+    InvalidSchedule.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class schedule:  # noqa: N801 - Celery's name for it
 
 
 def rhythm_of(name: str, said: Any) -> Rhythm:
-    """Read what stands as `schedule` in an entry of `beat_schedule`; raise InvalidSchedule for what is none."""
+    """Convert the `schedule` of an entry in `beat_schedule`. Raises InvalidSchedule."""
     match said:
         case crontab():
             return Rhythm(cron=said.expression)
@@ -78,6 +79,6 @@ def rhythm_of(name: str, said: Any) -> Rhythm:
 
 def _written(part: Part) -> str:
     if isinstance(part, str):
-        # Celery reads the first three letters of a day or month, whatever its case.
+        # Celery reads the first three letters of a day or month, in any case.
         return DAY_OR_MONTH.sub(lambda word: word[0][:3].lower(), part.replace(" ", ""))
     return str(part) if isinstance(part, int) else ",".join(map(str, sorted(part)))

@@ -1,4 +1,4 @@
-"""A task as Celery's code has it: a function with `delay`, signatures, and in a bound one its request and `retry`."""
+"""Celery's task object: a function with `delay` and signatures. Bound tasks also have `request` and `retry`."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ __all__ = ["Task", "backoff"]
 
 
 class Task:
-    """A task: call it and you call the function itself, `delay` it and a worker does.
+    """A task.
 
-    @app.task(bind=True, max_retries=5)
-    def charge(self, order: int) -> str:
-        try:
-            return pay(order)
-        except ConnectionError as error:
-            raise self.retry(exc=error, countdown=30)
+        @app.task(bind=True, max_retries=5)
+        def charge(self, order: int) -> str:
+            try:
+                return pay(order)
+            except ConnectionError as error:
+                raise self.retry(exc=error, countdown=30)
 
-    charge.delay(7)
+        charge.delay(7)
+
+    Calling a task calls its function; `delay` enqueues it for a worker.
     """
 
     def __init__(self, function: Callable[..., Any], name: str, options: Declared, app: AnyApp | None) -> None:
@@ -43,43 +45,43 @@ class Task:
 
     @property
     def app(self) -> AnyApp:
-        """The app that it was declared with; for a shared one that which was made last. Raises ConfigError."""
+        """The app that declared it, or the most recent one for a shared task. Raises ConfigError if there is none."""
         return self._app or current()
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The function, as it was written."""
+        """The undecorated function."""
         return self._function
 
     @property
     def max_retries(self) -> int | None:
-        """How often it is repeated at most; None is no limit."""
+        """The maximum number of retries. None means unlimited."""
         return self.options.max_retries
 
     @property
     def default_retry_delay(self) -> float:
-        """How many seconds `retry` waits that says nothing else."""
+        """The default delay of `retry`, in seconds."""
         return self.options.default_retry_delay
 
     @property
     def request(self) -> Request:
-        """The attempt that runs; empty where none does."""
+        """The current attempt, or an empty request."""
         return running()
 
     @property
     def context(self) -> Context:
-        """Rolecall's own view of that attempt; raises InvalidTask where none runs."""
+        """Rolecall's context of the current attempt. Raises InvalidTask if there is none."""
         found = running().context
         if found is None:
             raise InvalidTask(f"{self.name} was called as a function: no attempt runs")
         return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function here and now."""
+        """Call the function directly."""
         return self.run(*args, **kwargs)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function here and now."""
+        """Call the function directly."""
         return self._function(self, *args, **kwargs) if self.options.bind else self._function(*args, **kwargs)
 
     def delay(self, *args: Any, **kwargs: Any) -> AsyncResult:
@@ -89,11 +91,11 @@ class Task:
     def apply_async(
         self, args: Iterable[Any] | None = None, kwargs: Mapping[str, Any] | None = None, **options: Any
     ) -> AsyncResult:
-        """Enqueue it: with countdown, eta, expires, queue, priority, link, time_limit; `connection=` joins your
-        transaction.
+        """Enqueue it with countdown, eta, expires, queue, priority, link or time_limit.
 
-        Raises TypeError for arguments that do not fit and for what is no option, InvalidPayload for values that JSON
-        would change, InvalidTask for an option without equivalent, and what `Client.enqueue` raises.
+        `connection=` shares a transaction. Raises TypeError for arguments that do not fit and for unknown options,
+        InvalidPayload for values that JSON does not preserve, InvalidTask for an option without an equivalent, and the
+        errors of `Client.enqueue`.
         """
         answer = self.signature(args or (), kwargs).apply_async(**options)
         assert not isinstance(answer, GroupResult)  # noqa: S101 - a signature is no group
@@ -107,18 +109,18 @@ class Task:
         immutable: bool = False,
         **options: Any,
     ) -> Signature:
-        """Make a call of it that is not made yet."""
+        """Create a signature with these arguments and options."""
         return Signature(self.name, args, kwargs, options, immutable=immutable, app=self._app)
 
     def s(self, *args: Any, **kwargs: Any) -> Signature:
-        """Make a signature: in a chain, the result of the task before comes before these arguments."""
+        """Create a signature. In a chain, the previous result is prepended to these arguments."""
         return self.signature(args, kwargs)
 
     def si(self, *args: Any, **kwargs: Any) -> Signature:
-        """Make a signature that is given no result."""
+        """Create an immutable signature, which does not receive the previous result."""
         return self.signature(args, kwargs, immutable=True)
 
-    def retry(  # sizes: each is a word of the call
+    def retry(  # sizes: each is an argument of the call
         self,
         args: Any = None,
         kwargs: Any = None,
@@ -129,11 +131,11 @@ class Task:
         max_retries: int | None = None,
         throw: bool = True,
     ) -> NoReturn:
-        """End this attempt, and let the next one come after `countdown` seconds or at `eta`.
+        """End this attempt and retry after `countdown` seconds or at `eta`.
 
-        `exc`, else what is being handled, is the task's error meanwhile. Raises `exc`, else MaxRetriesExceededError,
-        where no attempt is left; outside of one, the error itself. Raises InvalidTask for other arguments: a task keeps
-        those that it was enqueued with.
+        The task's error is `exc`, or the exception being handled. If no attempt is left, raises `exc` or
+        MaxRetriesExceededError; outside of an attempt, raises the error itself. Raises InvalidTask for other arguments,
+        because a task keeps those of its enqueue.
         """
         if args is not None or kwargs is not None or not throw:
             raise InvalidTask("retry(args=, kwargs=, throw=False) has no equivalent: enqueue another task, and return")
@@ -152,7 +154,7 @@ class Task:
         raise Retry(after=delay, at=moment) from cause
 
     def retry_by_itself(self, error: Exception) -> None:
-        """Raise Retry for an error of `autoretry_for`, and the error itself where no attempt is left."""
+        """Raise Retry for an error in `autoretry_for`, or the error itself if no attempt is left."""
         options = self.options
         if isinstance(error, options.dont_autoretry_for) or not isinstance(error, options.autoretry_for):
             return
@@ -162,17 +164,17 @@ class Task:
         self.retry(exc=error, **words)
 
     def update_state(self, task_id: str | None = None, state: str | None = None, meta: Any = None) -> None:
-        """Write into the task's info what an AsyncResult shows as its state and info while it runs."""
+        """Write a state and metadata into the task's info, shown by AsyncResult while the task runs."""
         if task_id is not None and task_id != running().id:
             raise InvalidTask("update_state(task_id=) has no equivalent: a task tells of itself")
         self.context.wait(self.context.info({STATE: state, META: meta}))
 
     def AsyncResult(self, task_id: str | int) -> AsyncResult:  # noqa: N802 - Celery's name for it
-        """Ask for a task by its id."""
+        """Return the outcome of the task with this id."""
         return AsyncResult(task_id, self._app)
 
     def parameters(self) -> inspect.Signature:
-        """The function's signature, without `self` in a bound one; raises InvalidDeclaration for a coroutine."""
+        """Return the function's signature, without a bound task's `self`. Raises InvalidDeclaration for a coroutine."""
         if inspect.iscoroutinefunction(self._function):
             raise InvalidDeclaration(
                 f"task {self.name!r} is async: declare it with app.rolecall.task, and enqueue that"
@@ -185,6 +187,6 @@ class Task:
 
 
 def backoff(options: Declared, retries: int) -> float:
-    """Celery's: the factor, doubled each time, up to the maximum; with jitter anything up to that."""
+    """Return Celery's backoff: the factor, doubled each time up to the maximum. With jitter, a random part of that."""
     longest = min(options.retry_backoff_max, max(1.0, float(options.retry_backoff)) * 2**retries)
     return random.uniform(0, longest) if options.retry_jitter else longest

@@ -1,18 +1,18 @@
-"""The `rolecall` command: argv in, one service call, a table or one JSON document out.
+"""The `rolecall` command. Each subcommand makes one service call and writes a table or one JSON document.
 
-Commands of an app's own show things the same way, with the names exported here: what a stranger wrote reaches the
-terminal as text, its control characters made visible, never as an escape sequence or as markup.
+The names exported here are for the commands of applications. Output escapes control characters, so that stored text
+cannot inject escape sequences or markup into a terminal:
 
     print_table(("shop", "town"), ((shop.name, shop.town) for shop in shops), "there is no shop")
 
-They may be late: listed by one line each, and imported when they run.
+Commands can be imported lazily, when they run:
 
     shop = plain_group("shop", "Look after it.", [LateCommand("open", "Open it.", lambda: resolve_name("doors:open_"))])
 
-They end the same way, too: what a command holds is given back when the process is told to end.
+On SIGTERM, a command can release what it uses:
 
     with unwinding_on_signals():  # raises Terminated in here
-        run_unwinding(ask())  # and in a coroutine of the command by a cancellation
+        run_unwinding(ask())  # and cancels a coroutine
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Makes `python -m rolecall.cli` the same as the `rolecall` command."""
+"""Lets `python -m rolecall.cli` run the `rolecall` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How results are shown to programs: one JSON document. What starts a process needs no tables, which cost rich."""
+"""JSON output. A module of its own, so that commands without tables do not import rich."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ import msgspec
 
 
 def print_json(value: object, stream: TextIO | None = None) -> None:
-    """Write one indented JSON document; values are dataclasses, durations become seconds."""
+    """Write the value as one indented JSON document. Durations are in seconds."""
     plain = msgspec.to_builtins(value, enc_hook=str)
     print(json.dumps(plain, indent=2, ensure_ascii=False), file=stream or sys.stdout)

@@ -1,4 +1,4 @@
-"""How a command ends: whatever threads its handlers left behind, and with what it holds given back on a signal."""
+"""How a command ends: despite threads left by handlers, and with its resources released on a signal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = logging.getLogger("rolecall.cli")
 
 
 def leave(code: int) -> NoReturn:
-    """Exit; a thread that never returns holds the interpreter for some seconds at most."""
+    """Exit. A thread that does not end delays this for two seconds at most."""
     threading.Thread(target=_insist, args=(code,), name="rolecall-exit", daemon=True).start()
     sys.exit(code)
 
@@ -37,9 +37,9 @@ def _insist(code: int) -> None:
 
 
 class Terminated(BaseException):
-    """Somebody asked this process to end; not an Exception, because nothing may catch it and go on.
+    """A signal requested the end of this process. Not an Exception, so that handlers of those do not catch it.
 
-    `exit_code` is what a shell calls an end by that signal.
+    `exit_code` is the shell's exit code for that signal.
     """
 
     def __init__(self, number: int) -> None:
@@ -49,9 +49,9 @@ class Terminated(BaseException):
 
 @contextmanager
 def unwinding_on_signals() -> Iterator[None]:
-    """Raise Terminated in the main thread on SIGTERM and SIGHUP, where nobody inside takes the signal for himself.
+    """Raise Terminated in the main thread on SIGTERM and SIGHUP, unless the block installs its own handler.
 
-    SIGINT raises KeyboardInterrupt, as in every program. In another thread, signals are left to the program.
+    SIGINT raises KeyboardInterrupt, as usual. In another thread, signals are not handled.
     """
     if not _is_main_thread():
         yield
@@ -66,7 +66,7 @@ def unwinding_on_signals() -> Iterator[None]:
     try:
         yield
     except BaseExceptionGroup as group:
-        # Where it was raised within a group of tasks, that group has wrapped it.
+        # A task group wraps what was raised inside it.
         wrapped = group.subgroup(Terminated)
         if wrapped is None:
             raise
@@ -77,9 +77,9 @@ def unwinding_on_signals() -> Iterator[None]:
 
 
 def run_unwinding(main: Coroutine[Any, Any, T]) -> T:
-    """Run a command's coroutine within `unwinding_on_signals`: a signal cancels it, and its end raises Terminated.
+    """Run a coroutine within `unwinding_on_signals`. A signal cancels it; then Terminated is raised.
 
-    What a signal's handler raises of itself while a loop runs, the loop may take for a callback's error and pass over.
+    An exception raised by a signal handler could end up in the event loop, which may log it and continue.
     """
     return asyncio.run(_cancelled_by_signals(main) if _is_main_thread() else main)
 

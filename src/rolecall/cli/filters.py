@@ -1,4 +1,4 @@
-"""The options that say which tasks are meant, made once for every command that takes many."""
+"""The options that select tasks, shared by all commands that act on many."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FIELDS = {"worker": "worker_id", "chain": "chain_id", "parent": "parent_id"}
 
 
 def with_filter(body: Callable[Concatenate[Shell, TaskFilter, P], None]) -> Callable[..., None]:
-    """Give a command the options of a filter; it takes what they say as its second argument."""
+    """Add the filter options to a command. It receives the filter as its second argument."""
     shell, _which, *own = inspect.signature(body, eval_str=True).parameters.values()
     options = [_option(*word) for word in WORDS]
 

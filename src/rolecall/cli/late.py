@@ -1,8 +1,8 @@
-"""Commands that are imported when they run or tell their own help: a list of them needs one line of each.
+"""Lazily imported commands. Listing them needs only their names and summaries.
 
     shop = plain_group("shop", "Look after it.", [LateCommand("open", "Open it.", lambda: resolve_name("doors:open_"))])
 
-Help is plain text: what draws boxes around it takes longer to import than all else together.
+Help is plain text, because importing rich takes longer than everything else together.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
 
 
 class LateCommand(TyperCommand):
-    """A command as lists show it. `load` brings its function, or the Typer of a group, when somebody goes into it."""
+    """A command imported when it runs or shows its help. `load` returns its function, or the Typer of a group."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class LateCommand(TyperCommand):
         self._context = dict(context or {})
 
     def real(self) -> Any:
-        """Import the command itself."""
+        """Import the command."""
         loaded = self._load()
         if isinstance(loaded, Typer):
             return get_group(loaded)
@@ -44,15 +44,15 @@ class LateCommand(TyperCommand):
         return get_command(app)
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """Begin the command itself: its context knows nothing of this one."""
+        """Create the context of the real command."""
         return self.real().make_context(info_name, args, parent, **extra)
 
 
 class PlainCommand(TyperCommand):
-    """A command whose help has its options under the headings that they name."""
+    """A command whose help groups its options under headings."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments, the options, then each heading of their own."""
+        """Write the arguments, the options, and the options of each heading."""
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -66,23 +66,23 @@ class PlainCommand(TyperCommand):
 
 
 class PlainGroup(TyperGroup):
-    """A group whose help tells of each command the first paragraph; alone it shows its help, and ends with code 2."""
+    """A group that lists the first paragraph of its commands. Without arguments, it shows its help and exits with 2."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the options of the group itself."""
+        """Parse the group's own options."""
         if not args and not ctx.resilient_parsing:
             echo(ctx.get_help())
             raise Exit(MISUSED)
         return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer calls it so
-        """Write the commands in the order in which they were given."""
+        """Write the commands in the given order."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, first_paragraph(command.help)) for name, command in self.commands.items()])
 
 
 def plain_group(name: str, says: str, commands: Iterable[TyperCommand | TyperGroup]) -> PlainGroup:
-    """Make a group of commands."""
+    """Create a group of commands."""
     return PlainGroup(
         name=name,
         help=says,
@@ -93,10 +93,10 @@ def plain_group(name: str, says: str, commands: Iterable[TyperCommand | TyperGro
 
 
 def plain_typer(says: str) -> Typer:
-    """Make a Typer to which functions are added as commands, for a group that is imported as a whole."""
+    """Create a Typer for a group that is imported as a whole."""
     return Typer(cls=PlainGroup, help=says, add_completion=False, rich_markup_mode=None)
 
 
 def first_paragraph(text: str | None) -> str:
-    """Return what a list says of a command whose whole help this is, in one line."""
+    """Return the first paragraph of a help text as one line."""
     return " ".join((text or "").partition("\n\n")[0].split())

@@ -1,4 +1,4 @@
-"""Finds the App that `--app module:attribute` names, and the checks that it has."""
+"""Imports the App that `--app module:attribute` names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Checked = Annotated[str | None, Option(FLAG, metavar="MODULE:APP", help="Make th
 
 
 def load_app(reference: str) -> App:
-    """Import the module, the working folder first, and return its App; ConfigError says what is wrong."""
+    """Import the module (the working directory is searched first) and return its App. Raises ConfigError."""
     module_name, colon, attribute = reference.partition(":")
     if not (module_name and colon and attribute):
         raise _refused(reference, "is not of the form module:attribute")
@@ -35,7 +35,7 @@ def load_app(reference: str) -> App:
 
 
 def checks_of(reference: str | None) -> Sequence[AppCheck]:
-    """The checks of the App that is named, if one is; raises ConfigError as `load_app` does."""
+    """Return the checks of the named App, or none without a name. Raises ConfigError like `load_app`."""
     return load_app(reference).checks if reference else ()
 
 

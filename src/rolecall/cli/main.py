@@ -1,4 +1,4 @@
-"""The `rolecall` command: which subcommands there are, and how an error becomes a line and an exit code."""
+"""The `rolecall` command: builds the command line and turns errors into one line on stderr and an exit code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from rolecall.model.platforms import refuse_windows
 NAME = "rolecall"
 NO_DATABASE = 6
 INTERRUPTED = 130
-# What makes a command of a function; it brings the driver, which a list of commands does without.
+# Makes a command of a function. Imported by name, because it imports the driver, which listing the commands
+# does not need.
 MAKE = "rolecall.cli.shell:as_command"
 
 
@@ -35,7 +36,7 @@ def main() -> NoReturn:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; answers go to stdout, an error as one line to stderr; returns the exit code."""
+    """Run one command and return its exit code. Output goes to stdout, an error as one line to stderr."""
     try:
         refuse_windows("this command", "run it in WSL or in a container; a Client in Python works here, too")
         with unwinding_on_signals():
@@ -54,7 +55,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def build() -> TyperGroup:
-    """Put the command line together; no command is imported yet."""
+    """Build the command line without importing any command."""
     app = typer.Typer(context_settings=HELP_OPTIONS, rich_markup_mode=None)
     app.callback(cls=PlainGroup)(_root)
     group = get_group(app)

@@ -1,4 +1,4 @@
-"""Where a worker answers Prometheus: at an address of its own, as long as it works."""
+"""A worker's Prometheus endpoint."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ log = logging.getLogger("rolecall.cli")
 
 @contextmanager
 def answering_scrapes(shell: Shell, app: App) -> Iterator[None]:
-    """Count what the app's tasks do and answer scrapes meanwhile, if the settings name an address.
+    """Collect metrics of the app's tasks and serve them in the meantime, if the settings contain an address.
 
-    Raises ConfigError where its extra is not installed, or the address cannot be had.
+    Raises ConfigError if the extra is not installed or the address cannot be bound.
     """
     address = shell.settings.worker.metrics
     if address is None or address == shell.settings.worker.health:
-        # Who answers probes there answers scrapes, too.
+        # The server of the health probes serves the metrics as well.
         yield
         return
     from rolecall.telemetry.prometheus import collector_of, serving  # noqa: PLC0415 - it needs the extra
@@ -35,9 +35,9 @@ def answering_scrapes(shell: Shell, app: App) -> Iterator[None]:
 
 
 def scrape(app: App) -> Callable[[str], tuple[bytes, str]]:
-    """Count what the app's tasks do, and return what answers a scrape: given what it accepts, a text and its type.
+    """Collect metrics of the app's tasks. Return a function from an Accept header to a body and its content type.
 
-    Raises ConfigError where its extra is not installed.
+    Raises ConfigError if the extra is not installed.
     """
     from rolecall.telemetry.prometheus import collector_of, exposition  # noqa: PLC0415 - it needs the extra
 
@@ -45,7 +45,7 @@ def scrape(app: App) -> Callable[[str], tuple[bytes, str]]:
 
 
 def address_of_turn(first: tuple[str, int] | None, turn: int) -> str:
-    """The address of one of several workers: the ports follow each other, from the given one on."""
+    """Return the address of worker number `turn`. Ports are consecutive, starting at the given one."""
     if first is None:
         return ""
     host, port = first

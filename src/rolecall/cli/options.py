@@ -1,4 +1,4 @@
-"""The options that stand for settings: each flag's text goes where its environment variable's would go."""
+"""The options of settings. A flag's text is parsed like that of its environment variable."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ACCESS = access.ACCESS
 
 
 def settings_options(settings: Iterable[Setting[object]]) -> list[Parameter]:
-    """One keyword parameter a setting, named as its variable, as typer reads them from a signature."""
+    """Return one keyword parameter per setting, named like its variable, for typer."""
     return [_option(setting) for setting in settings]
 
 
 def json_option() -> Parameter:
-    """`--json`, under the name as_json."""
+    """Return the `--json` option, named `as_json`."""
     annotation = Annotated[bool, Option("--json", help="Write one JSON document to stdout.")]
     return Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
 

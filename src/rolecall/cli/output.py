@@ -1,4 +1,4 @@
-"""How results are shown to people: tables, lines and trees."""
+"""Output for people: tables, lines and trees."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ WIDE = 10_000
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], nothing: str) -> None:
-    """Write a table, or the sentence `nothing` where there are no rows; cells are never cut."""
+    """Write a table, or `nothing` if there are no rows. Cells are never truncated."""
     console().print(table_of(columns, rows, nothing))
 
 
 def table_of(columns: Sequence[str], rows: Iterable[Sequence[object]], nothing: str) -> Table | Text:
-    """Make the same table, to be drawn."""
+    """Return the table that `print_table` writes."""
     table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False)
     for row in rows:
         table.add_row(*(Text(shown(cell), overflow="fold") for cell in row))
@@ -33,7 +33,7 @@ def table_of(columns: Sequence[str], rows: Iterable[Sequence[object]], nothing: 
 
 
 def print_facts(facts: Iterable[tuple[str, object]]) -> None:
-    """Write name and value pairs, one a line, leaving out what is empty."""
+    """Write name and value pairs, one per line. None values are omitted."""
     grid = Table.grid(padding=(0, 2))
     for name, value in facts:
         if value is not None:
@@ -42,17 +42,17 @@ def print_facts(facts: Iterable[tuple[str, object]]) -> None:
 
 
 def print_drawing(drawing: Tree) -> None:
-    """Write a tree of labels; they must be shown text already."""
+    """Write a tree. Its labels must already be escaped by `shown`."""
     console().print(drawing)
 
 
 def print_line(text: str) -> None:
-    """Write one line."""
+    """Write one line. Control characters are escaped."""
     console().print(Text(shown(text)), soft_wrap=True)
 
 
 def shown(value: object) -> str:
-    """One cell: times in UTC to the second, JSON compact, control characters made visible."""
+    """Format a value as one cell: times in UTC to the second, compact JSON, escaped control characters."""
     match value:
         case None:
             return ""
@@ -75,6 +75,6 @@ def shown(value: object) -> str:
 
 
 def console() -> Console:
-    """Return what draws on stdout, at any width where that is no terminal."""
-    # A pipe has no width: cutting or wrapping there would lose what the reader's grep looks for.
+    """Return a console for stdout. Its width is unlimited unless stdout is a terminal."""
+    # A pipe has no width. Truncated or wrapped lines would break grep.
     return Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)

@@ -1,9 +1,9 @@
-"""How a worker's health reaches who watches it: over HTTP, by a file, and by systemd's own socket.
+"""A worker's health checks: over HTTP, in a file, and through systemd's notification socket.
 
-    worker.health() ◀──asked── http thread      GET /healthz, /readyz: 200, or 503 with the reason
-                    ◀──asked── health thread    every five seconds: touch the file, tell systemd
+    http thread    ──▶ worker.health()     GET /healthz, /readyz: 200, or 503 with the reason
+    health thread  ──▶ worker.health()     every five seconds: touch the file, notify systemd
 
-Both threads ask from outside of the worker's loop, so that a loop that is blocked does not keep the answer.
+Both run outside the worker's event loop, so that they also answer when the loop is blocked.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PATIENCE = 5.0
 
 Ask = Callable[[], WorkerHealth]
 Tell = Callable[[WorkerHealth], None]
-# What a request accepts goes in; a status, a text and its type come out.
+# Maps an Accept header to a status, a body and its content type.
 Page = Callable[[str], tuple[HTTPStatus, bytes, str]]
 
 log = logging.getLogger("rolecall.cli")
@@ -45,9 +45,9 @@ log = logging.getLogger("rolecall.cli")
 
 @contextmanager
 def answering_probes(shell: Shell, app: App, ask: Ask) -> Iterator[None]:
-    """Tell meanwhile how a worker is, wherever the settings and systemd want to know it.
+    """Publish a worker's health wherever the settings and systemd expect it, until the block ends.
 
-    Raises ConfigError for an address that cannot be had, and for a file that cannot be written.
+    Raises ConfigError if an address cannot be bound or the file cannot be written.
     """
     settings = shell.settings.worker
     with ExitStack() as stack:
@@ -66,7 +66,7 @@ def answering_probes(shell: Shell, app: App, ask: Ask) -> Iterator[None]:
 
 @contextmanager
 def telling_systemd(ask: Ask) -> Iterator[None]:
-    """Tell systemd meanwhile that this process runs, where it started it and wants to know."""
+    """Notify systemd that this process is running, if systemd started it and expects notifications."""
     with _telling(ask, _systemd()):
         yield
 
@@ -106,7 +106,7 @@ def _tell_again_and_again(ask: Ask, tells: list[Tell], ending: threading.Event) 
 
 @contextmanager
 def _touching(file: Path) -> Iterator[Tell]:
-    """Keep a file that is as old as the last moment at which the worker was alive, with its readiness in it."""
+    """Keep a file whose age is the time since the worker was last alive. Its content is the readiness."""
 
     def touch(health: WorkerHealth) -> None:
         if health.alive:
@@ -128,14 +128,14 @@ def _touching(file: Path) -> Iterator[Tell]:
 
 
 def _write(file: Path, text: str) -> None:
-    # Whoever reads it meanwhile sees the one before, and never a half.
+    # Replacing the file is atomic: readers never see half of it.
     new = file.with_name(f"{file.name}.new")
     new.write_text(text, encoding="utf-8")
     new.replace(file)
 
 
 def _systemd() -> list[Tell]:
-    """What tells systemd, where it is to be told: see sd_notify(3)."""
+    """Return a function that notifies systemd (sd_notify(3)), if systemd expects that."""
     address = os.environ.get(NOTIFY_SOCKET, "")
     if not address.startswith(("/", "@")):
         return []
@@ -177,7 +177,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__((host, port), _Handler)
 
     def server_bind(self) -> None:
-        """Bind, without the look for this machine's name that HTTPServer has: it may take seconds."""
+        """Bind without the lookup of the host name in HTTPServer, which can take seconds."""
         TCPServer.server_bind(self)
         self.server_port = self.socket.getsockname()[1]
 

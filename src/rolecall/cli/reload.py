@@ -1,10 +1,10 @@
-"""`--reload`: runs a command as a process of its own, and starts it anew when the code has changed.
+"""`--reload`: runs a command in a child process and restarts it when the code changes.
 
-    start ──▶ it runs ──a file has changed──▶ SIGTERM: what runs may finish ──▶ start
+    start ──▶ running ──a file has changed──▶ SIGTERM: running tasks may finish ──▶ start
                  │
-                 └──ends badly (the app cannot be imported)──▶ wait until a file has changed ──▶ start
+                 └──exit with an error (the app cannot be imported)──▶ wait for a change ──▶ start
 
-Every start is a fresh process: nothing of the old code is left.
+Each start is a new process, so that no old code remains.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ReloadDirs = Annotated[
     Option("--reload-dir", metavar="DIR", help="Look for changes in this folder instead of here; may be repeated."),
 ]
 
-# What compiled code is taken for: two changes within a second look alike to it.
+# Without bytecode: a .pyc file is compared by seconds and would hide a second change within one.
 UNCOMPILED = {"PYTHONDONTWRITEBYTECODE": "1"}
 MARK_OF_AN_ENVIRONMENT = "pyvenv.cfg"
 
@@ -41,27 +41,27 @@ log = logging.getLogger("rolecall.reload")
 
 
 class Watches(Protocol):
-    """What `watchfiles` offers of use here."""
+    """The part of `watchfiles` used here."""
 
     def awatch(
         self, *paths: Path, watch_filter: Callable[[object, str], bool], stop_event: asyncio.Event
     ) -> AsyncIterator[set[tuple[object, str]]]:
-        """Yield what has changed, shortly after it did, until the event is set."""
+        """Yield changes shortly after they happen, until the event is set."""
 
     def PythonFilter(self) -> Callable[[object, str], bool]: ...  # noqa: N802 - it is a class
 
 
 def wants_reload(*, reload: bool, folders: Sequence[Path] | None) -> bool:
-    """Say whether the command is to be started anew with each change. Raises ConfigError for folders without that."""
+    """Return whether to reload. Raises ConfigError for folders without `--reload`."""
     if folders and not reload:
         raise ConfigError("is for --reload", variable="--reload-dir", value=str(folders[0]))
     return reload
 
 
 def run_and_reload(command: Command, folders: Sequence[Path] | None) -> None:
-    """Run a command until it is stopped or ends well by itself, and anew with each change of a Python file.
+    """Run a command until it is stopped or exits with 0, and restart it when a Python file changes.
 
-    Raises ConfigError where the extra is not installed or a folder is none, and Exit with the code of the last process.
+    Raises ConfigError if the extra is not installed or a folder does not exist, and Exit with the last exit code.
     """
     watching = _load()
     for folder in folders or ():
@@ -72,7 +72,7 @@ def run_and_reload(command: Command, folders: Sequence[Path] | None) -> None:
 
 
 class Reloader:
-    """One process and the watch over its code."""
+    """A process and the watch over its code."""
 
     def __init__(self, command: Command, watching: Watches, folders: Sequence[Path]) -> None:
         self._command = command
@@ -84,17 +84,17 @@ class Reloader:
 
     @property
     def stopping(self) -> bool:
-        """True once it was told to stop."""
+        """True once `stop` was called."""
         return self._stopping.is_set()
 
     def stop(self, *, now: bool = False) -> None:
-        """Let the process end: by SIGTERM, or by SIGKILL if it cannot wait."""
+        """End the process with SIGTERM, or with SIGKILL if `now`."""
         self._stopping.set()
         if now:
             self._send(signal.SIGKILL)
 
     async def run(self) -> int:
-        """Run and watch until a stop signal; return the exit code of the last process."""
+        """Run and watch until a stop signal. Return the exit code of the last process."""
         with stop_on_signals(self):
             watch = asyncio.create_task(self._watch())
             log.info("Changes below %s start it anew", ", ".join(str(folder.absolute()) for folder in self._folders))
@@ -144,7 +144,7 @@ class Reloader:
                 log.info("%s changed: starting anew", names[0] if len(names) == 1 else f"{len(names)} files")
                 self._changed.set()
         except (OSError, RuntimeError) as error:
-            # As where the system watches no more files for us: what runs goes on.
+            # For example when the limit of inotify watches is reached. The process keeps running.
             log.error("Changes are not seen any more: %s", error)  # noqa: TRY400 - it is no bug
 
     def _send(self, number: signal.Signals) -> None:
@@ -154,7 +154,7 @@ class Reloader:
 
 def _load() -> Watches:
     require("reload")
-    # By name: only who reloads waits for its import.
+    # Imported by name, so that only `--reload` waits for the import.
     return cast("Watches", import_module("watchfiles"))
 
 
@@ -164,5 +164,5 @@ def _code_filter(watching: Watches) -> Callable[[object, str], bool]:
 
 
 def is_own_code(file: Path) -> bool:
-    """False for what stands in a virtual environment, whatever its folder is called."""
+    """Return whether the file is outside of virtual environments."""
     return not any((folder / MARK_OF_AN_ENVIRONMENT).exists() for folder in file.parents)

@@ -1,4 +1,4 @@
-"""The option that names the scope of a new key or person."""
+"""The option for the scope of a new key or person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every command is given: the settings, the way to the database, and how to show an answer."""
+"""What each command receives: its settings, access to the database, and the output format."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shell:
-    """One run of a command; `flags` are the settings that were given as flags, by their settings' names."""
+    """One run of a command. `flags` are the settings given as flags, by name."""
 
     settings: Settings
     flags: Mapping[str, str]
     as_json: bool
 
     def call(self, action: Callable[[Services], Awaitable[T]], checks: Sequence[AppCheck] = ()) -> T:
-        """Run one action against the services; the database is there for as long as it takes.
+        """Run an action on the services. An embedded database runs until it returns.
 
         Raises SchemaMissing, SchemaTooNew.
         """
@@ -58,7 +58,7 @@ class Shell:
             return self.ask(dsn, action, checks)
 
     def ask(self, dsn: str, action: Callable[[Services], Awaitable[T]], checks: Sequence[AppCheck] = ()) -> T:
-        """Run one action against a database that is there. Raises SchemaMissing, SchemaTooNew."""
+        """Run an action on the services of a running database. Raises SchemaMissing, SchemaTooNew."""
         return run_unwinding(self._call(dsn, action, checks))
 
     async def _call(self, dsn: str, action: Callable[[Services], Awaitable[T]], checks: Sequence[AppCheck]) -> T:
@@ -69,9 +69,9 @@ class Shell:
 
     @contextmanager
     def database(self, *, create: bool = False) -> Iterator[str]:
-        """The DSN of the given Postgres or of the embedded one, which is attached to and kept running meanwhile.
+        """Yield the DSN of the configured or embedded Postgres. The embedded one keeps running until the block ends.
 
-        Without `create`, an embedded database that nobody made yet is refused: it would only be an empty one.
+        Without `create`, an embedded database that does not exist yet is an error, because it would be empty.
         """
         settings = self.settings.database
         if settings.url is not None:
@@ -86,14 +86,14 @@ class Shell:
 
     @contextmanager
     def ready_database(self, *, create: bool = False, migrations: Sequence[Migrations] = ()) -> Iterator[str]:
-        """The same; the embedded one has this release's schema, and the given tables. Raises what `migrate` raises."""
+        """Like `database`, but an embedded one is migrated first. Raises the errors of `migrate`."""
         with self.database(create=create) as dsn:
             if self.settings.database.embedded:
                 bring_up_to_date(dsn, (ROLECALL, *migrations))
             yield dsn
 
     def show(self, value: object, for_people: Callable[[], None]) -> None:
-        """Write the value as JSON where asked for, else call what shows it to people."""
+        """Write the value as JSON with `--json`; otherwise call `for_people`."""
         if self.as_json:
             print_json(value)
         else:
@@ -101,7 +101,7 @@ class Shell:
 
 
 def as_command(verb: Verb) -> Callable[..., None]:
-    """Import the function of a verb and make a command of it."""
+    """Import a verb's function and make a command of it."""
     settings = [row for group in verb.settings for row in getattr(options, group)]
     return with_shell(resolve_name(f"{commands.__name__}.{verb.place}"), settings)
 
@@ -109,9 +109,9 @@ def as_command(verb: Verb) -> Callable[..., None]:
 def with_shell(
     body: Callable[Concatenate[Shell, P], None], settings: Iterable[Setting[object]] = ()
 ) -> Callable[..., None]:
-    """Make a command of a function: its own options, the given settings and those that all commands share.
+    """Make a command of a function. Adds the options of the given settings and those shared by all commands.
 
-    The settings reach it through the shell, checked, from flag or environment alike.
+    The function receives the settings through the shell, validated, from flags and environment variables.
     """
     own = list(inspect.signature(body, eval_str=True).parameters.values())[1:]
     shared = [json_option(), *settings_options([*settings, *DATABASE, *LOGGING])]

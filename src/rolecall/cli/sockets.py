@@ -1,6 +1,6 @@
-"""Opens the socket that the API listens at, before anything that would have to be undone is begun.
+"""Opens the socket of the API before anything else is started.
 
-A client that connects from then on waits for its answer, even while the process that serves is started again.
+From then on, clients can connect and wait, even while the serving process is restarted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WAITING = 1_024
 
 
 def listen(http: HttpSettings) -> socket.socket:
-    """Open the socket. Raises ConfigError where the address cannot be had."""
+    """Open the socket. Raises ConfigError if the address cannot be bound."""
     if http.port is not None:
         return _open(http.host, http.port)
     try:
@@ -27,7 +27,7 @@ def listen(http: HttpSettings) -> socket.socket:
 
 
 def adopt(descriptor: int) -> socket.socket:
-    """Take over a socket that the process above has opened. Raises ConfigError where there is none."""
+    """Take over a socket opened by the parent process. Raises ConfigError if the descriptor is not a socket."""
     try:
         return socket.socket(fileno=descriptor)
     except OSError as error:
@@ -35,13 +35,13 @@ def adopt(descriptor: int) -> socket.socket:
 
 
 def url_of(listener: socket.socket) -> str:
-    """Where a browser on this machine finds it."""
+    """Return the socket's URL for clients on this machine."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def is_private(listener: socket.socket) -> bool:
-    """True if only this machine can reach it."""
+    """Return whether only this machine can reach the socket."""
     return ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback
 
 

@@ -1,4 +1,4 @@
-"""Turns what a person types into values: payloads, dates, durations; InvalidTask or ConfigError otherwise."""
+"""Parses command-line arguments: payloads, dates, durations. Raises InvalidTask or ConfigError."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rolecall.model.errors import ConfigError, InvalidTask
 
 
 def read_payload(argument: str) -> dict[str, object]:
-    """A payload from JSON text, from `@file`, or from stdin (`-`)."""
+    """Parse a payload from JSON text, `@file` or stdin (`-`)."""
     value = read_json(argument, "payload")
     if not isinstance(value, dict):
         raise InvalidTask(f"the payload is {_kind(value)}, not an object")
@@ -21,7 +21,7 @@ def read_payload(argument: str) -> dict[str, object]:
 
 
 def read_json(argument: str, name: str) -> object:
-    """Any value from JSON text, from `@file`, or from stdin (`-`); `name` is what errors call it."""
+    """Parse JSON text, `@file` or stdin (`-`). Error messages call the value `name`."""
     text = _text(argument, name)
 
     def refuse_constant(constant: str) -> NoReturn:
@@ -36,7 +36,7 @@ def read_json(argument: str, name: str) -> object:
 
 
 def read_date(text: str) -> datetime:
-    """An ISO 8601 date or date and time; without an offset it is meant in this machine's zone."""
+    """Parse an ISO 8601 date or datetime. Without an offset, it is in the local time zone."""
     try:
         moment = datetime.fromisoformat(text)
         return moment if moment.tzinfo else moment.astimezone()
@@ -45,7 +45,7 @@ def read_date(text: str) -> datetime:
 
 
 def read_duration(text: str, flag: str) -> float:
-    """Seconds, from a plain number or from units: 90, 1.5, 15m, 4h, 1d12h."""
+    """Parse a duration and return seconds: 90, 1.5, 15m, 4h, 1d12h."""
     try:
         return durations.read_duration(text)
     except ValueError as error:
@@ -53,7 +53,7 @@ def read_duration(text: str, flag: str) -> float:
 
 
 def read_when(text: str, flag: str) -> float | datetime:
-    """Seconds, as `read_duration` reads them, or a date, as `read_date` does."""
+    """Parse a duration (as `read_duration`) or a date (as `read_date`)."""
     try:
         return durations.read_duration(text)
     except ValueError:

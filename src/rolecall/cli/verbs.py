@@ -1,4 +1,4 @@
-"""Which commands there are: what lists say of each, and where it is imported from when it runs."""
+"""The table of commands: the summary of each, and where to import it from."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["COMMANDS", "Noun", "Verb"]
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A command: its name, `module.function` below `rolecall.cli.commands`, and the first sentence of its help.
+    """A command: its name, `module.function` below `rolecall.cli.commands`, and the first paragraph of its help.
 
-    `settings` names those groups of `rolecall.cli.options` that it takes besides what all commands do; `context` is
-    how typer is to read its arguments.
+    `settings` names the groups of `rolecall.cli.options` that it accepts in addition to the common ones; `context` are
+    typer's context settings.
     """
 
     name: str

@@ -1,7 +1,4 @@
-"""The door to the HTTP server, whose extra may not be installed.
-
-The command line works without it, and does not wait for its imports where it is not asked for.
-"""
+"""Lazy access to the HTTP server, whose extra may not be installed and whose imports take time."""
 
 from __future__ import annotations
 
@@ -17,26 +14,26 @@ __all__ = ["Hashes", "Serves", "load_passwords", "load_server"]
 
 
 class Serves(Protocol):
-    """What `rolecall.web.server` offers."""
+    """The part of `rolecall.web.server` that the command line uses."""
 
     def serve(self, dsn: str, app: App, settings: Settings, listener: socket) -> None:
-        """Answer requests until SIGTERM, SIGINT or SIGHUP."""
+        """Serve requests until SIGTERM, SIGINT or SIGHUP."""
 
 
 class Hashes(Protocol):
-    """What `rolecall.web.passwords` offers."""
+    """The part of `rolecall.web.passwords` that the command line uses."""
 
     def hash_password(self, password: str) -> str:
-        """Return what is stored of a password. Raises ConfigError for one that is too short or too long."""
+        """Return the hash to store. Raises ConfigError if the password is too short or too long."""
 
 
 def load_server() -> Serves:
-    """Return the module that serves the API. Raises ConfigError where its extra is not installed."""
+    """Import the HTTP server. Raises ConfigError if its extra is not installed."""
     require("web")
     return cast("Serves", import_module("rolecall.web.server"))
 
 
 def load_passwords() -> Hashes:
-    """Return the module that makes passwords unreadable. Raises ConfigError where its extra is not installed."""
+    """Import the password functions. Raises ConfigError if their extra is not installed."""
     require("web")
     return cast("Hashes", import_module("rolecall.web.passwords"))

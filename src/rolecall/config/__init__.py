@@ -1,8 +1,8 @@
-"""Settings as frozen values, read once from flags and the environment; nothing else reads either.
+"""Settings as frozen values, read once from flags and environment variables.
 
-A flag wins over its environment variable, an empty text counts as not given, and a text that does not fit raises
-ConfigError, which names what the person wrote: the flag or the variable. Every variable of ours begins with ROLECALL_;
-shorter names, and those of other systems, are read where ours are not given. `SETTINGS` has them all, by subject.
+A flag overrides its variable, and an empty text counts as unset. An invalid text raises ConfigError, which names the
+flag or variable. Rolecall's variables start with ROLECALL_. Shorter names, and names of other systems, are read if
+those are unset. `SETTINGS` lists all settings by subject.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ SETTINGS: Mapping[str, tuple[Setting[object], ...]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that can be set from outside; `notifications` is one of a few words, or the address of a broker."""
+    """All settings. `notifications` is a keyword or the address of a broker."""
 
     database: DatabaseSettings = field(default_factory=DatabaseSettings)
     log: LogSettings = field(default_factory=LogSettings)
@@ -65,7 +65,7 @@ class Settings:
 
 
 def read_settings(environ: Mapping[str, str] = os.environ, flags: Mapping[str, str | None] | None = None) -> Settings:
-    """Read all settings; `flags` holds the given flags under the names of their settings."""
+    """Read all settings. `flags` contains the given flags by the names of their settings."""
     source = Source(environ, flags or {})
     of_database = database.read_database_settings(source)
     return Settings(
@@ -81,5 +81,5 @@ def read_settings(environ: Mapping[str, str] = os.environ, flags: Mapping[str, s
 
 
 def read_database(environ: Mapping[str, str] = os.environ) -> DatabaseSettings:
-    """Read which Postgres it is, and nothing else, from the environment."""
+    """Read only the settings of the database, from the environment."""
     return database.read_database_settings(Source(environ, {}))

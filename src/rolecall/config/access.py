@@ -1,4 +1,4 @@
-"""Where the API listens, who may come in there, and how often."""
+"""Settings of the API: its address, authentication and rate limits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_SESSION_MINUTES = 43_200
 
 
 class AuthMode(StrEnum):
-    """Who comes in: by API key or login; on this machine by its token too; or everybody on this machine."""
+    """Who may access the API: API keys and logins; also this machine's token; or everybody on this machine."""
 
     keys = "keys"
     token = "token"  # noqa: S105 - a word, not a secret
@@ -40,7 +40,7 @@ class AuthMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSettings:
-    """Whether and where the API listens; without a port at the usual one, or where that is taken at any free one."""
+    """The API's address. Without a port, the default one is used, or any free one if that is taken."""
 
     enabled: bool = True
     host: str = LOOPBACK
@@ -48,7 +48,7 @@ class HttpSettings:
 
     @property
     def asked_for(self) -> bool:
-        """True if somebody named the address."""
+        """True if the address was configured."""
         return self.port is not None
 
 
@@ -163,14 +163,14 @@ STATE_HOME = Setting(
     parse=Path,
     meaning="Where programs keep what is theirs alone, as the token of this machine.",
 )
-# What others sign tokens with; our sessions are rows.
+# Settings for signing tokens in other systems. Rolecall's sessions are rows.
 SIGNING = tuple(
     Setting(
         name=name, foreign=True, form="TEXT", parse=bool, meaning="Not read, and `serve` says so: nothing is signed."
     )
     for name in ("SECRET_KEY", "ALGORITHM")
 )
-# Those that are flags, too.
+# The settings that also have flags.
 ACCESS = (AUTH, TRUSTED_ORIGINS)
 SETTINGS = (
     HTTP,
@@ -192,14 +192,13 @@ SETTINGS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessSettings:
-    """Who may come in over HTTP, and how often.
+    """Authentication and rate limits of the API.
 
-    Without `auth`, by the token where only this machine can reach the server, and by keys and logins elsewhere.
-    Requests are counted for each caller, logins for each address. `forwarded_by` names the servers in front of this
-    one whose word is taken for where a request came from; `root_path` is what they take off the beginning of each path.
-    `token_file` is where this machine's token is kept, `token` what is in it, once somebody has read it. After so many
-    failed logins in a row nobody tries again for `lockout` seconds. `ignored` names what was given for the API and is
-    not read.
+    Without `auth`, the token is required if only this machine can reach the server, and API keys or logins elsewhere.
+    Requests are limited per caller, logins per address. `forwarded_by` lists the trusted proxies; `root_path` is the
+    path prefix that they remove. `token_file` is the file of the local token and `token` its content, once it is read.
+    After `failed_logins` failures in a row, logins are blocked for `lockout` seconds. `ignored` lists variables that
+    are set but have no effect.
     """
 
     auth: AuthMode | None = None
@@ -219,12 +218,12 @@ class AccessSettings:
 
 
 def read_http_settings(source: Source) -> HttpSettings:
-    """Read where the API listens. Raises ConfigError."""
+    """Read the address of the API. Raises ConfigError."""
     return source.read(HTTP, HttpSettings())
 
 
 def read_access_settings(source: Source, database: DatabaseSettings) -> AccessSettings:
-    """Read who may come in. Raises ConfigError."""
+    """Read the settings of authentication. Raises ConfigError."""
     standard = AccessSettings()
     return AccessSettings(
         auth=source.read(AUTH, standard.auth),

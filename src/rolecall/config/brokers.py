@@ -1,4 +1,4 @@
-"""Addresses of other people's brokers, as they are set: none of them is ever shown with its password."""
+"""Addresses of brokers. They are never shown with their passwords."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ HIDDEN = "(hidden)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerAddress:
-    """Where a broker is: of NATS any number of servers. `prefix` begins the names of our channels there, so that
-    several pools can share one. `shown` is fit for logs.
+    """The address of a broker, for NATS of one or more servers.
+
+    `prefix` starts the names of our channels, so that several Rolecall databases can share a broker. `shown` contains
+    no secrets.
     """
 
     scheme: str
@@ -30,7 +32,7 @@ class BrokerAddress:
 
 
 def notifications(text: str) -> str:
-    """Take one of our words or the address of a broker, as it is. Raises Unfit."""
+    """Validate a keyword or the address of a broker. Raises Unfit."""
     if text.lower() in WORDS:
         return text.lower()
     broker_address(text)
@@ -49,7 +51,7 @@ SETTINGS = (NOTIFICATIONS,)
 
 
 def broker_address(text: str) -> BrokerAddress:
-    """Read `redis://host:6379` or `nats://one:4222,nats://two:4222`, with `?prefix=shop` if you like. Raises Unfit."""
+    """Parse `redis://host:6379` or `nats://one:4222,nats://two:4222`, optionally with `?prefix=shop`. Raises Unfit."""
     several = text.startswith(tuple(f"{scheme}://" for scheme in NATS))
     each = [part.strip() for part in (text.split(",") if several else [text])]
     parts = [_split(part) for part in each]
@@ -66,7 +68,7 @@ def broker_address(text: str) -> BrokerAddress:
 
 
 def prefix_apart(url: str) -> tuple[str, str]:
-    """Take `prefix=shop` out of an address: what is left of it, and the prefix, empty without one. Raises Unfit."""
+    """Split an address into the address without `prefix=` and the prefix, which may be empty. Raises Unfit."""
     before, _, query = url.partition("?")
     said = parse_qsl(query, keep_blank_values=True)
     prefixes = [value for name, value in said if name == "prefix"]
@@ -79,7 +81,7 @@ def prefix_apart(url: str) -> tuple[str, str]:
 
 
 def without_password(url: str | SplitResult) -> str:
-    """The address without user, password and parameters, to be shown. Raises Unfit for what is none."""
+    """Return the address without user, password and parameters. Raises Unfit if it is invalid."""
     parts = _split(url) if isinstance(url, str) else url
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
@@ -97,11 +99,11 @@ def _split(url: str) -> SplitResult:
 
 
 def _has_hosts(parts: SplitResult) -> bool:
-    """Whether each host and port can be one. Raises ValueError."""
+    """Return whether all hosts and ports are valid. Raises ValueError."""
     hosts = parts.netloc.rpartition("@")[2].split(",") if parts.scheme.endswith("+sentinel") else [parts.netloc]
     return all(host.hostname and (host.port is None or host.port) for host in (urlsplit(f"//{host}") for host in hosts))
 
 
 def _hidden(text: str) -> str | None:
-    # It may hold a password.
+    # The text may contain a password.
     return HIDDEN if "@" in text else None

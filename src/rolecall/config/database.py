@@ -1,4 +1,4 @@
-"""Which Postgres it is, and how it is reached."""
+"""Settings of the database: its address and how to reach it."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ SETTINGS = (DATABASE_URL, DATABASE_URL_FILE, DATA_DIR, POOLED, LISTEN_URL, STAND
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseSettings:
-    """Which Postgres: `url` when given, else the embedded server under `data_dir`.
+    """The database: `url` if set, otherwise the embedded server in `data_dir`.
 
-    `pooled`: whether a pooler in transaction mode stands before it, None finds out; `listen_url` is then the direct
-    way, for notifications only. `standby_url` is a copy of it that answers what the API and its pages only ask.
+    `pooled` is whether a transaction pooler is in front of it; None means to detect that. `listen_url` is then the
+    direct address for notifications. `standby_url` is a replica for the read-only queries of the API and the dashboard.
     """
 
     url: str | None = None
@@ -85,9 +85,9 @@ class DatabaseSettings:
 
 
 def read_database_settings(source: Source) -> DatabaseSettings:
-    """Read which Postgres it is. Raises ConfigError."""
+    """Read the settings of the database. Raises ConfigError."""
     from_file = source.read(DATABASE_URL_FILE, None)
-    # A flag wins over a variable, of these two as well.
+    # A flag overrides a variable, also between these two settings.
     names_file = source.flags.get(DATABASE_URL_FILE.name) is not None and source.flags.get(DATABASE_URL.name) is None
     return DatabaseSettings(
         url=from_file if names_file else source.read(DATABASE_URL, from_file),

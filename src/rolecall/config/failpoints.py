@@ -1,7 +1,7 @@
-"""Places at which a test can kill this process: `ROLECALL_FAILPOINT=<place>` or `<place>:<nth time>`.
+"""Places at which tests can kill this process: `ROLECALL_FAILPOINT=<place>` or `<place>:<nth time>`.
 
-With `<place>:<nth time>:stop` it stands still there instead, until it is sent SIGCONT. Without that variable nothing is
-armed, and every place costs one look at `ARMED`.
+With `<place>:<nth time>:stop`, the process stops there until SIGCONT. Without the variable, each place costs one check
+of `ARMED`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BEFORE_PUSH = "before_push"
 AFTER_PUSH = "after_push"
 BEFORE_PUT_BACK = "before_put_back"
 AFTER_PUT_BACK = "after_put_back"
-# What the program of a user calls so itself.
+# Places named by the user's program.
 HERE = "here "
 STOP = "stop"
 EXIT_CODE = 137
@@ -34,7 +34,7 @@ ARMED: str | None = _place or None
 
 
 def hit(place: str) -> None:
-    """Die here, as by kill -9, or stand still, if this is the armed place and its time has come."""
+    """Die, as by kill -9, or stop, if this is the nth time at the armed place."""
     if place != ARMED or (turn := next(_COUNT)) < _NTH:
         return
     if _action != STOP:

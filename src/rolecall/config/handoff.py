@@ -1,4 +1,4 @@
-"""Settings of the hand-off: which Redis, one for all or one for each band, and how tasks lie there."""
+"""Settings of the dispatch through Redis: the servers and the kind of queues."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ USUAL_PORT = 6379
 
 
 class HandoffKind(StrEnum):
-    """How tasks lie in Redis: `auto` is the first kind that the server can; `off` means that none is handed over."""
+    """The kind of queues in Redis. `auto` is the first kind that the server supports; `off` disables dispatch."""
 
     AUTO = "auto"
     STREAMS = "streams"
@@ -27,7 +27,7 @@ class HandoffKind(StrEnum):
 
 
 def redis_url(text: str) -> str:
-    """Take an address of Redis as it is. Raises Unfit, which shows no password."""
+    """Validate the address of a Redis. Raises Unfit without showing the password."""
     scheme, separator, _ = text.partition("://")
     if not separator or scheme not in SCHEMES:
         shown = f"{scheme[:20]}://..." if separator else "(hidden)"
@@ -77,7 +77,7 @@ SETTINGS = (REDIS_URL, HANDOFF, *LOW, *HIGH, PASSWORD)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandoffSettings:
-    """The Redis of either band: mostly the same. Without any, or with kind `off`, workers claim from Postgres."""
+    """The Redis of each band, usually the same. Without one, or with kind `off`, workers claim from Postgres."""
 
     low: str | None = field(default=None, repr=False)
     high: str | None = field(default=None, repr=False)
@@ -89,7 +89,7 @@ class HandoffSettings:
 
 
 def read_handoff_settings(source: Source) -> HandoffSettings:
-    """Read which Redis it is. Raises ConfigError."""
+    """Read the settings of dispatch. Raises ConfigError."""
     url = source.read(REDIS_URL, None)
     password = source.read(PASSWORD, "")
     low, high = (

@@ -1,4 +1,4 @@
-"""What is logged, and how it looks."""
+"""Settings of logging."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["SETTINGS", "LogFormat", "LogLevel", "LogSettings", "read_log_setting
 
 
 class LogFormat(StrEnum):
-    """How a log line looks."""
+    """The format of log lines."""
 
     text = "text"
     json = "json"
 
 
 class LogLevel(StrEnum):
-    """The least level that is written."""
+    """The lowest level that is logged."""
 
     debug = "debug"
     info = "info"
@@ -56,7 +56,7 @@ SETTINGS = (LOG, LOG_LEVEL, LOG_TRACEBACKS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogSettings:
-    """What is logged, and how it looks; `tracebacks` has those of failed tasks in text, too: JSON always has them."""
+    """Settings of logging. With `tracebacks`, text output includes those of failed tasks, as JSON always does."""
 
     format: LogFormat = LogFormat.text
     level: LogLevel = LogLevel.info
@@ -64,7 +64,7 @@ class LogSettings:
 
 
 def read_log_settings(source: Source) -> LogSettings:
-    """Read what is logged. Raises ConfigError."""
+    """Read the settings of logging. Raises ConfigError."""
     standard = LogSettings()
     return LogSettings(
         format=source.read(LOG, standard.format),

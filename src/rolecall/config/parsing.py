@@ -1,4 +1,4 @@
-"""Turns the text of a setting into its value, or says why it does not fit."""
+"""Parses the texts of settings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HOUR_MS = 3_600_000
 
 
 class Unfit(Exception):
-    """A text that does not fit its setting: the problem, and what to show in place of a secret."""
+    """A text that is invalid for its setting: the problem, and what to show instead of a secret."""
 
     def __init__(self, problem: str, shown: str | None = None) -> None:
         super().__init__(problem)
@@ -42,7 +42,7 @@ def dsn(text: str) -> str:
     try:
         conninfo_to_dict(text)
     except ProgrammingError:
-        # The text may hold a password: neither it nor libpq's message, which quotes it, may be shown.
+        # The text may contain a password. Neither it nor libpq's message, which quotes it, may be shown.
         problem = "is not a Postgres URL such as postgresql://user:password@host:5432/database"
         raise Unfit(problem, shown="(hidden)") from None
     return text
@@ -65,7 +65,7 @@ def address(text: str) -> tuple[str, int]:
 
 
 def has_password(dsn: str) -> bool:
-    """Whether it holds a password, and so is not for everybody's eyes."""
+    """Return whether a DSN contains a password."""
     try:
         return bool(conninfo_to_dict(dsn).get("password"))
     except ProgrammingError:

@@ -1,4 +1,4 @@
-"""Which set of pods keeps the workers, and in which cluster."""
+"""Settings of scaling: the cluster and the workload with the workers."""
 
 from __future__ import annotations
 
@@ -65,10 +65,9 @@ SETTINGS = (NAMESPACE, WORKLOAD, KIND, MIN_REPLICAS, MAX_REPLICAS, KUBECONFIG)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalingSettings:
-    """Which set of pods keeps the workers, and between which numbers it may be scaled.
+    """The workload with the workers, and the limits of its scale.
 
-    The cluster is the one that `kubeconfig` describes, else the one whose pod this process runs in; without a
-    `namespace`, that of either is meant.
+    The cluster is that of `kubeconfig`, or else that of this process's pod. The default `namespace` is that of either.
     """
 
     namespace: str | None = None
@@ -81,7 +80,7 @@ class ScalingSettings:
 
 
 def read_scaling_settings(source: Source) -> ScalingSettings:
-    """Read which set of pods it is. Raises ConfigError."""
+    """Read the settings of scaling. Raises ConfigError."""
     standard = ScalingSettings()
     least = source.read(MIN_REPLICAS, standard.least)
     most = source.read(replace(MAX_REPLICAS, parse=whole(least, MOST_REPLICAS)), max(least, standard.most))

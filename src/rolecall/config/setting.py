@@ -1,4 +1,4 @@
-"""What a setting is: under which names it is read, how, and what it means. Help, errors and docs say it from here."""
+"""The definition of a setting: its names, its parser and its description, used by help, errors and documentation."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ OURS = "ROLECALL_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting(Generic[T_co]):
-    """One thing that can be set: by the variable `name`, and on the command line by `flag`, if it has one.
+    """A setting: an environment variable `name` and, optionally, a command-line `flag`.
 
-    `aliases` are other names for the variable, for who knows another system or an earlier release. `form` is what its
-    text looks like, `default` the text that is meant where nothing is given: empty where `meaning` says what happens
-    then. `foreign`: somebody else sets it, for everybody, so that it has no name of ours.
+    `aliases` are other names for the variable, from other systems or earlier releases. `form` describes its text.
+    `default` is the default text, or empty if `meaning` describes what happens. A `foreign` variable is defined by
+    others and has no name with our prefix.
     """
 
     name: str
@@ -37,8 +37,9 @@ class Setting(Generic[T_co]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every variable by which it is read, and the first that is not empty counts: a name that is only ours goes
-        before the same without `ROLECALL_`, which may be somebody else's, too.
+        """The names of the variable, of which the first non-empty one counts.
+
+        Prefixed names come before the same names without `ROLECALL_`, which other programs may use as well.
         """
         if self.foreign:
             return (self.name,)
@@ -48,13 +49,13 @@ class Setting(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where settings are read from: flags, by the names of their settings, and the environment."""
+    """Where settings are read from: flags, by the names of their settings, and environment variables."""
 
     environ: Mapping[str, str]
     flags: Mapping[str, str | None]
 
     def read(self, setting: Setting[T], default: T) -> T:
-        """Return the value, or the default where nothing is given. Raises ConfigError for what does not fit."""
+        """Return the value, or the default if it is not set. Raises ConfigError if it is invalid."""
         label, text = self._find(setting)
         if not text:
             return default

@@ -1,4 +1,4 @@
-"""What a worker serves, how much of it at once, and where it runs."""
+"""Settings of a worker: its roles, its slots and its environment."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ HOST = Setting(name="HOSTNAME", foreign=True, form="NAME", parse=name, meaning="
 IN_CLUSTER = Setting(
     name="KUBERNETES_SERVICE_HOST", foreign=True, form="HOST", parse=str, meaning="Set in every pod of a cluster."
 )
-# What every process of one command is started with.
+# Settings shared by all processes of one command.
 WORKING = (
     ROLES,
     WORKER_ID,
@@ -176,17 +176,18 @@ WORKING = (
     POLL_INTERVAL,
     HEARTBEAT_INTERVAL,
 )
-# What each of several has for itself.
+# Settings that each process needs for itself.
 PROBING = (METRICS, HEALTH, HEALTH_FILE)
 SETTINGS = (*WORKING, HEARTBEAT_INTERVAL_SECONDS, *PROBING, POD, NODE, HOST, IN_CLUSTER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
-    """What a worker serves and how; durations in seconds, no roles = every role, no threshold = no back-off.
+    """Settings of a worker. Durations are in seconds. No roles means every role, and no threshold no back-off.
 
-    `pod` and `node` say where it runs, for the roll: the pod's name is its host name, wherever Kubernetes runs it.
-    `metrics` is the address at which it answers Prometheus, `health` that for probes, which `health_file` is for, too.
+    `pod` and `node` are recorded in the worker registry. In Kubernetes, the pod's name is its host name. `metrics` is
+    the address of the Prometheus endpoint and `health` that of the probes; `health_file` is an alternative to the
+    latter.
     """
 
     roles: tuple[str, ...] = ()
@@ -208,7 +209,7 @@ class WorkerSettings:
 
 
 def read_worker_settings(source: Source) -> WorkerSettings:
-    """Read what a worker serves, and how. Raises ConfigError."""
+    """Read the settings of a worker. Raises ConfigError."""
     standard = WorkerSettings()
     in_seconds = source.read(HEARTBEAT_INTERVAL_SECONDS, standard.heartbeat_interval)
     served = source.read(ROLES, standard.roles)

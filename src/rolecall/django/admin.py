@@ -1,4 +1,4 @@
-"""The pool in Django's admin, to be looked at: who may view its models sees them, and nobody changes anything there."""
+"""A read-only view of Rolecall in Django's admin, for users with the permission to view its models."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from rolecall.sql import finding, roles
 
 __all__ = ["ScheduleAdmin", "TaskAdmin", "WorkerAdmin"]
 
-# A pool may hold millions of tasks: the list has the latest so many, and no more pages than they fill.
+# There can be millions of tasks. The list shows only the latest ones, on as many pages as they need.
 LISTED = 1_000
 LONGEST_SHOWN = 64 * 1024
 HIGHEST_ID = 2**53
 
 
 class OnlyToLookAt(admin.ModelAdmin):
-    """Rows that are neither added, changed nor deleted here; who may view them is Django's permission."""
+    """Read-only rows. Django's view permission applies."""
 
     actions = None
     list_per_page = 50
@@ -37,72 +37,70 @@ class OnlyToLookAt(admin.ModelAdmin):
     place = ""
 
     def has_add_permission(self, request: Any) -> bool:  # noqa: ARG002 - nobody may
-        """Refuse."""
+        """Return False."""
         return False
 
     def has_change_permission(self, request: Any, obj: Any = None) -> bool:  # noqa: ARG002 - nobody may
-        """Refuse."""
+        """Return False."""
         return False
 
     def has_delete_permission(self, request: Any, obj: Any = None) -> bool:  # noqa: ARG002 - nobody may
-        """Refuse."""
+        """Return False."""
         return False
 
     def get_fields(self, request: Any, obj: Any = None) -> Sequence[str]:
-        """Return all fields, and the link to the dashboard where its address is known."""
+        """Return all fields, and the link to the dashboard if its address is configured."""
         link = ["dashboard"] if options().dashboard else []
         return [*link, *super().get_fields(request, obj)]
 
     def get_readonly_fields(self, request: Any, obj: Any = None) -> Sequence[str]:  # noqa: ARG002 - of whatever row
-        """Return the link, which is no field."""
+        """Return the link, which is not a model field."""
         return ["dashboard"]
 
     @admin.display(description="in the dashboard")
     def dashboard(self, row: Any) -> str:
-        """Link to the row's page there."""
+        """Return a link to the row's page on the dashboard."""
         address = f"{(options().dashboard or '').rstrip('/')}/{self.place}/{row.pk}"
         return str(format_html('<a href="{}">{}</a>', address, address))
 
 
 class Condition(admin.SimpleListFilter):
-    """A choice by which `TaskAdmin` finds tasks."""
+    """A filter of `TaskAdmin`."""
 
     def queryset(self, request: Any, queryset: Any) -> Any:  # noqa: ARG002 - it was found by it
-        """Return what was found."""
+        """Return all rows, because `TaskAdmin` applies the filter itself."""
         return queryset
 
 
 class OfState(Condition):
-    """The tasks in a state."""
+    """Filters by state."""
 
     title = parameter_name = "state"
 
     def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002 - the same for all
-        """List the states."""
         return [(state.value, state.value) for state in TaskState]
 
 
 class Named(Condition):
-    """The tasks of one of the roles or handlers, which are few where tasks are many."""
+    """Filters by role or handler. There are few of these, even with many tasks."""
 
     query = ""
 
     def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002 - the same for all
-        """List those that are known."""
         with connections[alias_of_pool()].cursor() as cursor:
             cursor.execute(self.query)
             return [(name, name) for (name,) in cursor.fetchall()]
 
 
 class OfRole(Named):
-    """The tasks of a role."""
+    """Filters by role."""
 
     title = parameter_name = "role"
     query = "select name from rolecall.roles order by name"
 
 
 class OfHandler(Named):
-    """The tasks of a handler."""
+    """Filters by handler."""
 
     title = parameter_name = "handler"
     query = "select name from rolecall.handlers order by name"
@@ -110,7 +108,7 @@ class OfHandler(Named):
 
 @admin.register(Task)
 class TaskAdmin(OnlyToLookAt):
-    """Tasks, the latest first."""
+    """Tasks, latest first."""
 
     place = "tasks"
     list_display = ("id", "handler", "role", "status", "attempt", "key", "created_at", "finished_at")
@@ -121,33 +119,33 @@ class TaskAdmin(OnlyToLookAt):
     readonly_fields = ("given", "returned", "told")
 
     def get_queryset(self, request: Any) -> Any:
-        """Return the rows; for the list those that are asked for, without what can be megabytes."""
+        """Return the rows. In the list, apply the filters and defer columns that can contain megabytes."""
         rows = super().get_queryset(request)
         if not request.resolver_match.url_name.endswith("_changelist"):
             return rows
         return rows.filter(pk__in=_found(request.GET)).defer("payload", "result", "info")
 
     def get_search_results(self, request: Any, queryset: Any, search_term: str) -> tuple[Any, bool]:  # noqa: ARG002 - found by it
-        """Return what was found."""
+        """Return the rows: the filters include the search."""
         return queryset, False
 
     def get_readonly_fields(self, request: Any, obj: Any = None) -> Sequence[str]:
-        """Return the documents, as text, beside the link."""
+        """Return the link and the documents as text."""
         return [*super().get_readonly_fields(request, obj), *self.readonly_fields]
 
     @admin.display(description="payload")
     def given(self, task: Task) -> str:
-        """Show what the task was given."""
+        """Return the payload."""
         return _document(_shown(task.handler).payload(task.handler, task.payload))
 
     @admin.display(description="result")
     def returned(self, task: Task) -> str:
-        """Show what its handler returned."""
+        """Return the result."""
         return _document(_shown(task.handler).result(task.handler, task.result))
 
     @admin.display(description="info")
     def told(self, task: Task) -> str:
-        """Show what its handler told while it ran."""
+        """Return the info."""
         return _document(task.info)
 
 
@@ -162,25 +160,25 @@ class ScheduleAdmin(OnlyToLookAt):
     exclude = ("payload",)
 
     def get_readonly_fields(self, request: Any, obj: Any = None) -> Sequence[str]:
-        """Return the payload, as text, beside the link."""
+        """Return the link and the payload as text."""
         return [*super().get_readonly_fields(request, obj), "given"]
 
     @admin.display(description="payload")
     def given(self, schedule: Schedule) -> str:
-        """Show what its tasks are given."""
+        """Return the payload."""
         return _document(_shown(schedule.handler).payload(schedule.handler, schedule.payload))
 
 
 @admin.register(Worker)
 class WorkerAdmin(OnlyToLookAt):
-    """Workers, the last heard of first."""
+    """Workers, latest heartbeat first."""
 
     place = "admin/workers"
     list_display = ("id", "name", "state", "slots", "held", "host", "version", "heartbeat_at")
 
 
 def _found(asked: Mapping[str, str]) -> list[int]:
-    """Find the latest tasks by the engine's own search, which reads no more than it needs; of nonsense none."""
+    """Find the latest tasks with Rolecall's own search, which reads only the needed rows. Invalid input finds none."""
     said: dict[str, Any] = {word: asked[word] for word in ("state", "role", "handler") if asked.get(word)}
     term = asked.get("q", "").strip()
     wanted: list[dict[str, Any]] = [{}]

@@ -1,4 +1,4 @@
-"""What Django knows of this app."""
+"""The Django app configuration."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RolecallConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Find the project's handlers; raises what their modules raise, and ImproperlyConfigured."""
+        """Import the project's handlers. Raises the errors of their modules, and ImproperlyConfigured."""
         from rolecall.django.project import app, program  # noqa: PLC0415 - an App of the project's own may need models
 
         if not program.complete:

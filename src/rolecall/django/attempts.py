@@ -1,4 +1,4 @@
-"""One attempt at one of Django's tasks, in a worker: calls its function, and sends Django's signals."""
+"""An attempt of a Django task in a worker: calls its function and sends Django's signals."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["Attempt"]
 
 
 class Attempt:
-    """Sends `task_started` before the call, and `task_finished` after the last one that fails or the one that succeeds.
+    """Sends `task_started` before the call, and `task_finished` after it has succeeded or finally failed.
 
-    Of a success it is sent when that is stored; where the attempt was lost meanwhile, it is not.
+    After a success, the signal is sent once the result is stored, and not if the attempt was lost.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Attempt:
         self._kwargs = kwargs
 
     def run(self) -> Any:
-        """Call a plain function, in the thread of the slot."""
+        """Call a sync function, in the slot's thread."""
         result = self._begun()
         task_started.send(self._sender, task_result=result)
         try:
@@ -50,7 +50,7 @@ class Attempt:
         return value
 
     async def run_async(self) -> Any:
-        """Await an async function; what is asked of the database is asked in the thread of Django's connections."""
+        """Call an async function. Queries run in the thread of Django's connections."""
         result = await sync_to_async(self._begun)()
         await task_started.asend(self._sender, task_result=result)
         try:
@@ -90,7 +90,7 @@ class Attempt:
         return [TaskContext(task_result=result), *self._args] if self._task.takes_context else self._args
 
     def _failed(self, result: TaskResult, error: BaseException) -> bool:
-        """Write a failure into the result, and say whether it is the last."""
+        """Add a failure to the result. Return whether it is final."""
         if not isinstance(error, PermanentFailure) and self._ctx.attempt != self._ctx.max_attempts:
             return False
         kind = type(error)

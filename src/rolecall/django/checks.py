@@ -1,4 +1,4 @@
-"""What `manage.py check --database` says of the pool."""
+"""The check of Rolecall's schema in `manage.py check --database`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STRANGE = "rolecall.W002"
 
 
 def functions_are_current(databases: Sequence[str] | None = None, **_asked: object) -> list[Any]:
-    """Warn of a schema that is not this release's; of one that is not there Django's own migrations tell."""
+    """Warn if the schema is not that of this release. A missing schema is reported by Django's own migrations."""
     if options().database not in (databases or ()):
         return []
     try:

@@ -1,4 +1,4 @@
-"""The client of a Django project: each call runs on Django's connection, in the transaction that stands there."""
+"""The client of a Django project. Each call runs on Django's connection, in its current transaction."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ T = TypeVar("T")
 
 
 class DjangoClient(Client):
-    """A Client whose calls join Django's transaction, where no other is named by `connection=`.
+    """A Client whose calls share Django's transaction, unless `connection=` is passed.
 
         with transaction.atomic():
             order = Order.objects.create(...)
             client.enqueue(send_receipt, order_id=order.pk)
 
-    Outside of a transaction each call commits by itself. What the program has to declare is declared once a process, by
-    a connection of its own that is closed at once, so that it stays whatever becomes of the caller's transaction.
+    Outside of a transaction, each call commits. The app's declarations are stored once per process, through a separate
+    connection, so that they do not depend on the caller's transaction.
     """
 
     def __init__(self, app: App) -> None:
@@ -46,28 +46,28 @@ class DjangoClient(Client):
         self._more_roles: set[str] = set()
 
     def enqueue_many(self, batch: Iterable[NewTask[R]], *, connection: Joinable | None = None) -> list[Enqueued[R]]:
-        """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
+        """Store a batch of any size, all or nothing. The answers are in the order of the batch."""
         return super().enqueue_many(batch, connection=_or_ours(connection))
 
     @contextmanager
     def completing(self, chain_id: int, *, connection: Joinable | None = None) -> Iterator[HeldChain]:
-        """Hold a chain's open task for as long as the block lasts, which must stand in `atomic()`."""
+        """Hold a chain's open task until the block ends. Needs `atomic()`."""
         with super().completing(chain_id, connection=_or_ours(connection)) as chain:
             yield chain
 
     @contextmanager
     def transaction(self) -> Iterator[psycopg.Connection[Any]]:
-        """Open Django's `atomic()` on the pool's database."""
+        """Open Django's `atomic()` on Rolecall's database."""
         alias = alias_of_pool()
         with transaction.atomic(using=alias):
             yield connections[alias].connection
 
     def after_commit(self, call: Callable[[], object]) -> None:
-        """Make a call once Django's transaction has been committed: its `on_commit`, on the pool's database."""
+        """Call a function after Django's transaction commits (`on_commit` on Rolecall's database)."""
         transaction.on_commit(call, using=alias_of_pool())
 
     def require_role(self, name: str) -> None:
-        """Make a role known that the program does not name."""
+        """Store a role that the app does not declare."""
         self._declare(None)
         if name not in self._program.roles and name not in self._more_roles:
             with connect(dsn_of_pool(), "client") as connection:
@@ -75,7 +75,7 @@ class DjangoClient(Client):
             self._more_roles.add(name)
 
     def ask(self, statement: Statement[T]) -> T:
-        """Run a statement of the engine."""
+        """Run a SQL statement of Rolecall."""
         return self._run(statement)
 
     def _run(self, statement: Statement[T], joined: Joinable | None = None) -> T:
@@ -107,7 +107,7 @@ def _or_ours(connection: Joinable | None) -> Joinable:
 
 
 class AwaitedClient:
-    """What `await send_receipt.aenqueue(...)` goes by: the same client, in the thread that has Django's connections."""
+    """The client behind `await send_receipt.aenqueue(...)`: the same calls, in the thread of Django's connections."""
 
     def __init__(self, client: DjangoClient) -> None:
         self._client = client

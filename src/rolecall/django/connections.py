@@ -1,4 +1,4 @@
-"""Django's connections: where the pool is, and that threads of a worker find theirs fresh."""
+"""Django's database connections: where Rolecall's tables are, and fresh connections for handlers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OF_DJANGO = "client_encoding"
 
 
 def alias_of_pool() -> str:
-    """Return the alias of the database with the pool; raise ImproperlyConfigured for one that is no Postgres."""
+    """Return the alias of Rolecall's database. Raises ImproperlyConfigured unless it is a Postgres."""
     alias = options().database
     if alias not in connections.settings:
         raise ImproperlyConfigured(f"ROLECALL['DATABASE'] is {alias!r}, which DATABASES does not have")
@@ -33,7 +33,7 @@ def alias_of_pool() -> str:
 
 
 def dsn_of_pool() -> str:
-    """Return Django's settings of that database as a connection string: during tests, of the test database."""
+    """Return the connection string of Rolecall's database from Django's settings, in tests of the test database."""
     connection = connections[alias_of_pool()]
     known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - {OF_DJANGO}
     said = {word: value for word, value in connection.get_connection_params().items() if word in known}
@@ -43,20 +43,20 @@ def dsn_of_pool() -> str:
 
 
 def place_of_pool() -> tuple[object, ...]:
-    """Return by what Django's settings tell one such database from another."""
+    """Return the settings that identify Rolecall's database."""
     said = connections[alias_of_pool()].settings_dict
     return said["HOST"], said["PORT"], said["NAME"]
 
 
 class HandlerConnections:
-    """Which connections a handler finds: those of its thread, fresh; or those of a test that lends its own."""
+    """The connections of handlers: fresh ones of their thread, or those lent by a test."""
 
     def __init__(self) -> None:
         self._lent: Mapping[str, Any] = {}
 
     @contextmanager
     def lending(self, lent: Mapping[str, Any]) -> Iterator[None]:
-        """Let handlers of any thread use these connections for the block, one handler at a time."""
+        """Let handlers of any thread use these connections until the block ends, one handler at a time."""
         for connection in lent.values():
             connection.inc_thread_sharing()
         self._lent = lent
@@ -69,7 +69,7 @@ class HandlerConnections:
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """Stand around a handler, in the thread in which it uses connections."""
+        """Prepare connections for a handler, and release them. Must run in the thread that uses them."""
         self.take()
         try:
             yield
@@ -77,7 +77,7 @@ class HandlerConnections:
             self.give_back()
 
     def take(self) -> None:
-        """Begin as a request begins: with no connection that is too old or was lost."""
+        """Start like a request: close connections that are too old or broken."""
         if self._lent:
             for alias, connection in self._lent.items():
                 connections[alias] = connection
@@ -86,7 +86,7 @@ class HandlerConnections:
             close_old_connections()
 
     def give_back(self) -> None:
-        """End as a request ends."""
+        """Finish like a request."""
         if self._lent:
             for alias in self._lent:
                 del connections[alias]

@@ -1,4 +1,4 @@
-"""Finds what a project can do: imports the modules in which its handlers stand, and fills the program with them."""
+"""Imports the modules that contain a project's handlers, and completes its program."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ OURS = "rolecall.django"
 
 
 def fill(program: Program, app: App) -> None:
-    """Import the modules, then take over what the App declares and Django's tasks; what comes later is refused."""
+    """Import the modules and add the handlers of the App and of Django's tasks. Later declarations are rejected."""
     modules = list(_modules())
     program.include(app)
     if find_spec("django.tasks") is not None:
-        # Django has it from 6.0 on.
+        # Django 6.0 and newer.
         from rolecall.django.tasks import add_tasks  # noqa: PLC0415 - as said
 
         add_tasks(program, modules)

@@ -1,4 +1,4 @@
-"""The pool as Django's models, to be read: each shows a view or a table of the engine, and is saved by nobody."""
+"""Rolecall's tables and views as read-only Django models."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from rolecall.model.states import TaskState
 
 __all__ = ["PoolManager", "PoolQuerySet", "Schedule", "Shown", "Task", "Worker"]
 
-# Quoted as it is written, so that it names the schema.
+# Django leaves a name that is already quoted as it is, so that this one can contain the schema.
 TABLE = '"rolecall"."{}"'
 READ_ONLY = "the pool's rows are written by its engine: use rolecall.django.client, or `manage.py rolecall`"
 
 
 class PoolQuerySet(models.QuerySet):
-    """Rows that are read."""
+    """Read-only rows."""
 
     def create(self, **_fields: object) -> Any:
-        """Refuse."""
+        """Raise an error."""
         raise TypeError(READ_ONLY)
 
     def bulk_create(self, *_rows: object, **_options: object) -> Any:
-        """Refuse."""
+        """Raise an error."""
         raise TypeError(READ_ONLY)
 
     def update(self, **_fields: object) -> int:
-        """Refuse."""
+        """Raise an error."""
         raise TypeError(READ_ONLY)
 
     def delete(self) -> Any:
-        """Refuse."""
+        """Raise an error."""
         raise TypeError(READ_ONLY)
 
 
 class PoolManager(models.Manager):
-    """Reads from the database of the pool."""
+    """Reads from Rolecall's database."""
 
     def get_queryset(self) -> Any:
-        """Return all rows, the latest first."""
+        """Return all rows, latest first."""
         return PoolQuerySet(self.model, using=alias_of_pool())
 
 
 class Shown(models.Model):
-    """A row that is read."""
+    """A read-only row."""
 
     objects = PoolManager()
 
@@ -56,18 +56,20 @@ class Shown(models.Model):
         return str(self.pk)
 
     def save(self, *_words: object, **_options: object) -> None:
-        """Refuse."""
+        """Raise an error."""
         raise TypeError(READ_ONLY)
 
     def delete(self, *_words: object, **_options: object) -> Any:
-        """Refuse."""
+        """Raise an error."""
         raise TypeError(READ_ONLY)
 
 
 class Task(Shown):
-    """A task, open or finished: a row of `rolecall.all_tasks`.
+    """A task, open or finished.
 
-    Task.objects.filter(role="mail", state="failed").count()
+        Task.objects.filter(role="mail", state="failed").count()
+
+    A row of `rolecall.all_tasks`.
     """
 
     id = models.BigIntegerField(primary_key=True)
@@ -103,7 +105,7 @@ class Task(Shown):
 
 
 class Schedule(Shown):
-    """A stored rule that enqueues again and again."""
+    """A schedule."""
 
     id = models.BigIntegerField(primary_key=True)
     name = models.TextField()
@@ -131,7 +133,7 @@ class Schedule(Shown):
 
 
 class Worker(Shown):
-    """A worker on the roll: a row of `rolecall.all_workers`."""
+    """A worker: a row of `rolecall.all_workers`."""
 
     id = models.BigIntegerField(primary_key=True)
     name = models.TextField()

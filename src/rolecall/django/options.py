@@ -14,14 +14,14 @@ __all__ = ["Options", "options"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What can be set of Rolecall in a Django project; everything may be left out.
+    """The options of the setting ROLECALL. All are optional.
 
         ROLECALL = {"DATABASE": "tasks", "DASHBOARD": "https://work.example"}
 
-    `app` names an App of the project's own, as "shop.background.app". `database` is the alias of the database with the
-    pool. `modules` are imported when Django starts, so that handlers and Django's tasks are found in them: names
-    without a dot stand for modules of each installed app. `dashboard` is where the pages of `rolecall serve` are; the
-    admin links to them.
+    `app` names an App of the project, such as "shop.background.app". `database` is the alias of the database with
+    Rolecall's tables. `modules` are imported when Django starts, to find handlers and Django's tasks; names without a
+    dot refer to modules of each installed app. `dashboard` is the address of `rolecall serve`, for links from the
+    admin.
     """
 
     app: str | None = None
@@ -31,7 +31,7 @@ class Options:
 
 
 def options() -> Options:
-    """Read the setting as it stands now; raise ImproperlyConfigured for a word that it does not have."""
+    """Return the current options. Raises ImproperlyConfigured for an unknown one."""
     said = getattr(settings, "ROLECALL", {})
     words = {field.name.upper(): field.name for field in fields(Options)}
     for word in said:

@@ -1,4 +1,4 @@
-"""What a worker of a Django project runs: its App and Django's own tasks, each with Django's connections fresh."""
+"""The App of a Django project's workers: its handlers and Django's own tasks, with fresh connections."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["Program"]
 
 
 class DjangoSetUp:
-    """Goes with a handler into its process, where nobody else has set Django up, nor told it of the test database."""
+    """Sets up Django in a handler's child process, with the same databases, also in tests."""
 
     def __init__(self) -> None:
         self.names = {alias: connections[alias].settings_dict["NAME"] for alias in connections}
 
     def arrive(self) -> None:
-        """Set it up, before the handler's module is imported, and let it find its connections fresh."""
+        """Set up Django before the handler's module is imported, and close unusable connections."""
         if not apps.ready:
             django.setup()
         for alias, name in self.names.items():
@@ -41,10 +41,10 @@ SET_UP: ContextVar[DjangoSetUp] = ContextVar("SET_UP")
 
 
 class Program(App):
-    """An App whose handlers, own and included, find Django's connections as a view does.
+    """An App whose handlers, including those of included apps, use Django's connections like a view.
 
-    `django_tasks` are Django's own tasks, by the names of the handlers that run them; `complete` says that all has been
-    taken over: Django may be made ready again, as tests do that install apps.
+    `django_tasks` contains Django's own tasks by the names of their handlers. `complete` is set once all have been
+    added. Django can become ready again later, in tests that install apps.
     """
 
     def __init__(self, name: str) -> None:
@@ -54,7 +54,7 @@ class Program(App):
         self.complete = False
 
     def include(self, other: App) -> None:
-        """Take over what another app declares, as any App does."""
+        """Add the declarations of another app."""
         super().include(other)
         for name in other.handlers:
             self._enclose(name)
@@ -85,12 +85,12 @@ class Program(App):
         return enclosed
 
     def _enclosed_async(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        # In the one thread in which Django runs what async functions ask of the ORM.
+        # In the thread in which Django runs the ORM calls of async functions.
         take, give_back = sync_to_async(self.connections.take), sync_to_async(self.connections.give_back)
 
         @wraps(function)
         async def enclosed(*args: Any, **kwargs: Any) -> Any:
-            SET_UP.set(DjangoSetUp())  # for what it calls by `ctx.in_process`
+            SET_UP.set(DjangoSetUp())  # for calls of `ctx.in_process`
             await take()
             try:
                 return await function(*args, **kwargs)

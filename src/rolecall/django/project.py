@@ -1,4 +1,4 @@
-"""The App, the program and the client of the Django project: one of each in a process, as of its settings."""
+"""The App, the program and the client of the Django project: one of each per process, from its settings."""
 
 from __future__ import annotations
 

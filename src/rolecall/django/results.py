@@ -1,4 +1,4 @@
-"""A task of the pool as `django.tasks` has it: its result, with what became of each attempt."""
+"""Converts stored tasks to the results of `django.tasks`, including the outcome of each attempt."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from rolecall.model.tasks import Task
 
 __all__ = ["as_django_has_it", "asked_with", "aware", "error_of", "local"]
 
-# The first line is "ValueError: why", or "shop.errors.Refused: why"; Python's traceback follows.
+# The first line is "ValueError: why" or "shop.errors.Refused: why". Python's traceback follows.
 RAISED = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)(: | \((caused by|while handling) |\n|$)")
 NEW_LINE = "\n"
-# What ends an attempt from outside of it: a timeout, a lost worker.
+# Errors that end an attempt from outside: a timeout, a lost worker.
 NOT_RAISED = "rolecall.HandlerError"
 ENDED = {
     TaskState.COMPLETED: TaskResultStatus.SUCCESSFUL,
@@ -32,7 +32,7 @@ ENDED = {
 
 
 def as_django_has_it(found: Task, attempts: Sequence[Attempt], task: DjangoTask) -> TaskResult:
-    """Make the result; an attempt that was given back counts once, as the pool counts it."""
+    """Return the result. An attempt that was returned counts once."""
     began = list({each.attempt: each for each in attempts if each.started_at is not None}.values())
     payload = found.payload
     result = TaskResult(
@@ -65,7 +65,7 @@ def asked_with(task: DjangoTask, priority: int, role: str, payload: dict[str, An
 
 
 def error_of(text: str) -> TaskError:
-    """Read an error as the pool stores it: its class, and its traceback."""
+    """Parse a stored error into its class and traceback."""
     raised = RAISED.match(text)
     kind = raised["kind"] if raised else NOT_RAISED
     return TaskError(
@@ -75,12 +75,12 @@ def error_of(text: str) -> TaskError:
 
 
 def local(at: datetime | None) -> datetime | None:
-    """Return a moment as the project has its own: without a zone where USE_TZ is off, as Django's connection has it."""
+    """Convert a datetime to the project's convention: naive if USE_TZ is off, like Django's own values."""
     return timezone.make_naive(at) if at is not None and not settings.USE_TZ and timezone.is_aware(at) else at
 
 
 def aware(at: datetime | None) -> datetime | None:
-    """Return a moment of the project's with its zone."""
+    """Add the time zone to a datetime of the project."""
     return timezone.make_aware(at) if at is not None and timezone.is_naive(at) else at
 
 

@@ -1,4 +1,4 @@
-"""Our schema as `manage.py migrate` brings it: its tables by a migration of Django's, its functions after each run."""
+"""Applies Rolecall's schema in `manage.py migrate`: tables in a Django migration, functions after each run."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ STAYS = (
 
 
 class BringSchema(Operation):
-    """Bring the pool's database to the schema of the release that runs this, at least to the step that is named.
+    """Migrates Rolecall's database to the running release, at least to the named step.
 
-    Our own migrator does it, by a connection of its own, as its steps may not all stand in one transaction. On other
-    databases than the pool's nothing is done.
+    Rolecall's migrator does this on its own connection, because not all of its steps can share a transaction. Other
+    databases are left alone.
     """
 
     atomic = False
@@ -37,14 +37,14 @@ class BringSchema(Operation):
         self.step = step
 
     def describe(self) -> str:
-        """Say it in `migrate --plan`."""
+        """Describe the operation in `migrate --plan`."""
         return f"Bring Rolecall's schema to {self.step} or later"
 
     def state_forwards(self, app_label: str, state: Any) -> None:
-        """Change nothing that Django keeps of its models."""
+        """Do nothing: the state of models does not change."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:  # noqa: ARG002 - Django's
-        """Migrate; for `sqlmigrate`, which runs nothing, give the whole script instead."""
+        """Migrate, or, for `sqlmigrate`, print the script."""
         if schema_editor.connection.alias != options().database:
             return
         if schema_editor.collect_sql:
@@ -53,15 +53,15 @@ class BringSchema(Operation):
             _migrate()
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:  # noqa: ARG002 - Django's
-        """Refuse: raise IrreversibleError, which says what to do instead."""
+        """Raise IrreversibleError, which explains the alternative."""
         if schema_editor.connection.alias == options().database:
             raise IrreversibleError(STAYS)
 
 
 def bring_functions(using: str, plan: Any = None, **_signal: object) -> None:
-    """Apply what has changed since, where Django holds our migrations for applied, or has none of ours to apply.
+    """Apply the remaining changes if Django considers our migrations applied, or has none to apply.
 
-    That is what a release brings that moves no table, and a database that was made without migrations, as for tests.
+    That happens with releases that change functions only, and with databases created without migrations, as in tests.
     """
     if using == options().database and plan is not None and _is_migrated(using):
         _migrate()

@@ -2,8 +2,8 @@
 
     TASKS = {"default": {"BACKEND": "rolecall.django.tasks.RolecallBackend", "QUEUES": ["default", "mail"]}}
 
-Each of Django's tasks is a handler, called like the way to its function ("shop.tasks.send_receipt"); its queue is a
-role. What is enqueued in a transaction of Django's stands and falls with it.
+Each Django task is a handler, named by the path of its function ("shop.tasks.send_receipt"). Its queue is a role. A
+task enqueued in a Django transaction commits or rolls back with it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NO_WORD = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 class RolecallBackend(BaseTaskBackend):
-    """Enqueues Django's tasks into the pool, and reads from it what became of them."""
+    """Enqueues Django's tasks and reads their results."""
 
     supports_defer = True
     supports_async_task = True
@@ -54,9 +54,9 @@ class RolecallBackend(BaseTaskBackend):
     supports_priority = True
 
     def enqueue(self, task: Task, args: Iterable[Any], kwargs: Mapping[str, Any]) -> TaskResult:
-        """Store a task in the transaction that stands, and send `task_enqueued`.
+        """Store a task in the current transaction and send `task_enqueued`.
 
-        Raises InvalidTask, and TypeError for arguments that JSON does not have.
+        Raises InvalidTask, and TypeError for arguments that are not JSON.
         """
         self.validate_task(task)
         handler = name_of(task)
@@ -83,7 +83,7 @@ class RolecallBackend(BaseTaskBackend):
         return result
 
     def get_result(self, result_id: str) -> TaskResult:
-        """Read what became of a task; raise TaskResultDoesNotExist for an id of none of Django's."""
+        """Return a task's result. Raises TaskResultDoesNotExist for the id of anything but a Django task."""
         text = str(result_id)
         if not (text.isascii() and text.isdecimal()) or int(text) > HIGHEST_ID:
             raise TaskResultDoesNotExist(result_id)
@@ -98,7 +98,7 @@ class RolecallBackend(BaseTaskBackend):
         return as_django_has_it(found, attempts, task)
 
     def check(self, **_asked: object) -> Iterator[Error]:
-        """Say what keeps it from working."""
+        """Report problems of the configuration."""
         if not apps.is_installed("rolecall.django"):
             yield Error(
                 f"TASKS[{self.alias!r}] needs 'rolecall.django' in INSTALLED_APPS, which brings its tables",
@@ -114,7 +114,7 @@ class RolecallBackend(BaseTaskBackend):
 
 
 def add_tasks(program: Program, modules: Iterable[ModuleType]) -> None:
-    """Make a handler of each of Django's tasks in these modules, if any backend is ours."""
+    """Declare a handler for each Django task in these modules, if any backend is Rolecall's."""
     backends = list(_our_backends())
     if not backends:
         return
@@ -128,7 +128,7 @@ def add_tasks(program: Program, modules: Iterable[ModuleType]) -> None:
 
 
 def name_of(task: Task) -> str:
-    """Return what the task's handler is called: the way to its function; one too long is cut, with a digest."""
+    """Return the handler's name: the path of the task's function. A long one is cut and gets a digest."""
     path = NO_WORD.sub("-", task.module_path)
     if NAME.fullmatch(path):
         return path
@@ -154,7 +154,7 @@ def _add(program: Program, task: Task) -> None:
 
 def _our_backends() -> Iterator[RolecallBackend]:
     for alias in task_backends:
-        # Django's own check tells of one that cannot be had.
+        # Django's own check reports backends that cannot be imported.
         with suppress(InvalidTaskBackend):
             if isinstance(backend := task_backends[alias], RolecallBackend):
                 yield backend

@@ -1,4 +1,4 @@
-"""The App that workers are given, `--app rolecall.django.worker:app`: importing this sets Django up."""
+"""The App for workers, `--app rolecall.django.worker:app`. Importing this module sets up Django."""
 
 from __future__ import annotations
 

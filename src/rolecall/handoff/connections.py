@@ -1,4 +1,4 @@
-"""One process's way to the Redis of each band, and the queue over both; made anew after each loss."""
+"""A process's connections to the Redis of each band, and the queue on top. Reconnects after a loss."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ QUEUES: Mapping[HandoffKind, Make] = {
 
 
 class Connections:
-    """Links to Redis under the name that a worker or a dispatcher has there.
+    """Links to Redis, under the name of a worker or dispatcher.
 
-    `control` is where heartbeats, the leader's lock and facts about lanes stand: the server of the high band.
+    `control` is the server with heartbeats, the leader's lock and the roles: that of the high band.
     """
 
     def __init__(self, settings: HandoffSettings, name: str) -> None:
@@ -42,7 +42,7 @@ class Connections:
         return self._links[band]
 
     async def open(self) -> tuple[HandoffQueue, str]:
-        """Find out how tasks lie there, and return the queue with the name of its kind. Raises RedisAway."""
+        """Detect the kind of queues. Return the queue and the name of its kind. Raises RedisAway."""
         queues = {}
         kinds = []
         for link in dict.fromkeys(self._links.values()):

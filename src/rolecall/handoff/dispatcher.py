@@ -1,13 +1,13 @@
-"""Hands tasks to workers: reads which are due from Postgres, and pushes their ids to Redis.
+"""Reads due tasks from Postgres and pushes their ids to Redis.
 
     Postgres ──notifies──▶ dispatcher ──offers──▶ Postgres
                  ▲             │
        "half empty", by Redis  └──push──▶ lanes ──▶ workers ──claim by id──▶ Postgres
 
-Any number may run: one leads, and the others wait for its lock, which only saves work, as an id is pushed once whoever
-pushes it. At most twice as many tasks lie in a lane as its workers have room for: what is more urgent comes soon. What
-workers refuse (a role paused meanwhile, a key that has no room) is offered again, after ever longer pauses. On the roll
-no dispatcher stands, and it claims nothing.
+Any number of dispatchers can run. One leads and the others wait for its lock, which only saves work: an id is pushed
+once, whoever pushes it. A lane contains at most twice as many tasks as its workers have room for, so that more urgent
+tasks do not wait long. Tasks that workers reject (a paused role, a key without free capacity) are offered again after
+increasing pauses. A dispatcher claims nothing and is not in the worker registry.
 """
 
 from __future__ import annotations
@@ -55,16 +55,16 @@ log = logging.getLogger("rolecall.handoff")
 
 
 class Session(Runs, Protocol):
-    """Runs statements that may run twice, until it is closed."""
+    """Runs idempotent statements until it is closed."""
 
     async def close(self) -> None:
-        """Close its connection."""
+        """Close the connection."""
 
 
 class Dispatcher:
-    """Dispatches until cancelled, whatever becomes of Redis and Postgres meanwhile.
+    """Dispatches until cancelled, and survives outages of Redis and Postgres.
 
-    `transport` brings what Postgres notifies.
+    `transport` carries Postgres notifications.
     """
 
     def __init__(self, connections: Connections, session: Session, transport: Transport) -> None:
@@ -77,7 +77,7 @@ class Dispatcher:
         self._mixed = False
 
     async def run(self) -> None:
-        """Lead, or wait to lead, for ever."""
+        """Lead, or wait for the lead, until cancelled."""
         listening = asyncio.create_task(self._listener.run(), name="rolecall-dispatch-listener")
         try:
             while True:
@@ -152,7 +152,7 @@ class Dispatcher:
 
 
 class Rounds:
-    """One round after another: who is there, what is due, where there is room."""
+    """Repeatedly reads the workers and the due tasks, and pushes tasks to lanes with room."""
 
     def __init__(self, connections: Connections, queue: HandoffQueue, session: Runs) -> None:
         self._control = connections.control
@@ -166,11 +166,11 @@ class Rounds:
         self._patience = Patience()
 
     def look_at_workers(self) -> None:
-        """Look who is there in the next round."""
+        """Read the workers in the next round."""
         self._look_at_workers_at = 0.0
 
     async def once(self) -> bool:
-        """Push what there is room for; return whether there is room left, and perhaps something to push."""
+        """Push one round of tasks. Return whether lanes have room for more tasks that may be due."""
         now = monotonic()
         if now >= self._look_at_workers_at:
             self._look_at_workers_at = now + LOOK_AT_WORKERS_EVERY
@@ -219,7 +219,7 @@ class Rounds:
         return AHEAD * sum(worker.room for worker in self._workers if not worker.roles or role in worker.roles)
 
     def _most(self) -> int:
-        # Among the best are those that lie in Redis already: waiting, or on their way to a claim.
+        # Twice the room, because the first tasks may already be in Redis, waiting or about to be claimed.
         return 2 * AHEAD * sum(worker.room for worker in self._workers)
 
     async def _note_roles(self, roles: set[str]) -> None:
@@ -231,18 +231,18 @@ class Rounds:
 
 
 class Patience:
-    """How long to wait before the same attempt of a task is pushed once more: workers have refused it."""
+    """Increasing pauses before the same attempt of a task, which workers rejected, is pushed again."""
 
     def __init__(self) -> None:
         self._pushed: dict[tuple[int, int], tuple[float, float]] = {}
 
     def allows(self, offer: Offer) -> bool:
-        """Whether its pause is over, if it has one."""
+        """Return whether the task can be pushed now."""
         again_at, _ = self._pushed.get((offer.id, offer.attempt), (0.0, 0.0))
         return monotonic() >= again_at
 
     def note(self, offers: Iterable[Offer]) -> None:
-        """Remember that these were pushed: the next pause of each is twice as long."""
+        """Record pushed tasks. Each push doubles the next pause."""
         now = monotonic()
         for offer in offers:
             known = (offer.id, offer.attempt)

@@ -1,6 +1,7 @@
-"""What stands in Redis, by name: the keys of a lane, and the messages that lie there.
+"""The keys in Redis and the messages.
 
-All keys of a role have its name as their hash tag, so that a cluster keeps them together and one script may touch them.
+All keys of a role have its name as their hash tag, so that a cluster stores them together and one script can access
+them.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from rolecall.sql.statement import prepared
 
 __all__ = ["REFILL", "Band", "Entry", "Lane", "LaneLength", "Message", "by_role", "read_message"]
 
-# Told to dispatchers, with the name of a role, when a lane of it is half empty.
+# Published with a role's name when one of its lanes is half empty.
 REFILL = "rolecall:refill"
 
 
 class Band(StrEnum):
-    """Which of a role's two lanes a task is handed over by: high for a priority above 0. High ones are taken first."""
+    """The two lanes of a role: high for priorities above 0, which are taken first."""
 
     HIGH = "high"
     LOW = "low"
@@ -33,25 +34,25 @@ class Band(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Lane:
-    """The tasks of one role and band."""
+    """The dispatched tasks of one role and band."""
 
     band: Band
     role: str
 
     def key(self, what: str = "") -> str:
-        """Return the name of a key; of the list itself without `what`."""
+        """Return a key of the lane. Without `what`, that of the list itself."""
         return f"rolecall:{{{self.role}}}:{self.band}{':' if what else ''}{what}"
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """What is said of a task: which one, which attempt comes next, and when it was handed over."""
+    """A dispatched task: its id, its next attempt, and when it was dispatched."""
 
     task_id: int
     attempt: int = 1
     at: datetime | None = None
 
     def encode(self) -> str:
-        """Return it as JSON, which people read with redis-cli as well."""
+        """Encode the message as JSON, which is readable in redis-cli."""
         at = self.at.astimezone(UTC).isoformat(timespec="milliseconds") if self.at else None
         return json.dumps({"task_id": self.task_id, "attempt": self.attempt, "at": at})
 
@@ -60,7 +61,7 @@ _DECODER = msgspec.json.Decoder(prepared(Message))
 
 
 def read_message(raw: bytes) -> Message | None:
-    """Read a message; None for what is none."""
+    """Decode a message. Returns None if it is invalid."""
     try:
         return _DECODER.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -69,9 +70,9 @@ def read_message(raw: bytes) -> Message | None:
 
 @dataclass(frozen=True)
 class Entry:
-    """A message that a worker has taken: `place` says where it lies until it is acknowledged.
+    """A message taken by a worker. `place` is its location until it is acknowledged.
 
-    `message` is None for what is no message.
+    `message` is None if it is invalid.
     """
 
     lane: Lane
@@ -90,7 +91,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneLength:
-    """How many entries of a lane wait, and have been taken; since when the oldest waiting one lies there."""
+    """The number of waiting and taken entries of a lane, and when the oldest waiting one was pushed."""
 
     lane: Lane
     waiting: int
@@ -99,6 +100,6 @@ class LaneLength:
 
 
 def by_role(lanes: Iterable[Lane]) -> Iterator[Sequence[Lane]]:
-    """Group lanes by role, high ones first: the keys of one group are in one slot of a cluster."""
+    """Group lanes by role, high ones first. The keys of a group are in one cluster slot."""
     for _, group in groupby(sorted(lanes, key=attrgetter("role", "band")), attrgetter("role")):
         yield tuple(group)

@@ -1,11 +1,11 @@
-"""Lists with scripts: RPUSH at one end, taken from the other, so that what came first goes first.
+"""Queues as lists with scripts: RPUSH at one end, taken from the other, first in, first out.
 
-rolecall:{mail}:low                   what waits, oldest on the left
-rolecall:{mail}:low:processing:<id>   what the worker <id> has taken
+rolecall:{mail}:low                   waiting entries, oldest on the left
+rolecall:{mail}:low:processing:<id>   entries taken by the worker <id>
 rolecall:{mail}:low:takers            the workers that have such a list
-rolecall:{mail}:low:out               the ids that lie in any of these, by when they were last moved (ms)
-rolecall:{mail}:low:bell              a token for each that waits
-rolecall:{mail}:low:ahead             how many may wait
+rolecall:{mail}:low:out               the ids in any of these, by the time of their last move (ms)
+rolecall:{mail}:low:bell              the wake-up list: one token for each waiting entry
+rolecall:{mail}:low:ahead             how many entries may wait
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from rolecall.handoff.queues import WAIT, any_of, take_in_turn
 
 __all__ = ["AHEAD_FOR", "NOW", "ListQueue", "grouped"]
 
-# Milliseconds for which a lane remembers how many may wait: as long as somebody pushes now and then.
+# Milliseconds for which a lane remembers how many entries may wait. Each push renews it.
 AHEAD_FOR = 60_000
 ENTRY_ID = """'"task_id"%s*:%s*(%d+)'"""
 NOW = """
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 """
-# What both kinds do after a take: the bell rings for what is left, and dispatchers hear of a lane that is half empty.
+# After a take: shorten the wake-up list to the remaining entries, and notify dispatchers if the lane is half empty.
 TELL = f"""
 local function tell(role, left, bell, ahead)
     if left == 0 then redis.call('DEL', bell) else redis.call('LTRIM', bell, 0, left - 1) end
@@ -88,7 +88,7 @@ if there == 1 then
 end
 return there
 """)
-# The lists of the takers are named by what is found, and are of the same slot.
+# The processing lists are named dynamically, but are in the same cluster slot.
 FORGET_LOST = Script(f"""{NOW}
 local list, takers, out = KEYS[1], KEYS[2], KEYS[3]
 local lists = {{list}}
@@ -111,7 +111,7 @@ return forgotten
 
 
 class ListQueue:
-    """`HandoffQueue` by lists and scripts, for one worker (or dispatcher) of this name."""
+    """`HandoffQueue` with lists and scripts, for the worker or dispatcher of this name."""
 
     def __init__(self, link: RedisLink, name: str) -> None:
         self._link = link
@@ -138,7 +138,7 @@ class ListQueue:
         return await stale_of_lists(self._link, lane, seconds)
 
     async def put_back(self, entries: Sequence[Entry]) -> int:
-        # Each goes before those that lie there.
+        # Each is put in front of the previous one.
         return sum([await self._put_back(entry) for entry in reversed(entries)])
 
     async def _put_back(self, entry: Entry) -> bool:
@@ -166,22 +166,22 @@ class ListQueue:
 
 
 def grouped(lanes: Sequence[Lane], link: RedisLink) -> Iterable[Sequence[Lane]]:
-    """Put lanes together that one script may touch: all, or on a cluster those of a role."""
+    """Group lanes that one script can access: all, or on a cluster those of one role."""
     return by_role(lanes) if link.cluster else [lanes]
 
 
 async def bell_rings(link: RedisLink, lanes: Sequence[Lane]) -> bool:
-    """Wait a second at most for the bell of one of these lanes."""
+    """Wait up to a second on the wake-up lists of these lanes."""
     return await any_of([_ring(link, group) for group in grouped(lanes, link)])
 
 
 def processing(lane: Lane, holder: str) -> str:
-    """Name the list of what a worker has taken."""
+    """Return the key of a worker's processing list."""
     return lane.key(f"processing:{holder}")
 
 
 async def stale_of_lists(link: RedisLink, lane: Lane, seconds: float) -> list[Entry]:
-    """Read the processing lists of a lane: what was moved at least so long ago, and what is no message."""
+    """Return the taken entries of a lane that were moved at least this long ago, and those that are not messages."""
     now, millionths = await link.call("TIME")
     moved_by = (now - seconds) * 1000 + millionths / 1000
     entries: list[Entry] = []
@@ -193,7 +193,7 @@ async def stale_of_lists(link: RedisLink, lane: Lane, seconds: float) -> list[En
 
 
 async def length_of_lists(link: RedisLink, lane: Lane, first: int = 0) -> LaneLength:
-    """Count what lies in the lists of a lane; the one that waits longest lies at `first`."""
+    """Count the entries in the lists of a lane. The oldest waiting one is at index `first`."""
     waiting, oldest, takers = await link.calls(
         [("LLEN", lane.key()), ("LINDEX", lane.key(), first), ("SMEMBERS", lane.key("takers"))]
     )

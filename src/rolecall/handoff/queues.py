@@ -1,17 +1,18 @@
-"""The queues in Redis between a dispatcher and the workers: one protocol, three kinds.
+"""The Redis queues between dispatchers and workers: one protocol, three kinds.
 
     kind      from     what                                                          why
-    streams   6.2      a stream and a consumer group a lane, scripts, a bell list     who has what, and since when, is
-                                                                                      the server's to know
-    lists     5.0      a list a lane, a processing list a worker, scripts, a bell     can be read with LRANGE
-    simple    any      the same lists by RPOPLPUSH and BRPOPLPUSH                     for servers that refuse scripts
+    streams   6.2      a stream and a consumer group per lane, scripts, a wake-up     the server tracks takers and times
+                       list
+    lists     5.0      a list per lane, a processing list per worker, scripts, a      readable with LRANGE
+                       wake-up list
+    simple    any      the same lists with RPOPLPUSH and BRPOPLPUSH                   for servers that forbid scripts
 
-A worker takes from all its lanes by one script, in their order, and as many as it has room for: what waits on several
-keys at once (XREADGROUP, BLPOP) counts for each of them, and would have a worker with one free slot hold six tasks. It
-sleeps on the lanes' *bells*: lists of as many tokens as entries wait, so that each push wakes one worker.
+One script takes as many entries as a worker has room for, from its lanes in order. Commands that read several keys
+(XREADGROUP, BLPOP) count per key and could give six tasks to one free slot. Idle workers block on the lanes' wake-up
+lists, which have one token per waiting entry, so that each push wakes one worker.
 
-Beside its entries a lane has the set `out`: which ids lie in Redis, and since when. Only who adds an id pushes it, so
-any number of dispatchers push each once.
+Each lane also has the set `out` of the ids in Redis, with their times. Only the dispatcher that adds an id pushes it,
+so that several dispatchers push each id once.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from rolecall.handoff.lanes import Band, Entry, Lane, LaneLength, Message
 
 __all__ = ["BandQueues", "HandoffQueue", "kind_for"]
 
-# Seconds: redis takes whole ones only before 6.0.
+# In whole seconds, because Redis before 6.0 accepts no fractions.
 WAIT = 1
 CLOCK = Script("return redis.call('TIME')[1]")
 STREAMS_FROM = (6, 2)
@@ -35,44 +36,44 @@ SCRIPTS_FROM = (5, 0)
 
 
 class HandoffQueue(Protocol):
-    """Lanes of one server, or of one for each band. Everything raises RedisAway.
+    """Lanes on one server, or on one per band. All methods raise RedisAway.
 
-    A message is in Redis from `push` to `ack`; whoever took it and died is known by `stale`.
+    A message is in Redis from `push` to `ack`. `stale` finds those of dead workers.
     """
 
     async def push(self, lane: Lane, messages: Sequence[Message], room: int, ahead: int) -> set[int]:
-        """Push, in this order, up to `room` of those whose ids are not in Redis already; return their ids.
+        """Push, in order, up to `room` messages whose ids are not in Redis yet. Return their ids.
 
-        `ahead` is how many may wait there: when half of them are gone, dispatchers hear of it.
+        `ahead` is how many may wait there. Dispatchers are notified once half of them are gone.
         """
 
     async def take(self, lanes: Sequence[Lane], most: int) -> list[Entry]:
-        """Take what waits, at once: from the first lanes first, oldest first within each."""
+        """Take waiting entries without blocking: from the first lanes first, oldest first within each."""
 
     async def wait(self, lanes: Sequence[Lane]) -> bool:
-        """Wait a second at most for something to take; return whether there may be something."""
+        """Wait up to a second for an entry. Return whether there may be one."""
 
     async def ack(self, entries: Sequence[Entry], *, again: bool = False) -> None:
-        """Remove taken entries for good; `again`: their tasks may be handed over once more, and soon."""
+        """Remove taken entries. With `again`, their tasks may soon be dispatched again."""
 
     async def stale(self, lane: Lane, seconds: float) -> list[Entry]:
-        """List what was taken at least so long ago, whoever took it."""
+        """Return the entries taken at least this long ago, by any worker."""
 
     async def put_back(self, entries: Sequence[Entry]) -> int:
-        """Put what was taken from one lane back to where it is taken next, in this order.
+        """Put taken entries of one lane back to the front, in this order.
 
-        Returns how many those are; the others have been acknowledged meanwhile.
+        Returns how many; the others have been acknowledged in the meantime.
         """
 
     async def forget_lost(self, lane: Lane, seconds: float) -> int:
-        """Forget ids that have been marked as in Redis for so long and lie nowhere: they can be pushed again."""
+        """Remove ids marked at least this long ago that are in no list, so that they can be pushed again."""
 
     async def lengths(self, lanes: Sequence[Lane]) -> list[LaneLength]:
-        """Count what waits and what is taken, lane by lane."""
+        """Count waiting and taken entries of each lane."""
 
 
 async def kind_for(link: RedisLink, wanted: HandoffKind = HandoffKind.AUTO) -> HandoffKind:
-    """Find out which kind a server can, if none is wanted."""
+    """Return the configured kind, or the best one that the server supports."""
     if wanted is not HandoffKind.AUTO:
         return wanted
     version = await _version(link)
@@ -82,7 +83,7 @@ async def kind_for(link: RedisLink, wanted: HandoffKind = HandoffKind.AUTO) -> H
 
 
 class BandQueues:
-    """Each band on a server of its own, as one queue."""
+    """One queue over a server per band."""
 
     def __init__(self, queues: Mapping[Band, HandoffQueue]) -> None:
         self._queues = queues
@@ -119,7 +120,7 @@ class BandQueues:
 
 
 async def take_in_turn(takes: Sequence[Callable[[int], Awaitable[list[Entry]]]], most: int) -> list[Entry]:
-    """Take from one after the other, until there are enough."""
+    """Take from one queue after the other until there are enough entries."""
     entries: list[Entry] = []
     for take in takes:
         if len(entries) < most:
@@ -128,7 +129,7 @@ async def take_in_turn(takes: Sequence[Callable[[int], Awaitable[list[Entry]]]],
 
 
 async def any_of(waits: Sequence[Coroutine[Any, Any, bool]]) -> bool:
-    """Wait until one of several waits ends with true, or all have ended."""
+    """Wait until one of several waits returns true or all have ended."""
     if len(waits) == 1:
         return await waits[0]
     waiting = {asyncio.create_task(wait) for wait in waits}

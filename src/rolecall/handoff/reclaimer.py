@@ -1,10 +1,12 @@
-"""Puts right what was left behind in Redis: entries of workers that died, marks without entries, dead workers.
+"""Cleans up in Redis: entries of dead workers, marks without entries, dead workers.
 
-what a worker took 30 s ago and has not acknowledged, by its row
-runs, somewhere       left: it is acknowledged when it ends
-open and does not run put back to where it is taken next
-gone, or ended        removed
-no message at all     removed, and told of in the log
+    an entry taken 30 s ago and not acknowledged, by its task's row
+    running on any worker      left alone: it is acknowledged when the task finishes
+    open and not running       put back to the front
+    deleted or finished        removed
+    not a valid message        removed and logged
+
+Silent workers without a database session are handled first.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ log = logging.getLogger("rolecall.handoff")
 
 
 class Reclaimer:
-    """Does all of it once, for every lane that was ever used; whoever does the same meanwhile does no harm."""
+    """Runs all of this once, for every lane ever used. Concurrent runs are safe."""
 
     def __init__(
         self,
@@ -49,16 +51,16 @@ class Reclaimer:
         self._lost_after = lost_after
 
     async def once(self) -> None:
-        """Do it once; silent workers come first, so that what they had not begun is handed over again."""
+        """Run once. Silent workers come first, so that their tasks that have not started are dispatched again."""
         await self.rescue_the_silent()
         for role in await known_roles(self._control):
             for lane in (Lane(Band.HIGH, role), Lane(Band.LOW, role)):
                 await self._reclaim(lane)
 
     async def rescue_the_silent(self) -> None:
-        """Return the tasks that may run twice of the workers that are silent in Redis and have no session in Postgres.
+        """Return the tasks of idempotent roles of workers that are silent in Redis and have no session in Postgres.
 
-        That is no proof of a death: a worker that is cut off from both looks the same.
+        This does not prove their death, because a worker cut off from both looks the same.
         """
         silent = [worker for worker in await everybody(self._control) if not worker.alive]
         if not silent:

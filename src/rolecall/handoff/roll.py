@@ -1,10 +1,10 @@
-"""Who is there, by what stands in Redis: the workers by their heartbeats, the leading dispatcher by its lock.
+"""Heartbeats of workers and the lock of the leading dispatcher, in Redis.
 
-worker:<id>:heartbeat    "alive", for 10 s; said again every 3 s
-rolecall:workers         what each of them is: its number on the roll, its room, roles and handlers
-rolecall:leader          the dispatcher that leads, the kind of its queues and its pool, for 10 s
-rolecall:roles           the roles that were ever handed over here
-rolecall:reclaimed       how many entries were put back or removed by a reclaimer
+worker:<id>:heartbeat    "alive", for 10 s; renewed every 3 s
+rolecall:workers         each worker: its id in the registry, its room, roles and handlers
+rolecall:leader          the leading dispatcher, the kind of its queues and its database, for 10 s
+rolecall:roles           the roles that were ever dispatched here
+rolecall:reclaimed       how many entries reclaimers have returned or removed
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ __all__ = [
 BEAT_EVERY = 3.0
 ALIVE_FOR = 10
 LEADS_FOR = 10_000
-# In place of a role, where dispatchers hear of lanes that are half empty.
+# Published instead of a role when the workers have changed.
 ANYBODY = "*"
-# What is said where two pools have the same keys, and what to do.
+# The warning when two databases use the same keys.
 MIXED = "Another pool hands its tasks over by the same Redis"
 APART = "Give each pool a prefix (redis://host/0?prefix=shop) or a database (redis://host/1) of its own"
 LEADER = "rolecall:leader"
@@ -68,8 +68,10 @@ log = logging.getLogger("rolecall.handoff")
 
 
 class WorkerBeat(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker says of itself: no roles means every role, `room` is how many tasks it would have at once: for its
-    slots and, of handlers that are fast, some ahead. `name` is its id in Redis; whether it is `alive`, others see.
+    """A worker's announcement.
+
+    No roles means every role. `room` is how many tasks it can hold: those of its slots, and prefetched ones of fast
+    handlers. `name` is its id in Redis. `alive` is set by the reader.
     """
 
     number: int
@@ -84,19 +86,19 @@ _DECODER = msgspec.json.Decoder(prepared(WorkerBeat))
 
 
 async def beat(link: RedisLink, name: str, said: WorkerBeat) -> None:
-    """Say that a worker lives, and what it is."""
+    """Write a worker's heartbeat and announcement."""
     await link.calls(
         [("SET", _heartbeat(name), "alive", "EX", ALIVE_FOR), ("HSET", WORKERS, name, msgspec.json.encode(said))]
     )
 
 
 async def announce(link: RedisLink) -> None:
-    """Have dispatchers look at the workers at once: one is new, or has more room."""
+    """Make dispatchers read the workers at once, because one is new or has more room."""
     await link.call("PUBLISH", REFILL, ANYBODY)
 
 
 async def everybody(link: RedisLink) -> list[WorkerBeat]:
-    """List whoever has said of itself that it is there, and whether it has been heard within ten seconds."""
+    """Return all announced workers. They are alive if their heartbeat is less than ten seconds old."""
     told = await link.call("HGETALL", WORKERS)
     heartbeats = await link.calls([("EXISTS", _heartbeat(name.decode())) for name in told])
     found = []
@@ -110,46 +112,46 @@ async def everybody(link: RedisLink) -> list[WorkerBeat]:
 
 
 async def forget(link: RedisLink, names: Sequence[str]) -> None:
-    """Forget workers that have left, or are dead."""
+    """Remove workers that have stopped or died."""
     if names:
         await link.call("HDEL", WORKERS, *names)
         await link.calls([("DEL", _heartbeat(name)) for name in names])
 
 
 async def note_roles(link: RedisLink, roles: Iterable[str]) -> None:
-    """Have workers of every role look for what is handed over of these."""
+    """Store the roles, for workers of every role."""
     await link.call("SADD", ROLES, *roles)
 
 
 async def known_roles(link: RedisLink) -> list[str]:
-    """List the roles of which something was handed over."""
+    """Return all roles that were ever dispatched."""
     return sorted(role.decode() for role in await link.call("SMEMBERS", ROLES))
 
 
 async def count_reclaimed(link: RedisLink, number: int) -> None:
-    """Add to the number of entries that a reclaimer had to do with."""
+    """Increment the number of reclaimed entries."""
     await link.call("INCRBY", RECLAIMED, number)
 
 
 async def number_reclaimed(link: RedisLink) -> int:
-    """Return that number."""
+    """Return the number of reclaimed entries."""
     return int(await link.call("GET", RECLAIMED) or 0)
 
 
 class LeaderNow(NamedTuple):
-    """The dispatcher that leads, the kind of its queues, and the pool whose tasks it hands over; empty if unknown."""
+    """The leading dispatcher, the kind of its queues and the id of its database. Empty strings mean unknown."""
 
     name: str
     kind: str = ""
     pool: str = ""
 
     def is_of_another(self, pool: str) -> bool:
-        """Whether it is known to lead for another pool than this one."""
+        """Return whether it is known to lead for another database."""
         return bool(self.pool and pool) and self.pool != pool
 
 
 async def pool_of(session: Runs) -> str:
-    """Ask which pool a database is; empty where this login is not told, so that nobody takes it for another one."""
+    """Return the id of a database, or an empty string if the login cannot read it, which matches any database."""
     try:
         return await session.run(sql.pool_id())
     except DatabaseUnavailable:
@@ -160,13 +162,13 @@ async def pool_of(session: Runs) -> str:
 
 
 async def leader_of(link: RedisLink) -> LeaderNow | None:
-    """Return who leads; None if nobody does."""
+    """Return the current leader, or None."""
     held = await link.call("GET", LEADER)
     return LeaderNow(*held.decode().split(" ", 2)) if held else None
 
 
 class Leader:
-    """The lock of which one dispatcher at a time has the work: two at once would only do it twice."""
+    """The leader's lock. Two leaders would only do the same work twice."""
 
     def __init__(self, link: RedisLink, name: str, kind: str, pool: str) -> None:
         self._link = link
@@ -175,14 +177,14 @@ class Leader:
         self._again_at = 0.0
 
     async def holds(self) -> bool:
-        """Take the lock, or keep it, once every three seconds; return whether this one has it."""
+        """Take or renew the lock, at most every three seconds. Return whether it is held."""
         if monotonic() >= self._again_at:
             self._held = await self._renewed() or await self._taken()
             self._again_at = monotonic() + BEAT_EVERY
         return self._held
 
     async def release(self) -> None:
-        """Let another one lead at once. Whoever is stopped as it takes the lock has it, and does not know."""
+        """Release the lock, so that another dispatcher leads at once. Also releases an interrupted take."""
         await self._compared(RELEASE, [], ("DEL", LEADER))
 
     async def _taken(self) -> bool:
@@ -195,7 +197,7 @@ class Leader:
         try:
             return bool(await self._link.run(script, [LEADER], [self._value, *arguments]))
         except RedisRefuses:
-            # Without scripts another one may take the lock in between, and two do the same for a while.
+            # Without scripts, another dispatcher may take the lock in between. Two then lead for a while.
             held = await self._link.call("GET", LEADER)
             return held == self._value.encode() and bool(await self._link.call(*command))
 

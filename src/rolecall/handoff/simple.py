@@ -1,7 +1,7 @@
-"""Lists without scripts, for servers that are old or refuse them: RPOPLPUSH, and BRPOPLPUSH on one lane at a time.
+"""Queues without scripts, for servers that are old or forbid scripts: RPOPLPUSH, and BRPOPLPUSH on one lane at a time.
 
-The other end than with scripts: LPUSH, taken from the right, as these commands take from there only. Without a script
-an id may be marked and not pushed, by a dispatcher that died in between: `forget_lost` forgets the mark.
+Entries are pushed on the left, because these commands take from the right only. Without a script, a dispatcher can die
+after marking an id and before pushing it. `forget_lost` removes such marks.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ __all__ = ["SimpleQueue"]
 
 
 class SimpleQueue:
-    """`HandoffQueue` by commands that every Redis knows, for one worker (or dispatcher) of this name."""
+    """`HandoffQueue` with basic commands, for the worker or dispatcher of this name."""
 
     def __init__(self, link: RedisLink, name: str) -> None:
         self._link = link
         self._name = name
         self._turn = 0
-        self._early: list[Entry] = []  # what a wait has taken
+        self._early: list[Entry] = []  # the entry taken by a wait
         self._knows_blmove = True
 
     async def push(self, lane: Lane, messages: Sequence[Message], room: int, ahead: int) -> set[int]:  # noqa: ARG002
@@ -47,7 +47,7 @@ class SimpleQueue:
     async def wait(self, lanes: Sequence[Lane]) -> bool:
         self._turn += 1
         lane = lanes[self._turn % len(lanes)]
-        # Before it may be taken: else nobody looks for it in this worker's list.
+        # Before an entry can be taken. Otherwise, reclaimers would not find this worker's list.
         await self._link.call("SADD", lane.key("takers"), self._name)
         raw = await self._move_within(lane)
         if raw:
@@ -68,7 +68,7 @@ class SimpleQueue:
         return sum([await self._put_back(entry) for entry in reversed(entries)])
 
     async def _put_back(self, entry: Entry) -> bool:
-        # In this order: what lies there twice is refused once, what lies nowhere is nobody's.
+        # In this order: a duplicate is rejected once, but an entry in neither list would be lost.
         lane = entry.lane
         await self._link.calls([("RPUSH", lane.key(), entry.raw), ("ZADD", lane.key("out"), _now(), entry.task_id)])
         return bool(await self._link.call("LREM", processing(lane, entry.place), 1, entry.raw))
@@ -108,5 +108,5 @@ class SimpleQueue:
 
 
 def _now() -> int:
-    # A server that takes no scripts tells no time within one; a reclaimer is patient enough for a clock that differs.
+    # Servers without scripts have no TIME inside one. Reclaimers tolerate differing clocks.
     return int(time() * 1000)

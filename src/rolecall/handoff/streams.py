@@ -1,7 +1,7 @@
-"""Streams with a consumer group: the server knows who has taken what, since when, and how often.
+"""Queues as Redis streams with a consumer group. The server records who took what, when and how often.
 
-rolecall:{mail}:low:stream   what waits and what is taken; what is acknowledged is deleted, so it never grows
-rolecall:{mail}:low:front    what was put back, and is taken before the stream: a stream grows at its end only
+rolecall:{mail}:low:stream   waiting and taken entries; acknowledged ones are deleted, so it does not grow
+rolecall:{mail}:low:front    returned entries, taken before the stream, which only grows at its end
 rolecall:{mail}:low:out, :bell, :ahead   as with lists
 """
 
@@ -22,7 +22,7 @@ __all__ = ["GROUP", "StreamQueue"]
 GROUP = "rolecall"
 RECLAIMER = "reclaimer"
 AT_ONCE = 500
-# Milliseconds after which a consumer that has nothing is forgotten: workers have a new name each.
+# Milliseconds after which an idle consumer without entries is removed, as each worker process has a new name.
 IDLE_CONSUMER = 3_600_000
 WITH_GROUP = f"""
 local function with_group(stream)
@@ -44,7 +44,7 @@ for i = 3, #ARGV, 2 do
 end
 return pushed
 """)
-# A stream that somebody else began has no group of ours yet.
+# A stream created by someone else has no group of ours.
 READ = f"""
 local function read(stream, consumer, most)
     local answer = redis.pcall('XREADGROUP', 'GROUP', '{GROUP}', consumer, 'COUNT', most, 'STREAMS', stream, '>')
@@ -152,7 +152,7 @@ return {{left, all - left, oldest}}
 
 
 class StreamQueue:
-    """`HandoffQueue` by streams, for one worker (or dispatcher) of this name."""
+    """`HandoffQueue` with streams, for the worker or dispatcher of this name."""
 
     def __init__(self, link: RedisLink, name: str) -> None:
         self._link = link
@@ -196,7 +196,7 @@ class StreamQueue:
         return [await self._length(lane) for lane in lanes]
 
     async def _length(self, lane: Lane) -> LaneLength:
-        # The stream first: what was put back is older.
+        # The stream first, because returned entries are older.
         waiting, taken, oldest = await self._link.run(LENGTH, [lane.key("stream"), lane.key("front")], [])
         at = datetime.fromtimestamp(int(oldest.split(b"-")[0]) / 1000, UTC) if oldest else None
         return LaneLength(lane=lane, waiting=waiting, taken=taken, oldest=at)

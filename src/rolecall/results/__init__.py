@@ -1,16 +1,16 @@
-"""Large results in a folder or a bucket, with a pointer to them in the task's row.
+"""Large results in a folder or a bucket, with a pointer in the task's row.
 
     large = LargeResults("s3://exports/results")     # or a folder that all workers and readers share
-    app.use(large)                                   # around every handler: what it returns over 64 KiB is kept there
+    app.use(large)                                   # for every handler: stores results over 64 KiB there
 
-    result = await large.read(task.result)           # the result itself, wherever it is kept
+    result = await large.read(task.result)           # the result, wherever it is stored
 
-An object is whole before the row that points to it commits. It is named by the task and the claim, is never changed,
-and is forgotten by its store, not by us: by a lifecycle rule of the bucket, by `find -mtime` in a folder. What an
-attempt leaves behind that then fails or loses its claim goes the same way. Credentials of a bucket are those of the
-AWS_* variables; `pip install 'rolecall[s3]'` brings what speaks to it.
+An object is complete before its row commits. Its name contains the task and the claim, and it is never changed.
+Rolecall does not delete objects: use a lifecycle rule of the bucket, or `find -mtime` in a folder. Objects of attempts
+that later failed or lost their claim are removed in the same way. Buckets use the credentials in the AWS_* variables
+and need `pip install 'rolecall[s3]'`.
 
-`App("shop", large=LargeValues("s3://exports/large"))` keeps large fields of payloads so, beside large results.
+`App("shop", large=LargeValues("s3://exports/large"))` stores large payload fields as well.
 """
 
 from __future__ import annotations

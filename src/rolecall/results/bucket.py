@@ -1,4 +1,4 @@
-"""Objects of a bucket of an S3-compatible store, below a prefix."""
+"""A store of objects in a bucket of an S3-compatible service, below a prefix."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RETRY_TIMEOUT = timedelta(seconds=30)
 
 
 class BucketStore:
-    """Endpoint, region and credentials are those of the AWS_* variables; no error tells them."""
+    """Endpoint, region and credentials come from the AWS_* variables. Errors do not contain them."""
 
     def __init__(self, bucket: str, prefix: str, *, environment: Mapping[str, str] = os.environ) -> None:
         self.url = f"s3://{bucket}/{prefix}".rstrip("/")
@@ -38,7 +38,7 @@ class BucketStore:
         )
 
     def put(self, path: str, content: bytes) -> None:
-        """Keep an object. Raises ResultMissing."""
+        """Store an object. Raises ResultMissing."""
         try:
             obstore.put(self._store, path, content, use_multipart=False)
         except BaseError as error:
@@ -52,10 +52,10 @@ class BucketStore:
             raise self._unreachable(path, error) from None
 
     def _unreachable(self, path: str, error: Exception) -> ResultMissing:
-        # By its kind alone: its text may hold headers of the request.
+        # Only the error's class, because its text can contain request headers.
         return ResultMissing(f"the object {path} cannot be kept in or read from {self.url}: {type(error).__name__}")
 
 
 def _is_plain(environment: Mapping[str, str]) -> bool:
-    """Whether the endpoint that is asked for speaks plain http."""
+    """Return whether the configured endpoint uses plain http."""
     return next((environment[name] for name in ENDPOINTS if environment.get(name)), "").startswith("http://")

@@ -1,4 +1,4 @@
-"""Objects as files of a folder."""
+"""A store of objects as files in a folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["FolderStore"]
 
 
 class FolderStore:
-    """Objects as files of a folder; each is written under another name, synced, and renamed."""
+    """Objects as files in a folder. Each is written under a temporary name, synced and renamed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.expanduser().absolute()
@@ -24,7 +24,7 @@ class FolderStore:
         return self._folder.as_uri()
 
     def put(self, path: str, content: bytes) -> None:
-        """Keep an object. Raises ResultMissing."""
+        """Store an object. Raises ResultMissing."""
         draft = self._folder / f".{path}.{secrets.token_hex(8)}"
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)

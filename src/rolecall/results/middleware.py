@@ -1,4 +1,4 @@
-"""Keeps what handlers return elsewhere where it is large, and reads it again."""
+"""Stores large results of handlers elsewhere, and reads them."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ PATH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
 class LargeResults:
-    """The middleware that keeps results of more than `over` bytes in a store, and what reads them.
+    """A middleware that stores results of more than `over` bytes in a store, and reads them.
 
-    Where the store gives no answer the attempt fails, and is tried again. What a handler completes by itself
-    (`ctx.complete`) passes it by: there it calls `keep`.
+    If the store does not respond, the attempt fails and is retried. A result passed to `ctx.complete` does not go
+    through the middleware; the handler calls `keep` for it.
     """
 
     def __init__(self, store: ObjectStore | str | Path, *, over: int = OVER) -> None:
@@ -37,7 +37,7 @@ class LargeResults:
         self._over = over
 
     async def __call__(self, ctx: Context | BatchContext, call_next: Next) -> object:
-        """Stand around an attempt."""
+        """Run an attempt and store its result if it is large."""
         result = await call_next()
         if isinstance(ctx, BatchContext):
             if not isinstance(result, list):
@@ -46,13 +46,13 @@ class LargeResults:
         return await self.keep(ctx, result)
 
     async def keep(self, ctx: Context, result: object) -> object:
-        """Return the result, or what points to it. Raises ResultMissing where its store gives no answer."""
+        """Return the result, or a pointer to it. Raises ResultMissing if the store does not respond."""
         if result is None or isinstance(result, NoResult | BaseException | StoredElsewhere):
             return result
         try:
             content = encode(ctx.written(result)).encode()
         except NotStorable:
-            return result  # the worker says why
+            return result  # the worker reports the error
         if len(content) <= self._over:
             return result
         path = f"{ctx.task_id}-{ctx.attempt}-{secrets.token_hex(4)}.json"
@@ -61,19 +61,19 @@ class LargeResults:
         return StoredElsewhere(result, store=self._store.url, path=path, size=len(content), sha256=digest)
 
     async def read(self, result: object) -> Any:
-        """Return the result itself, given the result that a task has.
+        """Return the result that a task's `result` contains or points to.
 
-        It has the declared type if the task was read by its Enqueued. Raises ResultMissing.
+        It has the declared type if the task was read through its Enqueued. Raises ResultMissing.
         """
         return await asyncio.to_thread(self.read_now, result)
 
     def read_now(self, result: object) -> Any:
-        """Return the result itself, as `read` does; it blocks."""
+        """Return the result like `read`, blocking."""
         pointer = _pointer(result)
         if pointer is None:
             return result
         store, path = pointer["store"], str(pointer["path"])
-        # A row may be anybody's: it leads to no other place than this one.
+        # Rows are not trusted. A pointer can only refer to this store.
         if store != self._store.url or not PATH.fullmatch(path):
             raise ResultMissing(f"the result is kept as {path!r} in {store!r}, and this reads {self._store.url}")
         content = self._store.get(path)

@@ -1,4 +1,4 @@
-"""What keeps large results, and which one an address means."""
+"""The interface of object stores, and their addresses."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["ObjectStore", "open_store"]
 
 
 class ObjectStore(Protocol):
-    """Keeps objects whole under a name, or not at all; both methods block, and raise ResultMissing."""
+    """Stores complete objects by name. Both methods block and raise ResultMissing."""
 
     @property
     def url(self) -> str:
-        """Which store this is, for pointers; no secret."""
+        """The address of the store for pointers, without secrets."""
 
     def put(self, path: str, content: bytes) -> None: ...
 
@@ -26,7 +26,7 @@ class ObjectStore(Protocol):
 
 
 def open_store(where: str | Path) -> ObjectStore:
-    """The store at an address: `s3://BUCKET/PREFIX`, or a folder. Raises ConfigError."""
+    """Return the store at an address: `s3://BUCKET/PREFIX`, or a folder. Raises ConfigError."""
     text = str(where)
     if not text.startswith("s3://"):
         return FolderStore(Path(text.removeprefix("file://")))

@@ -1,4 +1,4 @@
-"""Keeps what is large, of payloads and results, in a folder or a bucket, and reads it again."""
+"""Stores large payload fields and results in a folder or a bucket, and reads them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rolecall.worker.context import BatchContext, Context
 __all__ = ["LargeValues"]
 
 OVER = 64 * 1024
-# What nobody can guess, and no result is called.
+# Part of an object's name. It cannot be guessed and no result has it.
 PATH = re.compile(r"payload-[0-9a-f]{32}\.json")
 AT_ONCE = 8
 SMALL = (int, float, bool, type(None))
@@ -35,12 +35,12 @@ Fields = prepared(dict[str, msgspec.Raw])
 
 
 class LargeValues:
-    """What an app keeps its large values with: `App("shop", large=LargeValues("s3://shop/large"))`.
+    """The store of an app's large values: `App("shop", large=LargeValues("s3://shop/large"))`.
 
-    A field of a payload, and a result, of more than `over` bytes as JSON is kept in the store, a bucket
-    (`s3://BUCKET/PREFIX`) or a folder that all programs of the app share; the row has a pointer. Handlers are given
-    the payload itself. An object is whole before its row commits; what is left of transactions that were undone, and
-    what is not needed any more, is the store's to forget. Raises ConfigError for an address that is none.
+    Payload fields and results of more than `over` bytes as JSON are stored in a bucket (`s3://BUCKET/PREFIX`) or in a
+    folder that all programs of the app share. The row contains a pointer; handlers receive the whole payload. An object
+    is complete before its row commits. Objects of rolled-back transactions and those that are no longer needed must be
+    removed by the store. Raises ConfigError for an invalid address.
     """
 
     def __init__(self, store: ObjectStore | str | Path, *, over: int = OVER) -> None:
@@ -49,25 +49,25 @@ class LargeValues:
         self._results = LargeResults(self._store, over=over)
 
     async def __call__(self, ctx: Context | BatchContext, call_next: Next, /) -> object:
-        """Stand around an attempt, and keep its result if that is large."""
+        """Run an attempt and store its result if it is large."""
         return await self._results(ctx, call_next)
 
     async def keep(self, ctx: Context, result: object) -> object:
-        """Return a result for `ctx.complete`, or what points to it. Raises ResultMissing."""
+        """Return a result for `ctx.complete`, or a pointer to it. Raises ResultMissing."""
         return await self._results.keep(ctx, result)
 
     async def read(self, value: object) -> Any:
-        """Return the whole payload or result of what a task has. Raises PayloadMissing, ResultMissing."""
+        """Return the whole payload or result of a task's value. Raises PayloadMissing, ResultMissing."""
         return await asyncio.to_thread(self.read_now, value)
 
     def read_now(self, value: object) -> Any:
-        """Return the whole payload or result, as `read` does; it blocks."""
+        """Return the whole payload or result like `read`, blocking."""
         if isinstance(value, Mapping) and any(map(is_pointer, value.values())):
             return json.loads(self.attached(json.dumps(value)))
         return self._results.read_now(value)
 
     def detached(self, batch: Sequence[NewTask], handlers: Container[str]) -> Sequence[NewTask]:
-        """Keep the large fields of these handlers' tasks, and return the tasks with pointers; it blocks.
+        """Store the large fields of these handlers' tasks. Return the tasks with pointers. Blocking.
 
         Raises PayloadMissing.
         """
@@ -84,7 +84,7 @@ class LargeValues:
         return with_payloads(batch, lambda task: payloads.get(id(task), task.payload))
 
     def attached(self, payload_json: str) -> str:
-        """Return a stored payload with all its fields; it blocks. Raises PayloadMissing."""
+        """Return a stored payload with all its fields. Blocking. Raises PayloadMissing."""
         if not (kept := pointers_in(payload_json)):
             return payload_json
         fields = msgspec.json.decode(payload_json, type=Fields)
@@ -93,7 +93,7 @@ class LargeValues:
         return f"{{{','.join(f'{json.dumps(name)}:{text.decode()}' for name, text in texts.items())}}}"
 
     def _small(self, payload: Any, found: dict[str, bytes]) -> Any:
-        # What is no object at all is refused where it would be stored.
+        # Anything but an object is rejected where it would be stored.
         fields = payload.items() if isinstance(payload, Mapping) else ()
         large = {name: content for name, value in fields if (content := self._large(value)) is not None}
         if not large:
@@ -112,18 +112,18 @@ class LargeValues:
         return {**payload, **pointers}
 
     def _large(self, value: object) -> bytes | None:
-        """A field as JSON, if it is to be kept elsewhere."""
+        """Return a field as JSON if it is large enough to be stored elsewhere."""
         if isinstance(value, SMALL) or (isinstance(value, str) and len(value) * 6 <= self._over):
             return None
         try:
             content = encode(value).encode()
         except NotStorable:
-            return None  # who stores the task says why
+            return None  # the enqueue reports the error
         return content if len(content) > self._over else None
 
     def _read(self, name: str, pointer: Mapping[str, Any]) -> bytes:
         store, path = pointer["store"], str(pointer["path"])
-        # A payload may be anybody's: it leads to no other place than this one, and there to payloads alone.
+        # Payloads are not trusted. A pointer can only refer to this store, and there only to payloads.
         if store != self._store.url or not PATH.fullmatch(path):
             raise PayloadMissing(
                 f"the field {name!r} is kept as {path!r} in {store!r}, and this reads {self._store.url}"

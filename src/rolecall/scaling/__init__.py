@@ -1,10 +1,10 @@
-"""Changes how many pods of workers a cluster keeps: through Kubernetes, or not at all where there is none.
+"""Changes the number of worker pods in a Kubernetes cluster.
 
     service ──► scaler_for(settings) ──┬─► Kubernetes   extra `kubernetes` installed, and a cluster configured
-                                       └─► NoCluster    everything it is asked is answered with the reason
+                                       └─► NoCluster    raises an error with the reason
 
-A scaler knows no task and no worker: which pods have the least to lose is for the service to say. A Deployment
-is told by a cost on each pod, and takes the cheapest; a StatefulSet asks nobody, and takes the highest ordinals.
+A scaler knows nothing about tasks and workers. The service decides which pods have the least to lose. A Deployment
+deletes the pods with the lowest cost annotation first, a StatefulSet those with the highest ordinals.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Scales a StatefulSet or a Deployment through the Kubernetes API.
 
-A call opens a client of its own: they are rare, and the token in a pod changes every hour.
+Each call opens a client of its own: calls are rare, and a pod's token changes every hour.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ UNREADABLE = (msgspec.MsgspecError, ValueError, LookupError, TypeError, Attribut
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A kind of set: its own object, its scale sub-resource, and what roles call the two."""
+    """A kind of workload: its API, its scale subresource, and their names in RBAC rules."""
 
     plural: str
     object: type[StatefulSet | Deployment]
@@ -51,16 +51,16 @@ RESOURCES = {
 
 
 class Kubernetes:
-    """The set of pods that the settings name, in the cluster of its kubeconfig or of this pod."""
+    """The configured workload, in the cluster of the kubeconfig or of this pod."""
 
     def __init__(self, settings: ScalingSettings) -> None:
         self._settings = settings
         self._resource = RESOURCES[settings.kind]
-        # It reports each request as news; a dashboard asks every few seconds.
+        # It logs each request at INFO, and a dashboard sends one every few seconds.
         logging.getLogger("httpx2").setLevel(logging.WARNING)
 
     async def look(self) -> Replicas:
-        """Read the object, which knows how many pods are ready; where that is not allowed, its scale."""
+        """Read the object, which contains the number of ready pods. If that is forbidden, read its scale."""
         async with _open(self._settings) as client:
             try:
                 return await self._look_at_object(client)
@@ -68,7 +68,7 @@ class Kubernetes:
                 return await self._look_at_scale(client)
 
     async def scale(self, replicas: int, *, rehearse: bool = False) -> ScalingWay:
-        """Patch the scale sub-resource; where only the object may be patched, its `spec.replicas`."""
+        """Patch the scale subresource. If only the object may be patched, patch its `spec.replicas`."""
         async with _open(self._settings) as client:
             try:
                 await self._patch(client, ScalingWay.SCALE, replicas, rehearse=rehearse)
@@ -78,7 +78,7 @@ class Kubernetes:
             return ScalingWay.SCALE
 
     async def mark(self, costs: Mapping[str, int]) -> None:
-        """Write each pod's cost into its annotation: a Deployment deletes the cheapest first."""
+        """Write the cost of each pod into its annotation. A Deployment deletes the cheapest first."""
         async with _open(self._settings) as client:
             for pod, cost in costs.items():
                 await self._mark(client, pod, cost)
@@ -90,7 +90,7 @@ class Kubernetes:
         return self._replicas(
             client,
             current=(status and status.replicas) or 0,
-            # The API server fills in 1 where a manifest does not say it.
+            # The API server fills in 1 if a manifest does not set it.
             desired=1 if found.spec.replicas is None else found.spec.replicas,
             ready=(status and status.readyReplicas) or 0,
         )
@@ -121,7 +121,7 @@ class Kubernetes:
         try:
             await self._patch(client, ScalingWay.OBJECT, replicas, rehearse=rehearse)
         except ClusterRefused:
-            # The sub-resource is what a role should grant, so that is the permission to name.
+            # RBAC roles should grant the subresource, so the error names that permission.
             raise refused from None
 
     async def _patch(self, client: AsyncClient, way: ScalingWay, replicas: int, *, rehearse: bool) -> None:
@@ -142,7 +142,7 @@ class Kubernetes:
 
     @contextmanager
     def _explained(self, client: AsyncClient, verb: str, resource: str) -> Iterator[None]:
-        """Raise what went wrong as an error of ours, in which the missing permission can be read."""
+        """Convert errors of the client, naming the missing permission."""
         name, namespace = self._settings.workload, client.namespace
         try:
             yield
@@ -164,7 +164,7 @@ class Kubernetes:
 
 
 def _open(settings: ScalingSettings) -> AsyncClient:
-    """Raises ClusterMissing where the credentials are no good, without a word of what their file holds."""
+    """Connect. Raises ClusterMissing for invalid credentials, without their content."""
     try:
         return AsyncClient(
             config=_credentials(settings),

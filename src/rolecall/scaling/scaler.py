@@ -1,4 +1,4 @@
-"""What can be asked of a cluster, the one that is none, and which one is meant."""
+"""The interface of scalers, the one without a cluster, and the choice between them."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ __all__ = [
 
 
 class Scaler(Protocol):
-    """The set of pods that the settings name. Every call raises a ScalingError for what goes wrong."""
+    """Scales the configured workload. All methods raise ScalingError."""
 
     async def look(self) -> Replicas:
-        """Ask how many pods there are, and how many are wanted."""
+        """Return the current and the desired number of pods."""
 
     async def scale(self, replicas: int, *, rehearse: bool = False) -> ScalingWay:
-        """Let the set have so many pods; a rehearsal changes nothing, and is refused like the real thing."""
+        """Set the number of pods. A dry run changes nothing, but fails like a real one."""
 
     async def mark(self, costs: Mapping[str, int]) -> None:
-        """Say by pod what deleting it would cost; a pod that is gone is passed over."""
+        """Set the deletion cost of pods. Missing pods are ignored."""
 
 
 class NoCluster:
-    """No cluster: `reason` says why."""
+    """Raises an error with the `reason` for everything."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason
@@ -51,17 +51,17 @@ class NoCluster:
 
 
 class _HasKubernetes(Protocol):
-    """What `rolecall.scaling.kubernetes` offers."""
+    """The part of `rolecall.scaling.kubernetes` used here."""
 
     def Kubernetes(self, settings: ScalingSettings) -> Scaler: ...  # noqa: N802 - it is a class
 
 
 def scaler_for(settings: ScalingSettings) -> Scaler:
-    """Return what scales the set that the settings name; it connects when it is asked something."""
+    """Return the scaler for the configured workload. It connects on first use."""
     if settings.kubeconfig is None and not settings.in_cluster:
         return NoCluster("this process runs in no pod, and KUBECONFIG names no file")
     if not is_installed("kubernetes"):
         return NoCluster(str(missing_extra("kubernetes")))
-    # By name: the extra may be missing, and only who asks a cluster waits half a second for its import.
+    # Imported by name: the extra may be missing, and importing it takes half a second.
     module = cast("_HasKubernetes", import_module("rolecall.scaling.kubernetes"))
     return module.Kubernetes(settings)

@@ -1,11 +1,11 @@
-"""What happens, told to whoever wants to hear of it, and how lines of a log look.
+"""Telemetry events and the format of log lines.
 
-    worker, client, maintenance, service ──▶ Emitter ──▶ lines of the log, and a tally for metrics, at once
+    worker, client, maintenance, service ──▶ Emitter ──▶ log lines and tallies for metrics, immediately
                                                     └──▶ each sink of the app, in a thread of its own
 
-`events` says what there is to tell, `groups` tells what happens to every task, `emitter` brings it to the sinks,
-`measures` counts it, `log_sink` is the sink that everybody has; `logs` decides how a line looks, whoever writes it, and
-`context` which task it is told by.
+`events` defines the events, `groups` combines those that occur for every task, `emitter` passes them to sinks,
+`measures` counts them, and `log_sink` is the sink that every process has. `logs` formats log records, and `context`
+adds the task to them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which task the code that runs here works on: what every line of a log is told by, whoever writes it.
+"""The task that the current code works on, added to all log records.
 
-A worker sets `current` around each attempt. It reaches what a handler calls and starts: coroutines, the slot's thread,
-the handler's process.
+A worker sets `current` around each attempt. It applies to everything a handler calls and starts: coroutines, the slot's
+thread, the handler's process.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MOST_IDS = 10
 
 
 class AtWork(Protocol):
-    """One task that is worked on, and the number of the worker that does it."""
+    """A running task and its worker's id."""
 
     @property
     def task(self) -> TaskFacts: ...
@@ -28,15 +28,15 @@ class AtWork(Protocol):
     def worker_id(self) -> int: ...
 
 
-# Several in a batch, none outside of handlers.
+# Several tasks in a batch, none outside of handlers.
 current: ContextVar[Sequence[AtWork]] = ContextVar("rolecall_current", default=())
 
 
 def task_fields() -> dict[str, object]:
-    """Return what a line says of the task that is worked on here; nothing outside of handlers.
+    """Return the log fields of the current task. Empty outside of handlers.
 
-    These are task, chain, role, handler, attempt, worker (its number) and, where there is one, key. In a batch, `tasks`
-    are the ids, ten at most, and there is no more of what its tasks do not share.
+    These are task, chain, role, handler, attempt, worker (its id) and key, if there is one. In a batch, `tasks`
+    contains up to ten ids, and the other fields only what all tasks share.
     """
     at_work = current.get()
     if not at_work:
@@ -49,7 +49,7 @@ def task_fields() -> dict[str, object]:
 
 
 def fields_of(task: TaskFacts) -> dict[str, object]:
-    """Return what a line says of a task, whoever works on it."""
+    """Return the log fields of a task."""
     fields: dict[str, object] = {
         "task": task.id,
         "chain": task.chain_id,
@@ -61,13 +61,13 @@ def fields_of(task: TaskFacts) -> dict[str, object]:
 
 
 class TaskFilter(logging.Filter):
-    """Puts these fields on every record that a handler of the logging module takes: `handler.addFilter(TaskFilter())`.
+    """Adds the task's fields to log records: `handler.addFilter(TaskFilter())`.
 
-    What a record says for itself stays. The commands' own logs have it already.
+    Fields that a record already has are not changed. The `rolecall` commands use this filter already.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let the record pass, with the fields."""
+        """Add the fields and accept the record."""
         own = vars(record)
         for name, value in task_fields().items():
             own.setdefault(name, value)
@@ -75,7 +75,7 @@ class TaskFilter(logging.Filter):
 
 
 def add_task_fields(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
-    """Do the same as a processor of structlog: `structlog.configure(processors=[add_task_fields, ...])`."""
+    """Add the task's fields, as a structlog processor: `structlog.configure(processors=[add_task_fields, ...])`."""
     for name, value in task_fields().items():
         event.setdefault(name, value)
     return event

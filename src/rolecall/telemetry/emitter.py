@@ -1,4 +1,4 @@
-"""From where something happens to whoever wants to hear of it: nothing that a sink does is felt here."""
+"""Passes events to sinks without waiting for them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = logging.getLogger("rolecall.telemetry")
 
 
 class Emits(Protocol):
-    """Whatever takes events, and groups of them; `wanted` are the types that anybody wants: make no others."""
+    """Accepts events and groups of them. `wanted` are the event types that a sink wants; others need not be created."""
 
     @property
     def wanted(self) -> frozenset[EventType]: ...
@@ -34,12 +34,12 @@ class Emits(Protocol):
 
 
 class Emitter:
-    """Hands events to sinks, each in a thread of its own with room for 10,000 events.
+    """Passes events to sinks, each in a thread of its own with a queue of 10,000 events.
 
-    A sink that raises is warned of once a minute; one that hangs loses the events that it has no room for, and no
-    other sink's. A sink with `wanted`, a collection of types, hears of these only: what nobody wants is never made. One
-    with `emit_all` takes a whole batch at a call. The log's lines are written at once, by whoever emits; so is added to
-    the `tally` of a sink that has one. `wanted` are the types that any of them wants: make no others.
+    Errors of a sink are logged once a minute. A sink that hangs loses events once its queue is full; others are not
+    affected. A sink with `wanted`, a collection of types, receives only these. A sink with `emit_all` receives whole
+    batches. Log lines are written immediately by the emitting thread, which also adds to the `tally` of a sink that has
+    one.
     """
 
     def __init__(self, sinks: Iterable[EventSink] = (), log_sink: LogSink | None = None) -> None:
@@ -57,9 +57,9 @@ class Emitter:
         self.wanted = frozenset(EventType) if self._tallies else self._wanted_as_events
 
     def emit(self, told: Sequence[Told]) -> None:
-        """Hand events over, in their order, from any thread; returns at once, whatever the sinks do, and never raises.
+        """Pass events on, in order, from any thread. Returns immediately and never raises.
 
-        The sequence is not to be changed afterwards.
+        The sequence must not be changed afterwards.
         """
         for tally in self._tallies:
             tally.add(told)
@@ -70,24 +70,24 @@ class Emitter:
             mailbox.put(events)
 
     def flush(self, within: float = FLUSH_WITHIN) -> None:
-        """Let the sinks take what waits for them, for so many seconds at most in all; blocking."""
+        """Wait until sinks have received all queued events, for at most this many seconds in total."""
         until = monotonic() + within
         for mailbox in self._mailboxes:
             mailbox.flush(max(0.0, until - monotonic()))
 
     @property
     def has_sinks(self) -> bool:
-        """Whether anybody but the log hears of events, and may have to be waited for."""
+        """True if there are sinks apart from the log, which may have to be flushed."""
         return bool(self._mailboxes)
 
     @property
     def lost(self) -> int:
-        """How many events sinks had no room for so far."""
+        """The number of events lost because of full queues."""
         return sum(mailbox.lost for mailbox in self._mailboxes)
 
 
 class UntilCommit:
-    """Keeps what happens in a transaction, which may still be undone, until somebody who knows releases it."""
+    """Stores the events of a transaction until it has committed."""
 
     def __init__(self, emitter: Emits) -> None:
         self._emitter = emitter
@@ -95,22 +95,22 @@ class UntilCommit:
 
     @property
     def wanted(self) -> frozenset[EventType]:
-        """The types that anybody wants."""
+        """The event types that any sink wants."""
         return self._emitter.wanted
 
     def emit(self, told: Sequence[Told]) -> None:
-        """Keep events, in their order."""
+        """Store events, in order."""
         self._kept.extend(told)
 
     def release(self) -> None:
-        """Hand over what was kept: it is committed."""
+        """Emit the stored events after the commit."""
         kept, self._kept = self._kept, []
         if kept:
             self._emitter.emit(kept)
 
 
 class _Mailbox:
-    """What waits for one sink, and the thread that brings it there: from an event on, until a minute without any."""
+    """The queue of one sink and its thread, which ends after a minute without events."""
 
     def __init__(self, sink: EventSink) -> None:
         self._name = type(sink).__qualname__
@@ -134,7 +134,7 @@ class _Mailbox:
             self._waiting.extend(wanted if len(wanted) <= room else wanted[:room])
             lost = max(0, len(wanted) - room)
             self.lost += lost
-            # A process that was forked has no thread any more, whatever its parent had.
+            # A forked process does not have its parent's threads.
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="rolecall-events", daemon=True)
                 self._thread.start()

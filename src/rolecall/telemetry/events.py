@@ -1,6 +1,6 @@
-"""What happens to tasks, chains and workers, told as it happens: one kind of value for logs, metrics and traces.
+"""Telemetry events about tasks, chains and workers, the same for logs, metrics and traces.
 
-The names are those that the field's systems share, in which a task is a job.
+Their names call a task a job, as other systems do.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ __all__ = ["CHAIN_ENDS", "LEVELS", "WORDS", "Event", "EventSink", "EventType", "
 
 
 class EventType(StrEnum):
-    """Every event there is; docs/reference/events.md says when each occurs, and with which facts."""
+    """All event types. docs/reference/events.md describes when each occurs and which facts it has."""
 
-    __hash__ = str.__hash__  # that of enums is slow, and several events of a task are looked up by it
+    __hash__ = str.__hash__  # Enum's own hash is slow, and each task causes several lookups.
 
     WORKER_STARTED = "worker_started"
     WORKER_ERROR = "worker_error"
@@ -54,14 +54,14 @@ class EventType(StrEnum):
     JOB_TYPE_VALIDATION_ERROR = "job_type_validation_error"
 
 
-# The end of a task that is the last of its chain is the chain's.
+# The last task of a chain also ends the chain.
 CHAIN_ENDS: Mapping[EventType, EventType] = {
     EventType.JOB_COMPLETED: EventType.CHAIN_COMPLETED,
     EventType.JOB_FAILED: EventType.CHAIN_FAILED,
     EventType.JOB_CANCELLED: EventType.CHAIN_CANCELLED,
 }
 
-# What is not named here is told at DEBUG: it happens for every task.
+# Other events occur for every task and are logged at DEBUG.
 LEVELS: Mapping[EventType, int] = {
     EventType.WORKER_STARTED: logging.INFO,
     EventType.WORKER_ERROR: logging.CRITICAL,
@@ -78,8 +78,7 @@ LEVELS: Mapping[EventType, int] = {
 }
 
 
-# What a person reads, who follows tasks by the lane that they go through and failures by the handler; a failure quotes
-# the first line of its error.
+# Log lines. Attempts name role and handler, failures the first line of the error.
 WORDS: Mapping[EventType, str] = {
     EventType.WORKER_STARTED: "Starting worker {worker} for role: {roles}",
     EventType.WORKER_ERROR: "Worker {worker} fails: {error}",
@@ -116,7 +115,7 @@ WORDS: Mapping[EventType, str] = {
 
 
 class TaskFacts(Protocol):
-    """What an event says of its task; a claimed task says it by itself. What is not known there is None."""
+    """The facts about a task in an event. A claimed task provides all of them. Unknown ones are None."""
 
     @property
     def id(self) -> int | None: ...
@@ -141,7 +140,7 @@ class TaskFacts(Protocol):
 
 
 class SomeTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A task of which whoever tells of it knows only so much."""
+    """A task of which only some facts are known."""
 
     id: int | None = None
     role: str | None = None
@@ -153,7 +152,7 @@ class SomeTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkerFacts(msgspec.Struct, frozen=True):
-    """Which worker it was: its number on the roll, and what people call it."""
+    """A worker: its id in the registry and its name."""
 
     id: int
     name: str
@@ -163,10 +162,10 @@ class WorkerFacts(msgspec.Struct, frozen=True):
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One thing that happened; `at` is in Unix seconds.
+    """A telemetry event. `at` is in Unix seconds.
 
-    `seconds` is how long it took: an attempt since its handler was called, a task since it was created, a chain since
-    its first task was. `data` holds what only this type of event has to say, see docs/reference/events.md.
+    `seconds` is a duration: of an attempt since its handler was called, of a task since it was created, of a chain
+    since its first task was created. `data` contains the facts of this event type (docs/reference/events.md).
     """
 
     type: EventType
@@ -179,17 +178,17 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def level(self) -> int:
-        """How much it matters, as a level of the logging module."""
+        """The level of the log line."""
         return LEVELS.get(self.type, logging.DEBUG)
 
     @property
     def time(self) -> datetime:
-        """When it happened, in UTC."""
+        """The time in UTC."""
         return datetime.fromtimestamp(self.at, UTC)
 
     @property
     def message(self) -> str:
-        """The event as a sentence."""
+        """The text of the log line."""
         task, data = self.task, self.data or {}
         return WORDS[self.type].format(
             task=_named(task, task.handler) if task else None,
@@ -203,14 +202,14 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class EventSink(Protocol):
-    """Whoever wants to hear of events: `App(sinks=[...])`. One that raises is warned of, one that hangs loses events.
+    """A receiver of events: `App(sinks=[...])`. Its errors are logged; if it hangs, events are lost.
 
-    With an attribute `wanted`, a collection of EventTypes, it hears of these only, and what nobody wants costs nothing;
-    with a method `emit_all` it takes many events at a call, a sequence.
+    With an attribute `wanted`, a collection of EventTypes, it receives only these. Types that no sink wants are not
+    created. With a method `emit_all`, it receives sequences of events.
     """
 
     def emit(self, event: Event) -> None:
-        """Take one event, in a thread of the sink's own; events come in the order in which this process saw them."""
+        """Receive one event, in the sink's own thread. Events are in the order in which this process emitted them."""
 
 
 def _named(task: TaskFacts, what: str | None) -> str:

@@ -1,4 +1,4 @@
-"""What happens to every task, told of many tasks at once: a group is made into events only for who wants these."""
+"""Groups of events that occur for every task. They become single events only for sinks that want them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ __all__ = ["COMPLETIONS", "STARTED", "Completion", "Completions", "Creations", "
 
 STARTED = EventType.JOB_ATTEMPT_STARTED
 CREATIONS = (EventType.JOB_CREATED, EventType.CHAIN_CREATED)
-# What a plain completion is: each of these follows from the one before.
+# The events of a completion, each of which implies the one before.
 COMPLETIONS = (EventType.JOB_ATTEMPT_COMPLETED, EventType.JOB_COMPLETED, EventType.CHAIN_COMPLETED)
 
 # A role and a handler.
 Place = tuple[str, str]
-# Of a claimed task, which has both.
+# Gets both from a claimed task.
 PLACE = attrgetter("role", "handler")
 
 
 class Creations:
-    """Tasks of one handler that were stored at one moment, each the first of a chain; in the order of their ids."""
+    """Tasks of one handler stored at the same time, each the first of its chain, in the order of their ids."""
 
     __slots__ = ("at", "ids", "keys", "place")
 
@@ -34,12 +34,12 @@ class Creations:
         self.keys = keys
 
     def counts(self) -> Iterator[tuple[EventType, Place, int]]:
-        """How often each kind happened at each place."""
+        """Yield the count of each event type for each role and handler."""
         for kind in CREATIONS:
             yield kind, self.place, len(self.ids)
 
     def events(self, kinds: Collection[EventType]) -> Iterator[Event]:
-        """Two events for each, of those kinds: first of all tasks, then of all chains."""
+        """Yield up to two events per task, of these types: first those of all tasks, then those of all chains."""
         role, handler = self.place
         for kind in CREATIONS:
             if kind in kinds:
@@ -49,7 +49,7 @@ class Creations:
 
 
 class Starts:
-    """Attempts that one worker has begun, in their order, each with its moment in Unix seconds."""
+    """Attempts started by one worker, in order, each with its start in Unix seconds."""
 
     __slots__ = ("moments", "tasks", "worker")
 
@@ -59,24 +59,24 @@ class Starts:
         self.moments: list[float] = []
 
     def counts(self) -> Iterator[tuple[EventType, Place, int]]:
-        """How often each kind happened at each place."""
+        """Yield the count of each event type for each role and handler."""
         for place, number in Counter(map(PLACE, self.tasks)).items():
             yield STARTED, place, number
 
     def events(self, kinds: Collection[EventType]) -> Iterator[Event]:
-        """An event for each, if such are asked for."""
+        """Yield an event for each attempt, if its type is wanted."""
         if STARTED in kinds:
             for task, at in zip(self.tasks, self.moments, strict=True):
                 yield Event(type=STARTED, at=at, task=task, worker=self.worker)
 
 
-# The task; the seconds that its attempt ran, and those since the task was created; how many of COMPLETIONS have
-# happened: the attempt's alone, its task's too, or their chain's as well. A plain tuple is made in a sixth of the time.
+# The task; the attempt's duration and the task's age in seconds; how many events of COMPLETIONS occurred: the
+# attempt's, the task's, the chain's. A plain tuple, because creating one takes a sixth of the time of a class.
 Completion = tuple[TaskFacts, float, float, int]
 
 
 class Completions:
-    """Attempts of one worker that completed, in their order, told at one moment."""
+    """Completed attempts of one worker, in order, reported together."""
 
     __slots__ = ("at", "each", "worker")
 
@@ -86,7 +86,7 @@ class Completions:
         self.each: list[Completion] = []
 
     def events(self, kinds: Collection[EventType]) -> Iterator[Event]:
-        """Up to three events for each, of those kinds."""
+        """Yield up to three events per attempt, of these types."""
         wanted = [(kind, number) for number, kind in enumerate(COMPLETIONS) if kind in kinds]
         if wanted:
             for task, ran, lived, ended in self.each:
@@ -100,7 +100,7 @@ Told = Event | Creations | Starts | Completions
 
 
 def events_of(told: Sequence[Told], kinds: Collection[EventType]) -> list[Event]:
-    """Return what was told as events, in its order; of the groups, only those kinds."""
+    """Expand groups into events of these types, in order. Single events are always included."""
     events: list[Event] = []
     for each in told:
         if isinstance(each, Event):

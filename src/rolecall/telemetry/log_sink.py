@@ -1,4 +1,4 @@
-"""The sink that everybody has: events as lines of the log, written where they happen."""
+"""The sink of every process: writes events to the log where they occur."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["FACTS", "LogSink"]
 
 MOST_FAILURES = 10
 SPAN = 5.0
-# The attribute of a record that holds the event's facts: keys of their own in JSON, left out in text.
+# The attribute of a record with the event's facts. JSON output contains them as fields, text output does not.
 FACTS = "facts"
-# Whoever meets these writes a line about them himself, which says more or counts many.
+# These events are logged where they are noticed, with more detail or summarized.
 TOLD_ELSEWHERE = frozenset(
     {
         EventType.WORKER_ERROR,
@@ -33,7 +33,7 @@ log = logging.getLogger("rolecall.worker")
 
 
 class LogSink:
-    """Writes one line an event to the logger `rolecall.worker`; of failed attempts at most ten in five seconds."""
+    """Writes events to the logger `rolecall.worker`. Failed attempts are limited to ten lines in five seconds."""
 
     def __init__(self) -> None:
         self._failures = 0
@@ -41,11 +41,11 @@ class LogSink:
 
     @property
     def wanted(self) -> frozenset[EventType]:
-        """The types of which the logger takes lines, as it is set now."""
+        """The event types enabled by the logger's current level."""
         return frozenset(kind for kind, level in LEVEL_OF.items() if log.isEnabledFor(level))
 
     def emit_all(self, events: Sequence[Event]) -> None:
-        """Write what the logger takes."""
+        """Write the events enabled by the logger's level."""
         for event in events:
             level = LEVEL_OF.get(event.type)
             if level is None or not log.isEnabledFor(level):
@@ -72,5 +72,5 @@ def _extra(event: Event) -> dict[str, object]:
         facts["worker"] = worker.id
     facts |= {"seconds": event.seconds, **(event.data or {})}
     extra: dict[str, object] = {FACTS: {name: value for name, value in facts.items() if value is not None}}
-    # In text it stands below the line, where it is asked for.
+    # In text output, it follows below the line if tracebacks are enabled.
     return extra if event.error is None else {**extra, "traceback": event.error}

@@ -1,10 +1,9 @@
-"""Logging: lines that a person can follow, or one JSON object a line on request.
+"""Log formats: readable lines or, on request, one JSON object per line.
 
-Everything logs through the standard library's loggers; this module only decides how a record looks.
-Fields given as `extra={...}`, and within a handler those of its task, follow the message as key=value in text and are
-keys of their own in JSON. One called `traceback`, of an error that was caught elsewhere, stands below the line in text,
-where it is asked for.
-No record can look like two, whatever it quotes: control characters are escaped.
+Everything logs through the standard library. This module only formats records. Fields from `extra={...}`, and the
+task's fields within a handler, follow the message as key=value in text and are keys in JSON. A field named `traceback`
+follows below the line in text, if tracebacks are enabled. Control characters are escaped, so that quoted text cannot
+forge a record.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from rolecall.telemetry.log_sink import FACTS
 
 PACKAGE = "rolecall"
 STANDARD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-# Controls, line separators, and what turns the direction of writing around.
+# Control characters, line separators and bidirectional overrides.
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 TRACEBACK = "traceback"
 RESERVED_KEYS = frozenset({"at", "level", "logger", "message", "error"})
 
 
 def set_up_logging(settings: LogSettings, stream: TextIO | None = None) -> None:
-    """Send every record of this process to `stream` (default: stderr), replacing earlier handlers."""
+    """Send all records of this process to `stream` (default: stderr), replacing existing handlers."""
     handler = logging.StreamHandler(stream or sys.stderr)
     text = TextLines(tracebacks=settings.tracebacks)
     handler.addFilter(TaskFilter())
@@ -46,7 +45,7 @@ class TextLines(logging.Formatter):
         self._tracebacks = tracebacks
 
     def format(self, record: logging.LogRecord) -> str:
-        # The facts of an event stand in its words.
+        # The message contains the facts of an event already.
         level = "" if record.levelno == logging.INFO else f"{record.levelname} "
         shown = _fields(record)
         shown.pop(FACTS, None)
@@ -82,7 +81,7 @@ def _fields(record: logging.LogRecord) -> dict[str, object]:
 
 
 def _plain(value: object) -> object:
-    # JSON has no nan or inf; one such number must not make the whole line unreadable.
+    # JSON has no nan or inf. One such number must not make the whole line unreadable.
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -97,7 +96,8 @@ def _escaped(text: str) -> str:
 
 
 def _indented(trace: str) -> str:
-    # An error's own text may hold what looks like a line of this log: none of them begins with a space.
+    # An error's text may look like a log line. Log lines do not start with a space, so indentation makes the
+    # difference.
     return "\n".join(f"  {_escaped(line)}" for line in trace.split("\n"))
 
 

@@ -1,4 +1,4 @@
-"""What metrics are made of, whoever reads them: which events say how long something took, and what is under way."""
+"""The data of metrics, for any exporter: counts and durations of events, and running attempts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
     "place_of",
 ]
 
-# Upper bounds in seconds: from a handler that does nothing to a chain that waits for a day.
+# Upper bounds in seconds, from an empty handler to a chain that waits for a day.
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600, 86_400)
 CHAIN, JOB, ATTEMPT = "chain", "job", "job_attempt"
 DURATIONS: Mapping[str, str] = {
@@ -43,7 +43,7 @@ TIMED: Mapping[EventType, str] = {
     EventType.JOB_ATTEMPT_FAILED: ATTEMPT,
     EventType.JOB_ATTEMPT_SNOOZED: ATTEMPT,
 }
-# After any of these a worker runs the attempt no more, whatever becomes of its task.
+# After any of these events, the worker no longer runs the attempt.
 ENDS = frozenset(
     {
         EventType.JOB_ATTEMPT_COMPLETED,
@@ -54,7 +54,7 @@ ENDS = frozenset(
         EventType.JOB_ATTEMPT_ALREADY_COMPLETED,
     }
 )
-# These are told without a role and a handler.
+# These events have no role and handler.
 WITHOUT_TASK = frozenset(
     {
         EventType.WORKER_STARTED,
@@ -71,7 +71,7 @@ NOWHERE: Place = ("", "")
 
 
 def place_of(event: Event) -> Place:
-    """The role and the handler that an event is counted under; empty where it has none."""
+    """Return the role and handler of an event, or empty strings."""
     task = event.task
     if task is None or event.type in WITHOUT_TASK:
         return NOWHERE
@@ -79,7 +79,7 @@ def place_of(event: Event) -> Place:
 
 
 class Series:
-    """How often something happened at a place; where it takes time, how many fell into each bucket, and all seconds."""
+    """The count of an event for one role and handler; for events with a duration, also a histogram and the sum."""
 
     __slots__ = ("buckets", "number", "seconds")
 
@@ -89,16 +89,15 @@ class Series:
         self.seconds = 0.0
 
     def copy(self) -> Series:
-        """Return it as it is now."""
         other = Series(0)
         other.number, other.buckets, other.seconds = self.number, list(self.buckets), self.seconds
         return other
 
 
 class Tally:
-    """What happened in this process, in plain numbers, and what is under way; any thread may add and look.
+    """Counts the events of this process, and derives what is currently running. Thread-safe.
 
-    It never waits for anything: an emitter adds to it at once, without a thread. `buckets` are upper bounds in seconds.
+    Emitters add to it directly, because it never blocks. `buckets` are upper bounds in seconds.
     """
 
     def __init__(self, buckets: Sequence[float] = ()) -> None:
@@ -109,7 +108,7 @@ class Tally:
         self._given_up: Counter[Place] = Counter()
 
     def add(self, told: Sequence[Told]) -> None:
-        """Count what was told."""
+        """Count events and groups of events."""
         with self._lock:
             for each in told:
                 if isinstance(each, Event):
@@ -121,22 +120,22 @@ class Tally:
                         self._at(kind, place).number += number
 
     def series(self) -> dict[tuple[EventType, Place], Series]:
-        """A copy of all that was counted, by type and place."""
+        """Return a copy of all counts, by event type, role and handler."""
         with self._lock:
             return {each: series.copy() for each, series in self._series.items()}
 
     def counts(self, kind: EventType) -> dict[Place, int]:
-        """How often this happened at each place."""
+        """Return the count of an event type for each role and handler."""
         with self._lock:
             return {place: series.number for (counted, place), series in self._series.items() if counted is kind}
 
     def processing(self) -> Counter[Place]:
-        """How many attempts of each role and handler run now."""
+        """Return the number of running attempts for each role and handler."""
         with self._lock:
             return self._under_way() - self._given_up
 
     def idle(self) -> int:
-        """How many slots wait for a task."""
+        """Return the number of free slots."""
         running = self.processing().total()
         with self._lock:
             return max(0, sum(self._slots.values()) - running)
@@ -179,7 +178,7 @@ class Tally:
                 series.buckets[bucket] += number
 
     def _by_bucket(self, durations: list[float]) -> Iterator[tuple[int, int]]:
-        """Say how many fall into each bucket; many are sorted sooner than each is looked up."""
+        """Yield buckets with their counts. With many durations, sorting is faster than one lookup each."""
         durations.sort()
         first, bounds = 0, self.bounds
         while first < len(durations):
@@ -189,7 +188,6 @@ class Tally:
             first = after
 
     def _under_way(self) -> Counter[Place]:
-        """What began and has not ended."""
         running: Counter[Place] = Counter()
         for (kind, place), series in self._series.items():
             if kind is STARTED:
@@ -205,5 +203,5 @@ class Tally:
             return
         self._slots.pop(worker_id, None)
         if not self._slots:
-            # Of what a worker left without an answer from the database no end was told: it does not run any more.
+            # A worker that lost the database may not have reported the end of attempts. They do not run any more.
             self._given_up = self._under_way()

@@ -1,11 +1,11 @@
-"""Traces and metrics by OpenTelemetry's API; which SDK takes them, and where they go, is the program's to set up.
+"""Traces and metrics with OpenTelemetry's API. The program configures the SDK and the exporters.
 
     enqueue send (PRODUCER) ──▶ process send (CONSUMER): complete (INTERNAL)
                                      └─▶ enqueue report (PRODUCER) ──▶ process report (CONSUMER)
 
-A task's attempts belong to the trace in which it was asked for, whose W3C context is stored with it. They link to what
-the task came from: its origin, its parent, what it needed, its children. The attributes are those of the semantic
-conventions for messaging, in which a handler is a destination, a role a consumer group and a task a message.
+A task's attempts belong to the trace of its enqueue, whose W3C context is stored with it. They link to the task's
+origin, parent, needs and children. Attributes follow the semantic conventions for messaging: a handler is a
+destination, a role a consumer group and a task a message.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ W3C = TraceContextTextMapPropagator()
 TRACEPARENT = re.compile("[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2}) ?")
 NO_CONTEXT = Context()
 LONGEST_CONTEXT = 1_000
-# Tasks that were asked for together, thousands at times, share one context.
+# Tasks of one enqueue, sometimes thousands, share a context.
 MOST_CONTEXTS = 1_024
 SUBJECTS = ("job_attempt", "job_type", "job", "chain", "worker", "notify_adapter", "state_adapter")
 
-# The conventions' own counters: which event each of them counts, of which operation.
+# The counters of the conventions: the event and the operation of each.
 MESSAGES = (
     ("messaging.client.sent.messages", EventType.JOB_CREATED, "enqueue"),
     ("messaging.client.consumed.messages", EventType.JOB_ATTEMPT_STARTED, "process"),
@@ -66,9 +66,9 @@ Attributes = dict[str, str | int | bool]
 
 
 class OpenTelemetry:
-    """A sink that traces: `App(sinks=[OpenTelemetry()])`. Without providers of its own it takes the program's.
+    """A sink that traces: `App(sinks=[OpenTelemetry()])`. By default it uses the program's global providers.
 
-    `measures=False` leaves metrics to others: then no events are made for it.
+    With `measures=False`, it records no metrics and needs no events.
     """
 
     def __init__(
@@ -84,31 +84,32 @@ class OpenTelemetry:
 
     @property
     def carried(self) -> Sequence[ContextVar[CurrentSpan]]:
-        """What brings the span that is current into a handler's process."""
+        """The context variable that carries the current span into a handler's process."""
         return (current_span,)
 
     def emit(self, event: Event) -> None:
-        """Measure what one event says."""
+        """Measure one event."""
         self.emit_all((event,))
 
     def emit_all(self, events: Sequence[Event]) -> None:
-        """Measure what events say."""
+        """Measure events."""
         if self._measures is not None:
             self._measures.note(events)
 
     @contextmanager
     def enqueuing(self, batch: Sequence[NewTask]) -> Iterator[Asked]:
-        """A PRODUCER span around an enqueue; one for a whole batch, whose context each of its tasks gets."""
+        """Create a PRODUCER span around an enqueue. The tasks of a batch share it."""
         with self._producer(batch) as span:
             yield Asked(span, len(batch))
 
     def attempt(self, at_work: AtWork, traces: Traces) -> Attempted:
-        """A CONSUMER span around an attempt, current for all that its handler does."""
+        """Create a CONSUMER span around an attempt, which is current for the handler."""
         return Attempted(self._tracer, at_work, _own(traces))
 
     def following(self, next_tasks: NextTasks) -> None:
-        """A PRODUCER span for what an attempt asks for, and one for its continuation, which goes on with the chain's
-        trace and links to this attempt.
+        """Create PRODUCER spans for the tasks that an attempt requests.
+
+        A continuation has a span of its own, which continues the chain's trace and links to this attempt.
         """
         asked = [*next_tasks.follow_ups, *next_tasks.children, *next_tasks.siblings]
         if asked:
@@ -123,7 +124,7 @@ class OpenTelemetry:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """An INTERNAL span around a step of an attempt."""
+        """Create an INTERNAL span around a step of an attempt."""
         with self._tracer.start_as_current_span(name, kind=SpanKind.INTERNAL):
             yield
 
@@ -131,7 +132,7 @@ class OpenTelemetry:
     def _producer(
         self, batch: Sequence[NewTask], parent: Context | None = None, links: Sequence[Link] = ()
     ) -> Iterator[Span]:
-        # A task that says a role alone has the handler of that name.
+        # A task without a handler name uses the handler named like its role.
         handlers = {task.handler or task.role or "" for task in batch}
         handler = handlers.pop() if len(handlers) == 1 else None
         attributes = _attributes("enqueue", "send", handler)
@@ -153,17 +154,17 @@ class Asked:
         self.trace_context = _written(span)
 
     def stored(self, answers: Sequence[Enqueued]) -> None:
-        """Note which task it is; that it stood already is no error."""
+        """Record the task's id. An existing task is not an error."""
         if self._number == 1:
             self._span.set_attribute("messaging.message.id", str(answers[0].id))
         self._span.set_attribute("rolecall.deduplicated", sum(answer.deduplicated for answer in answers))
 
 
 class Attempted:
-    """The span of an attempt at one task, or at those of a batch; it is the child of the first one's own context.
+    """The span of an attempt of one task or of a batch. It is a child of the first task's stored context.
 
-    A slot has one for each task: so this does what `start_as_current_span` would, in a third of the time. Of a span
-    that is not sampled only the context is needed, for what the handler does and asks for.
+    Every attempt creates one, so this replaces `start_as_current_span`, which takes three times as long. A span that is
+    not sampled only provides its context to the handler.
     """
 
     __slots__ = ("_carried", "_number", "_own", "_span", "_token", "records")
@@ -192,7 +193,7 @@ class Attempted:
             self._span.end()
 
     def ended(self, traces: Traces, *, outcome: str, error: str | None) -> None:
-        """Note what a task came from, and what became of it."""
+        """Record a task's links and its outcome."""
         span = self._span
         self._number += 1
         for relation, context in traces:
@@ -207,9 +208,9 @@ class Attempted:
 
 
 class CurrentSpan:
-    """The span that is current where this is pickled; it is current where it arrives, too.
+    """Carries the current span to another process when it is pickled.
 
-    `chain` is the context in which the task of an attempt was asked for, where its chain goes on; it stays here.
+    `chain` is the stored context of the attempt's task, for continuations. It is not pickled.
     """
 
     __slots__ = ("_context", "chain")
@@ -222,7 +223,7 @@ class CurrentSpan:
         return CurrentSpan, (_written(trace.get_current_span()),)
 
     def arrive(self) -> None:
-        """Let all that is done in this context belong to that span."""
+        """Make the span current in this context."""
         if self._context is not None:
             otel.attach(_read(self._context))
 
@@ -231,7 +232,7 @@ current_span: ContextVar[CurrentSpan] = ContextVar("rolecall_current_span")
 
 
 class _Measures:
-    """The instruments: what happens is counted here, and told when somebody collects; durations are recorded."""
+    """The instruments. Counts are observed when metrics are collected, durations are recorded."""
 
     def __init__(self, meter: metrics.Meter) -> None:
         self._tally = Tally()
@@ -292,7 +293,7 @@ def _histogram(meter: metrics.Meter, name: str, meaning: str) -> metrics.Histogr
 
 
 def metric_name(kind: EventType) -> str:
-    """The name of the counter of a type of event: `job_attempt_started` is `rolecall.job.attempt.started`."""
+    """Return the counter's name for an event type: `job_attempt_started` becomes `rolecall.job.attempt.started`."""
     subject = next(each for each in SUBJECTS if kind.startswith(f"{each}_"))
     dotted = "job.attempt" if subject == "job_attempt" else subject
     return f"rolecall.{dotted}.{kind.removeprefix(subject)[1:]}"
@@ -338,7 +339,7 @@ def _related(relation: str) -> Attributes:
 
 
 def _written(span: Span) -> str | None:
-    """The W3C context of a span as a task keeps it: traceparent, a space, tracestate; None where nobody traces."""
+    """Format a span's W3C context for storage: traceparent, a space, tracestate. None without an active trace."""
     carrier: dict[str, str] = {}
     W3C.inject(carrier, trace.set_span_in_context(span, NO_CONTEXT))
     parts = [carrier[name] for name in ("traceparent", "tracestate") if carrier.get(name)]
@@ -355,7 +356,7 @@ def _own(traces: Traces) -> str | None:
 
 @lru_cache(MOST_CONTEXTS)
 def _read(text: str) -> Context:
-    """The context that a task keeps, as one to begin a span in; none where the text is no W3C context."""
+    """Parse a stored context. Invalid text returns an empty context."""
     found = TRACEPARENT.match(text)
     if found is None:
         return NO_CONTEXT

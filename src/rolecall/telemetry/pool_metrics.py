@@ -1,4 +1,4 @@
-"""The whole pool as metrics: what is open, role by role, whichever process does it."""
+"""Metrics of all tasks and duties, read from the database."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STATUSES = ("ready", "scheduled", "running", "blocked", "waiting")
 
 
 class PoolMetrics(Collector):
-    """The gauges of one look at the database; where nothing is known, metrics without values."""
+    """Gauges from one snapshot of the database. Without a snapshot, metrics have no values."""
 
     def __init__(self, roles: Iterable[RoleGauges], now: datetime, duties: Iterable[DutyState] = ()) -> None:
         self._roles = list(roles)
@@ -23,7 +23,7 @@ class PoolMetrics(Collector):
         self._now = now
 
     def collect(self) -> Iterator[Metric]:
-        """Yield what is open by role, and how the duties of the pool go."""
+        """Yield the open tasks by role, and the state of maintenance duties."""
         yield from self._open_tasks()
         yield from self._duty_runs()
 
@@ -59,5 +59,5 @@ class PoolMetrics(Collector):
         yield from (failing, success)
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing: what it is called is known without a look at it."""
+        """Return nothing, so that registering does not need a snapshot."""
         return ()

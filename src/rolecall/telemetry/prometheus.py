@@ -1,9 +1,9 @@
-"""What happens as metrics that Prometheus scrapes: counters and histograms by role and handler, and what is under way.
+"""Prometheus metrics: counters and histograms by role and handler, and what is currently running.
 
     App(sinks=[Prometheus()])      rolecall worker --metrics 127.0.0.1:9100      GET /metrics
 
-All is added up here, in plain numbers: the client library comes in when somebody asks, and not with each event. The
-names are docs/reference/metrics.md's.
+Events are counted in plain numbers. The client library is used only by scrapes, not for each event. The names are
+listed in docs/reference/metrics.md.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ BY_HANDLER = ("role", "handler")
 
 
 class Prometheus(Collector):
-    """A sink that is a collector of `prometheus_client`, too: register it wherever you expose your own metrics.
+    """A sink that is also a collector of `prometheus_client`. Register it where you expose your own metrics.
 
-    Its numbers are those of this process, since it started. `buckets` are upper bounds in seconds. An emitter adds to
-    its `tally` itself: nothing waits for a thread, and no event is lost to it.
+    It counts the events of this process since its start. `buckets` are upper bounds in seconds. Emitters add to its
+    `tally` directly, so that no event waits for a thread or is lost.
     """
 
     def __init__(self, buckets: Sequence[float] = BUCKETS) -> None:
@@ -62,7 +62,7 @@ class Prometheus(Collector):
         self.tally.add(events)
 
     def collect(self) -> Iterator[Metric]:
-        """What Prometheus is told: every metric, those too of which nothing has happened yet."""
+        """Yield every metric, including those without values."""
         known = self.tally.series()
         yield from _counters(Counter({each: series.number for each, series in known.items()}))
         for what, meaning in DURATIONS.items():
@@ -82,7 +82,7 @@ class Prometheus(Collector):
         yield idle
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing: what it is called is known without a look at it."""
+        """Return nothing, because the names are fixed."""
         return ()
 
     def _bounded(self, buckets: Sequence[int]) -> list[tuple[str, float]]:
@@ -100,12 +100,12 @@ class HasSinks(Protocol):
 
 
 def collectors_of(program: HasSinks) -> list[Prometheus]:
-    """Return the program's own sink of this kind, if it has one: two would tell of the same metrics."""
+    """Return the app's own Prometheus sink, if any. A second one would produce the same metrics again."""
     return [sink for sink in program.sinks if isinstance(sink, Prometheus)][:1]
 
 
 def collector_of(program: HasSinks) -> Prometheus:
-    """Return the program's own sink of this kind; add one where it has none."""
+    """Return the app's own Prometheus sink, or add one."""
     if own := collectors_of(program):
         return own[0]
     added = Prometheus()
@@ -114,16 +114,16 @@ def collector_of(program: HasSinks) -> Prometheus:
 
 
 def exposition(collectors: Iterable[Collector], accept: str = "") -> tuple[bytes, str]:
-    """Write metrics as a scrape that accepts this wants them, beside those of the program itself; and say as what."""
+    """Format metrics and those of the program for an Accept header. Return the body and its content type."""
     encode, content_type = choose_encoder(accept)
     return encode(_registry(collectors)), content_type
 
 
 @contextmanager
 def serving(collectors: Iterable[Collector], host: str, port: int) -> Iterator[int]:
-    """Answer scrapes at this address in a thread meanwhile, at this port or, for 0, the one that is told.
+    """Serve scrapes in a thread until the block ends. Yields the port, which is chosen freely for 0.
 
-    Raises ConfigError where the address cannot be had.
+    Raises ConfigError if the address cannot be bound.
     """
     try:
         server, thread = start_http_server(port, host, _registry(collectors))
@@ -161,7 +161,7 @@ def _registry(collectors: Iterable[Collector]) -> CollectorRegistry:
 
 
 class _Others(Collector):
-    """What the program registered by itself, and the library for each process."""
+    """The metrics registered by the program and by the client library."""
 
     def __init__(self, own: Sequence[Collector]) -> None:
         self._own = {family.name for collector in own for family in collector.collect()}
@@ -170,5 +170,5 @@ class _Others(Collector):
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        # A program may have registered a sink there itself.
+        # The program may have registered our sink as well.
         return (family for family in REGISTRY.collect() if family.name not in self._own)

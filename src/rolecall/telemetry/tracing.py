@@ -1,9 +1,9 @@
-"""What a sink that traces is asked for, beside the events that it hears of: a context around what others see as spans.
+"""The interface of sinks that also trace: contexts around operations, which become spans.
 
     client: enqueuing ──▶ the context that is stored with the tasks
-    worker: attempt ──▶ step (prepare, complete) ──▶ following: the context of what this one asks for
+    worker: attempt ──▶ step (prepare, complete) ──▶ following: the context of follow-up tasks
 
-Where no sink traces nothing of this is called, and nobody asks the database for traces.
+Without a tracing sink, none of this is called and no traces are read from the database.
 """
 
 from __future__ import annotations
@@ -18,65 +18,65 @@ from rolecall.telemetry.context import AtWork
 
 __all__ = ["Arrives", "Asking", "Attempt", "Traces", "Tracing", "step", "tracing_of"]
 
-# What is stored of a task's own trace and of those around it: each with its relation to the task.
+# The stored contexts of a task and of related tasks, each with its relation to the task.
 Traces = Sequence[tuple[str, str]]
 
 
 class Asking(Protocol):
-    """Tasks that are being enqueued."""
+    """An enqueue in progress."""
 
     @property
     def trace_context(self) -> str | None:
-        """What is to be stored with them."""
+        """The context to store with the tasks."""
 
     def stored(self, answers: Sequence[Enqueued]) -> None:
-        """Hear which tasks they are, or which stood for them."""
+        """Called with the stored tasks, or with the existing tasks they duplicate."""
 
 
 class Attempt(Protocol):
-    """What a slot works on: one task, or the tasks of a batch. Unless it `records`, nobody tells it how they ended."""
+    """An attempt of one task or of a batch. Unless `records` is true, `ended` is not called."""
 
     @property
     def records(self) -> bool: ...
 
     def ended(self, traces: Traces, *, outcome: str, error: str | None) -> None:
-        """Hear what became of a task, of a batch one after the other; without an error it went well."""
+        """Called with the outcome of each task. Without an error, it succeeded."""
 
 
 @runtime_checkable
 class Arrives(Protocol):
-    """The value of a context variable that has something to do where it was carried to."""
+    """The value of a context variable that acts when it arrives in another process."""
 
     def arrive(self) -> None:
-        """Be told that this is another process, in the context of a handler."""
+        """Called in the other process, in the handler's context."""
 
 
 @runtime_checkable
 class Tracing(Protocol):
-    """A sink that traces, too."""
+    """A sink that also traces."""
 
     @property
     def carried(self) -> Sequence[ContextVar[Any]]:
-        """What goes with a handler into its process; values may be such as `Arrives`."""
+        """The context variables to copy into a handler's process. Values can implement `Arrives`."""
 
     def enqueuing(self, batch: Sequence[NewTask]) -> AbstractContextManager[Asking]:
-        """Stand around an enqueue."""
+        """Return a context around an enqueue."""
 
     def attempt(self, at_work: AtWork, traces: Traces) -> AbstractContextManager[Attempt]:
-        """Stand around an attempt at a task, in the slot that makes it."""
+        """Return a context around an attempt, entered in its slot."""
 
     def following(self, next_tasks: NextTasks) -> None:
-        """Within an attempt, write into what it asks for to which trace that belongs."""
+        """Write the trace contexts into the tasks that an attempt requests."""
 
     def step(self, name: str) -> AbstractContextManager[None]:
-        """Stand around a step of an attempt: prepare, complete."""
+        """Return a context around a step of an attempt: prepare, complete."""
 
 
 def tracing_of(sinks: Iterable[object]) -> Tracing | None:
-    """The sink that traces, the first of them; None where none does."""
+    """Return the first sink that traces, or None."""
     return next((sink for sink in sinks if isinstance(sink, Tracing)), None)
 
 
 def step(tracing: Tracing | None, name: str) -> AbstractContextManager[None]:
-    """Stand around a step of an attempt if somebody traces."""
+    """Return a context around a step of an attempt. Does nothing without a tracing sink."""
     return nullcontext() if tracing is None else tracing.step(name)

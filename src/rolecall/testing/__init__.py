@@ -1,8 +1,8 @@
-"""For the tests of programs that use Rolecall: a database for every test, a clock to set, a worker to drain it; what
-was enqueued, what a handler asks for, what becomes of a worker that dies.
+"""Tools for testing programs that use Rolecall: a database for each test, a clock, a worker that runs all tasks;
+assertions on enqueued tasks, contexts for calling handlers, and worker crashes.
 
-Load the fixtures with `pytest_plugins = ["rolecall.testing.plugin"]` in your conftest.py, or with
-`-p rolecall.testing.plugin`.
+Load the fixtures with `pytest_plugins = ["rolecall.testing.plugin"]` in conftest.py, or with `-p
+rolecall.testing.plugin`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rolecall.testing.places import die_here
     from rolecall.testing.schedules import Fired, fire_schedules
 else:
-    # Whoever calls a handler as a function, or marks a place at which it may die, imports no worker for it.
+    # Lazy, so that calling a handler or marking a place does not import the worker.
     __getattr__, __dir__ = lazy_names(
         __name__,
         {

@@ -1,4 +1,4 @@
-"""What the helpers are given to look at: a database, or the connection whose transaction a test is in."""
+"""Where assertions look: a database, or the connection whose transaction a test is in."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ T = TypeVar("T")
 
 
 def is_async(database: object) -> bool:
-    """Whether it is a connection that is asked by awaiting it."""
+    """Return whether the connection is async."""
     return iscoroutinefunction(getattr(database, "commit", None)) or hasattr(database, "is_in_transaction")
 
 
 def ask(database: str | Joinable, statement: Statement[T]) -> T:
-    """Run a statement in the connection's transaction, or in one of its own where a connection string is given."""
+    """Run a statement in the connection's transaction, or, for a connection string, in a transaction of its own."""
     if isinstance(database, str) and _is_dsn(database):
         with connect(dsn_of(database), "testing") as connection:
             return run(connection, statement)
@@ -42,23 +42,23 @@ async def ask_async(connection: AsyncJoinable, statement: Statement[T]) -> T:
 
 
 def _is_dsn(text: str) -> bool:
-    # Any other text is the alias of a connection of Django's.
+    # Any other string is a Django database alias.
     return "=" in text or "://" in text
 
 
 class Loan(psycopg.AsyncConnection[tuple[Any, ...]]):
-    """A sync connection's session in the hands of a loop; nothing is closed with it, and nothing prepared.
+    """An async connection on a sync connection's session. Does not close it and prepares no statements.
 
-    Two would give their prepared statements the same names.
+    Statements prepared by both would have the same names.
     """
 
     def __del__(self, *_warn: Any) -> None:
-        """Say nothing: the session goes on."""
+        """Suppress psycopg's warning: the session stays open."""
 
 
 @contextmanager
 def lent(connection: psycopg.Connection[Any]) -> Iterator[Loan]:
-    """Lend a sync connection's session to the loop that runs, for the block."""
+    """Lend a sync connection's session to the running event loop until the block ends."""
     session = connection.pgconn
     heard_by = session.notice_handler, session.notify_handler
     loan = Loan(session)
@@ -70,17 +70,17 @@ def lent(connection: psycopg.Connection[Any]) -> Iterator[Loan]:
 
 
 async def on_loan(connection: psycopg.Connection[Any], call: Callable[[Loan], Awaitable[T]]) -> T:
-    """Have a sync connection's session used by the call."""
+    """Run a call with an async connection on a sync connection's session."""
     with lent(connection) as loan:
         return await call(loan)
 
 
 def in_a_loop(call: Callable[[], Awaitable[T]]) -> T:
-    """Await a call from plain code, in a loop of its own."""
+    """Run an async call from sync code, in an event loop of its own."""
 
     async def main() -> T:
         return await call()
 
-    # In a thread, as the test may be within a loop of its own.
+    # In a thread, because the caller may be inside a running loop.
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, main()).result()

@@ -1,4 +1,4 @@
-"""For unittest: test cases with a database each, a client, a clock, and assertions of what was enqueued."""
+"""Unittest test cases with a database each, a client, a clock and assertions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["RolecallTestCase"]
 
 
 class RolecallTestCase(unittest.TestCase):
-    """Gives each test a fresh, migrated `database`, a `connection` to it, a `task_client` and its `clock`.
+    """Gives each test a new, migrated `database`, a `connection` to it, a `task_client` and a `clock`.
 
         class BillingTests(RolecallTestCase):
             app = app
@@ -38,9 +38,9 @@ class RolecallTestCase(unittest.TestCase):
                 self.drain()
                 self.assertEnqueued(send, order=7, state="completed")
 
-    Beside another kind of test case it comes first: `class Tests(RolecallTestCase, unittest.IsolatedAsyncioTestCase)`,
-    or one of Django's. The server is that of `rolecall.testing.plugin`, started once a process. With `own_database`
-    (anything that `dsn_of` takes) all tests use that one, which is brought to the schema, and what they commit stays.
+    Put it before other base classes: `class Tests(RolecallTestCase, unittest.IsolatedAsyncioTestCase)`, or a test case
+    of Django's. The server is that of `rolecall.testing.plugin`, started once per process. With `own_database`
+    (anything that `dsn_of` accepts), all tests use that database. It is migrated, and committed changes persist.
     """
 
     app: ClassVar[App | None] = None
@@ -74,7 +74,7 @@ class RolecallTestCase(unittest.TestCase):
         times: int | None = None,
         **words: Any,
     ) -> list[Task]:
-        """Do what `assert_enqueued` does, about the test's database."""
+        """Like `assert_enqueued`, for the test's database."""
         if handler is None or isinstance(handler, str):
             return assert_enqueued(self.database, handler, payload, times=times, **words)
         return assert_enqueued(self.database, handler, payload, times=times, **words)
@@ -82,7 +82,7 @@ class RolecallTestCase(unittest.TestCase):
     def assertNotEnqueued(  # noqa: N802 - as unittest names what it asserts
         self, handler: AnyHandler | None = None, payload: Mapping[str, object] | None = None, /, **words: Any
     ) -> None:
-        """Do what `assert_not_enqueued` does, about the test's database."""
+        """Like `assert_not_enqueued`, for the test's database."""
         assert_not_enqueued(self.database, handler, payload, **words)
 
     def drain(
@@ -94,7 +94,7 @@ class RolecallTestCase(unittest.TestCase):
         until: datetime | timedelta | None = None,
         schedules: bool = False,
     ) -> Drained:
-        """Do what `rolecall.testing.drain` does with the test's app and database; an async test may call it too."""
+        """Like `rolecall.testing.drain`, for the test's app and database. Async tests can call it as well."""
         return drain_sync(
             self._required_app(),
             self.database,
@@ -106,11 +106,11 @@ class RolecallTestCase(unittest.TestCase):
         )
 
     def inline(self, *, most: int = 1_000, raising: bool = True) -> list[Task]:
-        """Do what `rolecall.testing.inline` does, in the transaction in which the test's `connection` is."""
+        """Like `rolecall.testing.inline`, in the transaction of the test's `connection`."""
         return inline(self._required_app(), self.connection, most=most, raising=raising)
 
     def fire_schedules(self, *, until: datetime | timedelta | None = None) -> list[Fired]:
-        """Do what `rolecall.testing.fire_schedules` does with the test's app, database and clock."""
+        """Like `rolecall.testing.fire_schedules`, for the test's app, database and clock."""
         return fire_schedules(self._required_app(), self.database, clock=self.clock, until=until)
 
     def _make_database(self) -> str:

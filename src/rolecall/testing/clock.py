@@ -1,4 +1,4 @@
-"""The database's clock in the hand of a test: set it, let hours pass at once."""
+"""A test's control over the database's clock."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ Follower = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
 
 
 class Clock:
-    """Stops a database's clock and moves it by hand, until `restart`.
+    """Stops a database's clock and moves it, until `restart`.
 
-    Connections that are opened later see the new time by themselves. Those that are open already are told by `follow`
-    (psycopg, sync or async, at every move), or by `show` (any async one, once). Connections of logins that are not the
-    owner's keep the real time.
+    Connections opened later use the new time. Open connections need `follow` (psycopg, sync or async: updated by every
+    move) or `show` (any async connection: updated once). Connections of logins other than the owner use the real time.
     """
 
     def __init__(self, dsn: str) -> None:
@@ -39,16 +38,16 @@ class Clock:
         self._moment: datetime | None = None
 
     def now(self) -> datetime:
-        """Return what the database takes for the present."""
+        """Return the database's current time."""
         if self._moment is not None:
             return self._moment
         with connect(self._dsn, "clock") as connection:
             return run(connection, schedules.present())
 
     def set(self, moment: datetime) -> datetime:
-        """Stop the clock at this moment (with a time zone).
+        """Stop the clock at this moment, which needs a time zone.
 
-        Raises RuntimeError where a connection that follows is in the midst of a statement.
+        Raises RuntimeError if a following connection is executing a statement.
         """
         if moment.tzinfo is None:
             raise ValueError("a moment needs a time zone")
@@ -57,26 +56,26 @@ class Clock:
         return moment
 
     def advance(self, **step: float) -> datetime:
-        """Move the clock: `clock.advance(minutes=5)`; words as in timedelta."""
+        """Move the clock: `clock.advance(minutes=5)`. The arguments are those of timedelta."""
         return self.set(self.now() + timedelta(**step))
 
     def restart(self) -> None:
-        """Let the clock run again, and show the real time; nothing happens to one that was never stopped."""
+        """Return to the real time. Does nothing if the clock was never stopped."""
         if self._moment is not None:
             self._moment = None
             self._alter(SQL("reset {}").format(SETTING))
 
     def follow(self, connection: Follower) -> None:
-        """Show an open connection of psycopg's this time, now and after every move.
+        """Set this time for an open psycopg connection, now and after every move.
 
-        What it is shown within a transaction goes with the rollback of that.
+        If the connection is in a transaction, rolling that back also rolls back the time.
         """
         self._followers.append(connection)
         if self._moment is not None:
             _show(connection, self._moment.isoformat())
 
     async def show(self, connection: AsyncJoinable) -> None:
-        """Show an open async connection or session the present time: asyncpg's, SQLAlchemy's or psycopg's."""
+        """Set the current time for an open async connection or session of asyncpg, SQLAlchemy or psycopg."""
         await run_async(join_async(connection), _shown(self.now().isoformat()))
 
     def _alter(self, change: SQL | Any) -> None:
@@ -88,7 +87,7 @@ class Clock:
 
 
 def _show(connection: Follower, moment: str) -> None:
-    # By libpq itself, which asks nobody for a loop, and begins no transaction where the driver would.
+    # Through libpq, which needs no event loop and does not begin a transaction.
     if connection.info.transaction_status is psycopg.pq.TransactionStatus.ACTIVE:
         raise RuntimeError("the clock was moved while a connection that follows it was in the midst of a statement")
     connection.pgconn.exec_params(SHOW, [moment.encode()])

@@ -1,4 +1,4 @@
-"""Contexts for calling handlers as plain functions: they record what a handler asks for, and need no database."""
+"""Contexts for calling handlers as plain functions. They record the handler's calls and need no database."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 class AttemptFacts(TypedDict, total=False):
-    """What a test may say of an attempt and its task; the rest is that of a first attempt."""
+    """The facts of an attempt that a test can set. By default, it is a first attempt."""
 
     task_id: int
     attempt: int
@@ -63,19 +63,19 @@ class AttemptFacts(TypedDict, total=False):
 
 
 class FakeContext(Context, Generic[P, R_co]):
-    """One attempt at a task that is in no database, for a handler that is called as a function.
+    """An attempt of a task that is in no database, for calling a handler as a function.
 
         ctx = FakeContext(bill, attempt=2)
         assert await bill(ctx, order=7) == "billed 7"
         assert ctx.facts == {"pages": 3}
         assert ctx.follow_ups == [send.task(order=7)]
 
-    What the handler asks for is checked as a worker would check it, and recorded: `facts` (of `ctx.info`),
-    `follow_ups`, `continuation`, `spawned`, `siblings`, `tokens`, `calls` (of `after_commit`, but not what was rolled
-    back), and whether the handler `completed` it itself, with which `result`. With the `app`, links between
-    handlers are checked too. `transaction()` gives the `connection` that it was given, in a savepoint if that is
-    psycopg's; without one it raises ConfigError. `lose` has the handler find that it must stop. `children`, `needs` and
-    `failed_siblings` are what it is told of them. The other words say which attempt it is: attempt, key, step and more.
+    The handler's calls are validated as in a worker and recorded: `facts` (of `ctx.info`), `follow_ups`,
+    `continuation`, `spawned`, `siblings`, `tokens`, `calls` (of `after_commit`, unless rolled back), `completed` and
+    its `result`. With `app`, contracts between handlers are validated as well. `transaction()` yields the given
+    `connection`, in a savepoint if it is psycopg's, and raises ConfigError without one. `lose` tells the handler to
+    stop. `children`, `needs` and `failed_siblings` return the given values. The other arguments describe the attempt:
+    attempt, key, step and so on.
     """
 
     __slots__ = (
@@ -98,7 +98,7 @@ class FakeContext(Context, Generic[P, R_co]):
         "tokens",
     )
 
-    def __init__(  # sizes: each is a word of the call
+    def __init__(  # sizes: each is an argument of the call
         self,
         handler: HandlerDefinition[P, R_co],
         *,
@@ -118,11 +118,11 @@ class FakeContext(Context, Generic[P, R_co]):
         self._lost: LostReason | None = None
         self._looks = 0
         self._completed_in: object = None
-        self._asked_before: NextTasks | None = None  # before the rule of its handler had a result
+        self._asked_before: NextTasks | None = None  # before the handler's follow-up rule was applied to its result
         self.definition = handler
         self.app = app
         self.connection = connection
-        self.loop: asyncio.AbstractEventLoop | None = None  # that `wait` hands its calls to
+        self.loop: asyncio.AbstractEventLoop | None = None  # `wait` submits its calls to it
         self.facts: dict[str, object] = {}
         self.calls: list[Call] = []
         self.tokens: list[str] = []
@@ -131,28 +131,28 @@ class FakeContext(Context, Generic[P, R_co]):
 
     @property
     def follow_ups(self) -> list[NewTask]:
-        """The tasks that it asked for with `follow_up`, and those that its handler's rule made of its result."""
+        """The tasks requested with `follow_up`, and those that the handler's rule derived from its result."""
         return list(self._next.follow_ups) if self._next else []
 
     @property
     def continuation(self) -> NewTask | None:
-        """The task that the chain goes on with."""
+        """The task that continues the chain."""
         return self._next.continuation if self._next else None
 
     @property
     def spawned(self) -> list[NewTask]:
-        """The children that it asked for."""
+        """The children requested with `spawn`."""
         return list(self._next.children) if self._next else []
 
     @property
     def siblings(self) -> list[NewTask]:
-        """The children that it gave its parent."""
+        """The children added to the task's parent."""
         return list(self._next.siblings) if self._next else []
 
     def lose(self, reason: LostReason | str = LostReason.TAKEN, *, looks: int = 0) -> None:
-        """Have the handler find that it must stop: at once, or when it has looked so many times and found nothing.
+        """Tell the handler to stop: at once, or after the given number of checks.
 
-        It looks by `aborted`, `check`, `info`, `prepare` and `complete`. Raises ValueError for what is no reason.
+        `aborted`, `check`, `info`, `prepare` and `complete` are checks. Raises ValueError for an unknown reason.
         """
         self._lost, self._looks = LostReason(reason), looks
 
@@ -179,7 +179,7 @@ class FakeContext(Context, Generic[P, R_co]):
 
     async def info(self, facts: Mapping[str, object]) -> None:
         self.check()
-        claims.report_info(self.worker_id, self.task_id, self.fence, facts)  # refuses what cannot be stored
+        claims.report_info(self.worker_id, self.task_id, self.fence, facts)  # rejects values that cannot be stored
         self.facts |= facts
 
     async def issue_token(self, *, ttl: float = TOKEN_TTL) -> str:  # noqa: ARG002 - nothing outlives a test
@@ -224,14 +224,14 @@ class FakeContext(Context, Generic[P, R_co]):
         return asyncio.run_coroutine_threadsafe(call, self.loop).result()
 
     def require(self, result: object) -> None:
-        """Hold a result, and what was asked for, against what the handler promised; raise what fails an attempt."""
+        """Check a result and the requested tasks against the handler's contract. Raises what would fail the attempt."""
         stored, self._next = check_contract(self._contracts, self.task, result, self._next)
         _, why = encode_result(stored)
         if why is not None and (error := unstored_failure(result, why, handler=self.handler, contract=self._contract)):
             raise error
 
     def ended(self, *, committed: bool, calls_before: int) -> None:
-        """Let stand what a transaction did, or forget it."""
+        """Keep or discard the recorded calls of a transaction."""
         if not committed:
             del self.calls[calls_before:]
             if self._completed_in is not None:
@@ -253,7 +253,7 @@ class FakeContext(Context, Generic[P, R_co]):
 
 
 class FakeBatchContext(BatchContext):
-    """The contexts of a batch call whose tasks are in no database; `transaction()` gives the first one's connection."""
+    """The contexts of a batch call. `transaction()` yields the first one's connection."""
 
     __slots__ = ("_contexts",)
 
@@ -268,17 +268,17 @@ class FakeBatchContext(BatchContext):
 
 
 class NoRunner:
-    """Stands for what runs a handler in a worker."""
+    """Stands in for a worker's runner."""
 
     interruptible = False
     most = 1
 
     async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
-        """Nothing is run: the test calls the handler itself."""
+        """Do nothing: the test calls the handler itself."""
 
 
 def contract_of_one(handler: HandlerDefinition[..., Any]) -> Mapping[str, Contract]:
-    """Return what a handler promises that can be checked without its app: its result, and a rule of its own."""
+    """Return the part of a handler's contract that needs no app: its result and its follow-up rule."""
     contract = Contract(
         handler=handler.name,
         returns=handler.returns,
@@ -294,7 +294,7 @@ def contract_of_one(handler: HandlerDefinition[..., Any]) -> Mapping[str, Contra
 
 @asynccontextmanager
 async def open_block(connection: Any, contexts: Sequence[FakeContext[..., Any]]) -> AsyncIterator[Connection]:
-    """Lend the test's connection for a handler's transaction; what is rolled back takes completions and calls along."""
+    """Yield the test's connection as a handler's transaction. A rollback discards completions and calls as well."""
     if connection is None:
         raise ConfigError(
             "is needed by a handler that opens a transaction: FakeContext(..., connection=...)", variable="connection"

@@ -1,4 +1,4 @@
-"""Have a real worker process die, or stand still, at a named place, to see what a program makes of that."""
+"""Kill or stop a real worker process at a given place, to test how a program recovers."""
 
 from __future__ import annotations
 
@@ -35,11 +35,10 @@ ENDS_WITHIN = 60.0
 
 
 class Place(StrEnum):
-    """Where a worker can be made to die, between the parts of its work; `die_here` marks others, in handlers.
+    """Where a worker can be killed. `die_here` marks additional places in handlers.
 
-    BEFORE_HANDLER: the task is claimed, its handler not called. BEFORE_COMPLETION: the handler has returned, and
-    nothing of that is stored. AFTER_COMPLETION: its outcome is stored, by the worker or by a transaction of its own,
-    and the worker has done nothing after that.
+    BEFORE_HANDLER: the task is claimed, the handler has not been called. BEFORE_COMPLETION: the handler has returned,
+    the outcome is not stored. AFTER_COMPLETION: the outcome is stored, and nothing has happened since.
     """
 
     BEFORE_HANDLER = failpoints.AFTER_CLAIM
@@ -50,17 +49,16 @@ class Place(StrEnum):
 def crash_worker(
     app: str, database: str, *, at: Place | str, nth: int = 1, timeout: float = 60.0, rescue: bool = True
 ) -> dict[int, TaskState]:
-    """Run a worker process that dies at a place, as by `kill -9`; return its tasks, and what became of them.
+    """Run a worker process that is killed at a place, as by `kill -9`. Return its tasks with their outcomes.
 
         crash_worker("shop:app", database, at="charged")  # die_here("charged") in the handler
         await drain(app, database)  # another worker does the rest
         assert charges == [7]
 
-    `app` is what `rolecall worker --app` takes, and found where the test finds it. The worker does what is due, and
-    dies when it comes to the place for the `nth` time. Its tasks are rescued, as whoever notices its death does (with
-    `rescue=False` nobody has noticed: they stay until their leases run out): the attempts count, and the retry policy
-    says when the next ones come. Raises AssertionError, with its log, where it ends otherwise, or has not died within
-    `timeout` seconds.
+    `app` is the value of `rolecall worker --app`, found on the test's import path. The worker runs due tasks and dies
+    when it reaches the place for the `nth` time. Its tasks are then rescued: the attempts count, and the retry policy
+    applies. With `rescue=False`, they stay with the dead worker until their leases expire. Raises AssertionError with
+    the worker's log if it ends otherwise or has not died within `timeout` seconds.
     """
     with _started(app, database, _armed(at, nth)) as worker:
         worker.wait_for(lambda: worker.process.poll() is not None, timeout, f"die at {str(at)!r}")
@@ -72,14 +70,15 @@ def crash_worker(
 def frozen_worker(
     app: str, database: str, *, at: Place | str, nth: int = 1, timeout: float = 60.0
 ) -> Iterator[FrozenWorker]:
-    """Run a worker process that stands still at a place for the block, and goes on after it until nothing is left.
+    """Run a worker process that stops at a place for the duration of the block. Afterwards it works until idle.
 
         with frozen_worker("shop:app", database, at="charged") as worker:
             worker.lose_claims()  # its machine was paused: others have its tasks
             await drain(app, database)
         assert charges == [7]
 
-    Words and errors are those of `crash_worker`; it also raises AssertionError where the process does not end well.
+    Arguments and errors are those of `crash_worker`. Also raises AssertionError if the process then exits with an
+    error.
     """
     with _started(app, database, _armed(at, nth, failpoints.STOP)) as worker:
         worker.wait_for(worker.has_stopped, timeout, f"come to {str(at)!r}")
@@ -94,7 +93,7 @@ def frozen_worker(
 
 @dataclass(slots=True, kw_only=True)
 class FrozenWorker:
-    """A worker process of a test."""
+    """A stopped worker process."""
 
     process: subprocess.Popen[bytes]
     database: str
@@ -104,31 +103,31 @@ class FrozenWorker:
 
     @property
     def worker_ids(self) -> list[int]:
-        """Its numbers on the roll."""
+        """Its ids in the worker registry."""
         return ask(self.database, _ids_of(self.process.pid))
 
     def lose_claims(self) -> dict[int, TaskState]:
-        """Let others have its tasks, as after a lease that ran out; return what became of each."""
+        """Rescue its tasks, as after an expired lease. Return the outcome of each."""
         return ask(self.database, claims.rescue_workers(self.worker_ids, MOST_RESCUED))
 
     def cut_connections(self) -> int:
-        """Have the server end its connections to the database; return how many there were."""
+        """Terminate its database connections. Return their number."""
         return ask(self.database, _cut(self.name))
 
     def kill(self) -> None:
-        """Kill it where it stands."""
+        """Kill the process."""
         self.killed = True
         self.process.kill()
         self.process.wait()
 
     def has_stopped(self) -> bool:
-        """Say whether it stands still, or has ended."""
+        """Return whether it is stopped or has ended."""
         if self.process.poll() is not None:
             return True
         return psutil.Process(self.process.pid).status() == psutil.STATUS_STOPPED
 
     def wait_for(self, fact: Callable[[], bool], seconds: float, what: str) -> None:
-        """Wait until something is so; raise AssertionError where it takes too long."""
+        """Wait for a condition. Raises AssertionError after the timeout."""
         until = monotonic() + seconds
         while not fact():
             if monotonic() > until:
@@ -136,7 +135,7 @@ class FrozenWorker:
             sleep(LOOK_SECONDS)
 
     def require_end(self, code: int | None, at: Place | str) -> None:
-        """Raise AssertionError unless it has ended so."""
+        """Raise AssertionError unless the process has ended with this code."""
         ended = self.process.returncode
         if ended == code:
             return
@@ -177,7 +176,7 @@ def _started(app: str, database: str, failpoint: str) -> Iterator[FrozenWorker]:
 
 
 def _environment(database: str, name: str, failpoint: str) -> Mapping[str, str]:
-    # It finds modules where the test does, not only in the folder that it starts in.
+    # The process imports modules from the test's path, not only from its working directory.
     found = os.pathsep.join([str(Path(place).absolute()) for place in sys.path])
     return os.environ | {
         "DATABASE_URL": url_of(make_conninfo(dsn_of(database), application_name=name)),

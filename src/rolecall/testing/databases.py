@@ -1,4 +1,4 @@
-"""Throw-away databases: a migrated template, and a clone of it a test (some 30 ms each); or one that is there."""
+"""Temporary databases: a migrated template and a clone of it for each test (30 ms each); or an existing database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rolecall.model.errors import ConfigError
 __all__ = ["TestServer", "clone", "dsn_of", "prepare", "template", "url_of"]
 
 DRIVER = re.compile(r"^(postgres(?:ql)?)\+\w+://")
-# SQLAlchemy hands what stands behind the question mark to the driver, and asyncpg has a word of its own for this.
+# SQLAlchemy passes query parameters to the driver, and asyncpg has its own name for this one.
 SSL_OF_ASYNCPG = re.compile(r"(^postgres(?:ql)?\+asyncpg://.*[?&])ssl=")
 END_SESSIONS = "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s"
 MOST_LOOKS = 200
@@ -30,27 +30,27 @@ BETWEEN_LOOKS = 0.001
 
 
 class TestServer:
-    """A Postgres server on which the tests may make and drop databases."""
+    """A Postgres server on which tests can create and drop databases."""
 
     __test__ = False
 
     def __init__(self, dsn: str, *, in_memory: bool = False) -> None:
         self._dsn = dsn
-        # On a disk, files that are copied take longer than pages that are written anew.
+        # On a disk, copying files is slower than writing the pages to the WAL.
         self._strategy = SQL("file_copy" if in_memory else "wal_log")
 
     def dsn(self, database: str) -> str:
-        """Return the connection string of one of its databases."""
+        """Return the connection string of one of the server's databases."""
         return make_conninfo(self._dsn, dbname=database)
 
     def create(self, database: str, *, template: str = "template1") -> None:
-        """Make a database, as a copy of another that nobody is connected to."""
+        """Create a database, as a copy of a template without connections."""
         with connect(self._dsn, "testing") as connection:
             names = Identifier(database), Identifier(template)
             connection.execute(SQL("create database {} template {} strategy {}").format(*names, self._strategy))
 
     def drop(self, database: str) -> None:
-        """Drop a database, whoever is still connected to it."""
+        """Drop a database and terminate its connections."""
         with connect(self._dsn, "testing") as connection:
             _end_sessions(connection, database)
             connection.execute(SQL("drop database if exists {} with (force)").format(Identifier(database)))
@@ -58,7 +58,7 @@ class TestServer:
 
 @contextmanager
 def template(server: TestServer, migrations: Iterable[Migrations] = (ROLECALL,)) -> Iterator[str]:
-    """Make a migrated database to clone from and yield its name; drop it at the end."""
+    """Create a migrated database to clone, yield its name, and drop it at the end."""
     with _database(server, "template", "template1") as name:
         with connect(server.dsn(name), "testing") as connection:
             for package in migrations:
@@ -68,16 +68,16 @@ def template(server: TestServer, migrations: Iterable[Migrations] = (ROLECALL,))
 
 @contextmanager
 def clone(server: TestServer, template: str) -> Iterator[str]:
-    """Make a database like the template and yield its connection string; drop it at the end."""
+    """Create a clone of the template, yield its connection string, and drop it at the end."""
     with _database(server, "test", template) as name:
         yield server.dsn(name)
 
 
 def prepare(database: object, *apps: App) -> str:
-    """Bring a database of your own to the schema of Rolecall and of these apps, and return its connection string.
+    """Migrate an existing database to the schema of Rolecall and of these apps. Return its connection string.
 
-    For test suites that have a database already; `database` is anything that `dsn_of` takes. Nothing happens to one
-    that is up to date. Commits; raises what `rolecall.migrate` raises.
+    `database` is anything that `dsn_of` accepts. Does nothing if the schema is current. Commits. Raises the errors of
+    `rolecall.migrate`.
     """
     dsn = dsn_of(database)
     with connect(dsn, "testing") as connection:
@@ -87,9 +87,9 @@ def prepare(database: object, *apps: App) -> str:
 
 
 def dsn_of(database: object) -> str:
-    """Return the connection string of a database: of a text, or of a URL or an engine (also async) of SQLAlchemy's.
+    """Return the connection string of a database, given as a string or as a URL or (async) engine of SQLAlchemy.
 
-    What a URL says of a driver (`postgresql+asyncpg://`) is left out. Raises ConfigError for anything else.
+    The driver in a URL (`postgresql+asyncpg://`) is dropped. Raises ConfigError for anything else.
     """
     url: Any = getattr(database, "url", database)
     if not isinstance(url, str) and hasattr(url, "render_as_string"):
@@ -101,21 +101,21 @@ def dsn_of(database: object) -> str:
 
 
 def url_of(database: object, driver: str | None = None) -> str:
-    """Return the connection string as a URL, with a driver as SQLAlchemy names it: `url_of(database, "asyncpg")`.
+    """Return the connection string as a URL, optionally with a driver for SQLAlchemy: `url_of(database, "asyncpg")`.
 
-    `database` is anything that `dsn_of` takes.
+    `database` is anything that `dsn_of` accepts.
     """
     said = conninfo_to_dict(dsn_of(database))
     user, password, host, port, name = (
         quote(str(said.pop(word, None) or ""), safe="") for word in ("user", "password", "host", "port", "dbname")
     )
-    if host.startswith("%2F"):  # the folder of a socket
+    if host.startswith("%2F"):  # the directory of a Unix socket
         said["host"], host = unquote(host), ""
     if port and not host:
         said["port"], port = port, ""
     who = f"{user}:{password}@" if password else f"{user}@" if user else ""
     where = f"{host}:{port}" if port else host
-    if said.get("sslmode") == "disable":  # where there is no TLS, it goes without saying
+    if said.get("sslmode") == "disable":  # without TLS, the default works
         del said["sslmode"]
     if driver == "asyncpg" and "sslmode" in said:
         said["ssl"] = said.pop("sslmode")
@@ -124,7 +124,7 @@ def url_of(database: object, driver: str | None = None) -> str:
 
 
 def _end_sessions(connection: psycopg.Connection[Any], database: str) -> None:
-    # The drop ends them too, but then looks only every 100 ms whether they have gone.
+    # The drop terminates them as well, but then checks only every 100 ms whether they are gone.
     for _ in range(MOST_LOOKS):
         if not connection.execute(END_SESSIONS, (database,)).rowcount:
             return

@@ -14,7 +14,7 @@ __all__ = ["run_tasks"]
 
 
 def run_tasks(*, most: int = 1_000, raising: bool = True) -> list[Task]:
-    """Run what is due, and what comes of it, in the transaction of the test; return what has run, as `inline` does.
+    """Run due tasks and everything that follows from them in the test's transaction. Return the tasks, like `inline`.
 
         class OrderTest(TestCase):
             def test_an_order_gets_its_receipt(self):
@@ -22,8 +22,8 @@ def run_tasks(*, most: int = 1_000, raising: bool = True) -> list[Task]:
                 run_tasks()
                 self.assertEqual(Order.objects.get().receipt, "for Ada")
 
-    Handlers see what the test has written, and the test what they write: they use its connections. Raises ConfigError
-    outside of a transaction, and what a task that fails for good has raised, unless `raising` is False.
+    Handlers use the test's connections, so that each sees the other's writes. Raises ConfigError outside of a
+    transaction, and the exception of a permanently failed task unless `raising` is False.
     """
     connection = connections[alias_of_pool()]
     if not connection.in_atomic_block:

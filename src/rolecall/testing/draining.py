@@ -1,4 +1,4 @@
-"""Run an app's tasks in the test's own process until nothing is left to do."""
+"""Run an app's tasks in the test's process until none is left."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ AsyncConnection = psycopg.AsyncConnection[Any]
 OpenTask = tuple[int, str, str, str | None]
 
 LOOK_SECONDS = 0.02
-MOST_NAMED = 20  # one less than the query reads
-# What is due, runs, or will be due soon enough to wait for; by a clock that stands still, nothing becomes due.
+MOST_NAMED = 20  # one fewer than the query's limit
+# Tasks that run, are due, or will be due within five seconds. By a stopped clock, no task becomes due.
 OPEN = """\
 select task.id, line.handler, task.state::text, task.error
 from rolecall.tasks as task
@@ -51,9 +51,9 @@ where state = 'pending' and scheduled_for > rolecall.clock()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drained:
-    """How far a drain went: from when to when by the database's clock, in how many `moves` of it.
+    """What a drain did: its start and end by the database's clock, and the number of times it moved that clock.
 
-    `later` is how many tasks are due after that.
+    `later` is the number of tasks that are due after the end.
     """
 
     began: datetime
@@ -62,7 +62,7 @@ class Drained:
     later: int
 
 
-async def drain(  # sizes: each is a word of the call
+async def drain(  # sizes: each is an argument of the call
     app: App,
     dsn: str,
     options: WorkerOptions | None = None,
@@ -76,12 +76,12 @@ async def drain(  # sizes: each is a word of the call
 
         await drain(app, database, clock=clock)  # five attempts with an hour between them take no time
 
-    By a clock that a test has stopped, what is due later stays. With that `clock` in its hand, it moves the clock to
-    the next due task, and on from there until no task is left: retries, snoozes, and what was enqueued for later. With
-    `until` (a moment, or how much time passes) it goes no further than that, where the clock stands in the end; with
-    `schedules` as well, those of the database fire on the way, when they are due. Raises TimeoutError after `timeout`
-    seconds of real time, which names what is still open and how far it came, and ValueError for `until` without a
-    clock and `schedules` without `until`.
+    By a clock that the test has stopped, later tasks do not run. With `clock`, drain moves it from one due time to the
+    next until no task is left, including retries, snoozes and scheduled tasks. `until` (a moment, or a time from now)
+    limits this; the clock stops there. With `schedules`, the database's schedules fire on the way.
+
+    Raises TimeoutError after `timeout` seconds of real time, naming the open tasks, and ValueError for `until` without
+    `clock` or `schedules` without `until`.
     """
     if until is not None and clock is None:
         raise ValueError("until= needs clock=: no time passes but by a clock that is moved")
@@ -115,13 +115,13 @@ def drain_sync(  # sizes: those of `drain`
     until: datetime | timedelta | None = None,
     schedules: bool = False,
 ) -> Drained:
-    """Do what `drain` does from plain code, in a loop of its own."""
+    """Do the same as `drain`, but synchronously, in an event loop of its own."""
     return in_a_loop(lambda: drain(app, dsn, options, timeout=timeout, clock=clock, until=until, schedules=schedules))
 
 
 @asynccontextmanager
 async def working(app: App, dsn: str, options: WorkerOptions | None = None) -> AsyncIterator[Worker]:
-    """Have a worker run beside the test; it stops, and its errors are raised, when the block ends."""
+    """Run a worker in the background. When the block ends, it is stopped and its errors are raised."""
     worker = Worker(app, dsn_of(dsn), options or WorkerOptions(slots=4, maintenance=False, poll_interval=0.2))
     running = asyncio.create_task(worker.run())
     try:
@@ -132,7 +132,7 @@ async def working(app: App, dsn: str, options: WorkerOptions | None = None) -> A
 
 
 class Passing:
-    """Time that passes by moves of a clock, from one thing that is due to the next, until a moment."""
+    """Moves a clock from one due time to the next, up to an end."""
 
     def __init__(self, clock: Clock, until: datetime | timedelta | None) -> None:
         self._clock = clock
@@ -141,14 +141,14 @@ class Passing:
         self.moves = 0
 
     def begin(self, connection: AsyncConnection) -> datetime:
-        """Stop the clock where it is, and have it shown to the connection."""
+        """Stop the clock at the current time and let the connection follow it."""
         began = self._clock.set(self._clock.now())
         self._end = began + self._until if isinstance(self._until, timedelta) else self._until
         self._clock.follow(connection)
         return began
 
     def go_on(self, due: datetime | None) -> bool:
-        """Move the clock to what is due next; false if that comes after the end, where the clock stands then."""
+        """Move the clock to the next due time. If that is after the end, move it to the end and return False."""
         if due is not None and (self._end is None or due <= self._end):
             self._clock.set(due)
             self.moves += 1
@@ -164,10 +164,9 @@ class Passing:
 async def _work_off(
     app: App, dsn: str, options: WorkerOptions | None, connection: AsyncConnection, *, schedules: bool
 ) -> None:
-    """Have a worker do what is due at this moment, by this clock."""
     if schedules:
         await fire(Session(connection))
-    # A worker for each moment: its sessions know of no move of the clock.
+    # A new worker for each moment, because open sessions do not see the clock move.
     async with working(app, dsn, options):
         while await _open_tasks(connection):  # noqa: ASYNC110 - the fact stands in the database
             await asyncio.sleep(LOOK_SECONDS)

@@ -1,4 +1,4 @@
-"""Asserts what was enqueued, in a database or in the transaction that a test is in."""
+"""Assertions on enqueued tasks, in a database or in a test's transaction."""
 
 from __future__ import annotations
 
@@ -86,18 +86,19 @@ def assert_enqueued(
     times: int | None = None,
     **words: Any,
 ) -> list[Task[Any]] | Awaitable[list[Task[Any]]]:
-    """Assert that a task was enqueued, at least one or so many `times`; return those tasks, the oldest first.
+    """Assert that at least one matching task, or exactly `times`, was enqueued. Return the matches, oldest first.
 
         [task] = assert_enqueued(connection, bill, order=7, key="customer:7")
         assert_enqueued(database, bill, {"order": 7}, after=timedelta(hours=1))
         assert_enqueued(database, send.task(order=7))
 
-    `database` is a connection string, or a connection or session that stands in a transaction: what `connection=` of an
-    enqueue takes; with an async one it is awaited. The words are those of an enqueue: fields of the payload, of which
-    the others may be anything, and options: role, state, priority, key, dedupe_key, max_attempts, timeout, on_failure,
-    scheduled_for and after (each give or take a second), parent_id, chain_id, origin_id, attempt. Whatever became of
-    a task since, it was enqueued; `state=` says more. A failure shows what was enqueued. Raises AssertionError, and
-    TypeError for a word that is neither a field nor an option, or could be both: give the payload in one piece then.
+    `database` is a connection string, or what `connection=` of an enqueue accepts; with an async connection, await the
+    call. Keywords are payload fields (others can have any value) and options: role, state, priority, key, dedupe_key,
+    max_attempts, timeout, on_failure, scheduled_for and after (within a second), parent_id, chain_id, origin_id,
+    attempt. Tasks match whatever their state, unless `state` is given.
+
+    Raises AssertionError, which lists the enqueued tasks, and TypeError for a keyword that is neither a field nor an
+    option or could be both. Pass the payload as an object then.
     """
     wanted = read_wanted(handler, payload, words)
     return _looked(database, lambda tasks: _require(wanted, tasks, times))
@@ -122,9 +123,9 @@ def assert_not_enqueued(
     /,
     **words: Any,
 ) -> Awaitable[None] | None:
-    """Assert that no such task was enqueued, in the words of `assert_enqueued`; without any, that there is none at all.
+    """Assert that no matching task was enqueued. Without arguments, assert that there are no tasks at all.
 
-    Raises what that raises.
+    Arguments and errors are those of `assert_enqueued`.
     """
     wanted = read_wanted(handler, payload, words)
     return _looked(database, lambda tasks: _refuse(wanted, tasks))
@@ -149,7 +150,7 @@ def all_enqueued(
     /,
     **words: Any,
 ) -> list[Task] | Awaitable[list[Task]]:
-    """Return the tasks that were enqueued, the oldest first, in the words of `assert_enqueued`; it may be none."""
+    """Return the matching tasks, oldest first. Arguments are those of `assert_enqueued`."""
     wanted = read_wanted(handler, payload, words)
     return _looked(database, lambda tasks: _found(wanted, tasks))
 
@@ -181,7 +182,7 @@ def _refuse(wanted: Wanted, tasks: Tasks) -> None:
 
 
 def _told(wanted: Wanted, tasks: Tasks) -> str:
-    """What was enqueued, that which comes closest first."""
+    """Describe the enqueued tasks, best matches first."""
     if not tasks:
         return "nothing was"
     closest = sorted(tasks, key=lambda task: (task.handler != wanted.handler, len([*wanted.differences(task)])))

@@ -1,7 +1,6 @@
-"""Run an app's tasks in the test's own transaction: what the test rolls back has never been.
+"""Run an app's tasks in the test's own transaction, which the test can roll back.
 
-The engine is the real one, and so is all that stands around a handler; only a worker's processes, slots, leases and
-time limits are missing.
+The SQL functions and everything around a handler are real. There are no worker processes, slots, leases or time limits.
 """
 
 from __future__ import annotations
@@ -60,20 +59,20 @@ def inline(
 def inline(
     app: App, connection: psycopg.Connection[Any] | AsyncConnection, *, most: int = 1_000, raising: bool = True
 ) -> list[Task] | Awaitable[list[Task]]:
-    """Run what is due, and what comes of it, in the transaction in which the connection is; return what has run.
+    """Run due tasks and everything that follows from them in the connection's transaction. Return the tasks.
 
         with connection.transaction(force_rollback=True):
             client.enqueue(bill, {"order": 7}, connection=connection)
             [task] = inline(app, connection)
             assert task.result == "billed 7"
 
-    With an async connection it is awaited. Follow-ups, continuations, children and their parents run, and an attempt
-    that is to be repeated is repeated at once; what is enqueued or snoozed for later stays. Each task is returned once,
-    as it stands in the end, in the order in which they began. Nothing is committed: handlers' own transactions are
-    savepoints, and calls after a commit are made when it would be one.
+    With an async connection, await the call. Follow-ups, continuations, children and parents run; retries run at once.
+    Tasks scheduled or snoozed for later do not run. Each task is returned once, in its final state, in the order of
+    first starts. Nothing is committed: handlers' transactions become savepoints, and after-commit calls run when those
+    are released.
 
-    What a task that fails for good has raised is raised here, after its failure was stored; with `raising=False` its
-    state tells. Raises ConfigError outside of a transaction, and RuntimeError when `most` attempts were not the end.
+    If a task fails permanently, its failure is stored and its exception raised here, unless `raising=False`. Raises
+    ConfigError outside of a transaction and RuntimeError after `most` attempts.
     """
     status = connection.info.transaction_status
     if connection.autocommit and status is psycopg.pq.TransactionStatus.IDLE:
@@ -102,7 +101,7 @@ async def _run(app: App, connection: AsyncConnection, most: int, *, raising: boo
 
 
 class InTransaction:
-    """The test's connection as a worker's session and as its pool: whatever it is asked stands behind a savepoint."""
+    """Uses the test's connection in place of a worker's session and pool. Each statement has its own savepoint."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
@@ -112,7 +111,7 @@ class InTransaction:
             return await run_async(self._connection, statement)
 
     async def open(self) -> None:
-        """Nothing is to be opened."""
+        """Do nothing: the connection is open."""
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[AsyncConnection]:
@@ -130,8 +129,8 @@ class Inside:
         self._writer = Gathered()
         self._afterwards = Afterwards()
         self._processes = Processes(ForkGuard(), app.carried)
-        self._ran: dict[int, None] = {}  # in the order in which they began
-        events = WorkerEvents(Emitter(), "inline")  # what may still be rolled back is told nobody
+        self._ran: dict[int, None] = {}  # in the order of their first starts
+        events = WorkerEvents(Emitter(), "inline")  # no sinks: events must not describe what may be rolled back
         contracts = app.contracts()
         intakes = {name: handler.intake for name, handler in app.handlers.items()}
         self._outcomes = RememberedOutcomes(self._writer, events, contracts, intakes)
@@ -211,7 +210,7 @@ class Inside:
 
 
 class Gathered:
-    """The ended tasks of one call."""
+    """The finished tasks of one call."""
 
     def __init__(self) -> None:
         self._ended: list[HeldTask] = []
@@ -225,10 +224,10 @@ class Gathered:
         self._ended.append(held)
 
     def give_back(self, held_tasks: Iterable[HeldTask]) -> None:
-        """The test itself was stopped: nothing is left to write."""
+        """Do nothing: the test itself was interrupted."""
 
     def lost(self, held: HeldTask) -> None:
-        """Its task was deleted, or is somebody else's: there is nothing to write."""
+        """Do nothing: the task was deleted, or another worker owns it."""
 
     def take(self) -> list[HeldTask]:
         ended, self._ended = self._ended, []
@@ -236,7 +235,7 @@ class Gathered:
 
 
 class RememberedOutcomes(Outcomes):
-    """Keeps what handlers raised, for the test to see with its traceback."""
+    """Stores the exceptions of handlers, so that the test gets them with their traceback."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -255,7 +254,7 @@ class RememberedOutcomes(Outcomes):
 
 
 class InlineSlot:
-    """A slot for one call, in the test's own turn."""
+    """A slot for one call, in the test's own asyncio task."""
 
     def __init__(self, others: list[HeldTask]) -> None:
         self.running: Sequence[HeldTask] = ()
@@ -269,7 +268,7 @@ class InlineSlot:
         current.set(held_tasks)
 
     async def record_starts(self, held_tasks: Iterable[HeldTask]) -> None:
-        """The claim has recorded the start of each."""
+        """Do nothing: the claim has recorded the starts."""
 
     def begin(self, held_tasks: Sequence[HeldTask]) -> Sequence[HeldTask]:
         for held in held_tasks:
@@ -277,10 +276,10 @@ class InlineSlot:
         return held_tasks
 
     def interrupt(self) -> None:
-        """Nobody aborts a handler here."""
+        """Do nothing: handlers are not aborted here."""
 
     def absorb(self) -> bool:
-        """Take back a cancellation of the attempt; return False when the test itself is cancelled."""
+        """Absorb a cancellation of the attempt. Return False if the test itself is being cancelled."""
         if self._test is not None and self._test.cancelling():
             return False
         take_back_cancellation(asyncio.current_task())

@@ -1,4 +1,4 @@
-"""A folder in memory for the server of one test session: hundreds of files are made and removed there for each test."""
+"""A folder in memory for the server of a test session. Each test creates and removes hundreds of files there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ABANDONED_AFTER = 86_400.0
 
 
 def room() -> Path | None:
-    """Return where this session's server may live, the same for each process of pytest-xdist; None without room."""
+    """Return the folder for this session's server, shared by pytest-xdist, or None without enough memory."""
     if not MEMORY.is_dir() or min(shutil.disk_usage(MEMORY).free, psutil.virtual_memory().available) < ENOUGH:
         return None
     _forget_abandoned()
@@ -26,7 +26,7 @@ def room() -> Path | None:
 
 
 def forget() -> None:
-    """Remove this session's folder; its server has ended by then."""
+    """Remove this session's folder. Its server has been stopped by then."""
     shutil.rmtree(_folder(), ignore_errors=True)
 
 
@@ -36,7 +36,7 @@ def _folder() -> Path:
 
 
 def _forget_abandoned() -> None:
-    # A server whose folder is gone ends by itself.
+    # A server whose folder is removed exits.
     for folder in MEMORY.glob(f"{PREFIX}*"):
         try:
             if time.time() - folder.stat().st_mtime > ABANDONED_AFTER:

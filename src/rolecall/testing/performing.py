@@ -1,4 +1,4 @@
-"""Call a handler in a test as a worker would: its payload and its result checked, inside its middlewares."""
+"""Call a handler in a test as a worker does: validated payload and result, and all middlewares."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ Performed = HandlerDefinition[P, R] | FakeContext[P, R]
 
 
 async def perform(what: Performed[P, R], /, *args: P.args, **payload: P.kwargs) -> R:
-    """Call a handler with a payload as a worker does, without any task; return what it returns.
+    """Call a handler with a payload as a worker does, but without a task. Return its result.
 
         assert await perform(bill, order=7) == "billed 7"
         ctx = FakeContext(bill, attempt=2, connection=aconnection)
         assert await perform(ctx, order=7) == "billed 7"
 
-    The payload goes through its JSON, the handler's middlewares (with the context's app: all of them) stand around the
-    call, a plain function runs in a thread, and one with `process=True` is given a ProcessContext. In a step after
-    children (`FakeContext(..., step=1, children=...)`) its `gather` is called. Raises what the handler raises,
-    InvalidPayload for what does not fit, ContractBroken for a result or a continuation that was not promised, and
-    TypeError for a result that nobody awaited.
+    The payload is converted to JSON and back, and middlewares wrap the call (those of the app only if the context has
+    one). Plain functions run in a thread; with `process=True`, the handler receives a ProcessContext. In a step after
+    children (`FakeContext(..., step=1, children=...)`), `gather` is called.
+
+    Raises the handler's exceptions, InvalidPayload, ContractBroken for a result or continuation that the contract does
+    not allow, and TypeError for a result that was not awaited.
     """
     context = _context_of(what)
     definition = context.definition
@@ -56,17 +57,17 @@ async def perform(what: Performed[P, R], /, *args: P.args, **payload: P.kwargs) 
 
 
 def perform_sync(what: Performed[P, R], /, *args: P.args, **payload: P.kwargs) -> R:
-    """Do what `perform` does from plain code, in a loop of its own."""
+    """Do the same as `perform`, but synchronously, in an event loop of its own."""
     return in_a_loop(lambda: perform(what, *args, **payload))
 
 
 async def perform_batch(
     what: HandlerDefinition[..., Any] | Sequence[FakeContext[..., Any]], payloads: Sequence[Mapping[str, object]]
 ) -> list[Any]:
-    """Call a batch handler once, with these payloads, as a worker does; return what became of each.
+    """Call a batch handler once with these payloads, as a worker does. Return the outcome of each.
 
-    Instead of the handler, the contexts of its tasks can be given. Raises what the handler raises, and InvalidPayload,
-    ContractBroken and WrongResults as for `perform`; errors that it returns for single tasks are returned.
+    The contexts of the tasks can be passed instead of the handler. Errors returned for single tasks are returned.
+    Raises the handler's exceptions, InvalidPayload, ContractBroken and WrongResults.
     """
     contexts = [FakeContext(what) for _ in payloads] if isinstance(what, HandlerDefinition) else list(what)
     definition = contexts[0].definition

@@ -1,9 +1,9 @@
-"""Fixtures for pytest: a server, a migrated database for every test, connections to it, clients, and its clock.
+"""Pytest fixtures: a server, a migrated database for each test, connections, clients and a clock.
 
-The server is the one that ROLECALL_TEST_SERVER names (a superuser's connection string), else an embedded one
-in memory or else in a temporary folder, which the processes of pytest-xdist share. Override `task_app` to have clients
-that know your app and tables that it brings along, or `database` to use one of your own (`rolecall.testing.prepare`).
-`aconnection` and `atask_client` need pytest-asyncio, in either mode, or anyio; nothing else does.
+ROLECALL_TEST_SERVER names the server (a superuser's connection string). By default, an embedded one runs in memory or
+in a temporary folder, shared by the processes of pytest-xdist. Override `task_app` for clients and migrations of your
+app, or `database` to use a database of your own (`rolecall.testing.prepare`). `aconnection` and `atask_client` need
+pytest-asyncio, in either mode, or anyio.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from rolecall.testing.databases import TestServer, clone, template, url_of
 from rolecall.testing.servers import given_or_embedded
 
 try:
-    # In its strict mode it takes no other fixtures for its own.
+    # In strict mode, pytest-asyncio accepts only fixtures that are marked as its own.
     from pytest_asyncio import fixture as async_fixture
 except ImportError:
     async_fixture: Callable[..., Any] = pytest.fixture  # type: ignore[no-redef]  # anyio takes these
 
 
 def pytest_unconfigure() -> None:
-    """Leave nothing behind, when the last process of the session ends."""
+    """Remove the server's folder when the last process of the session ends."""
     servers.close()
     if "PYTEST_XDIST_WORKER" not in os.environ:
         memory.forget()
@@ -42,19 +42,19 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(scope="session")
 def task_app() -> App | None:
-    """The app whose tasks are tested: override it with your own, for the whole session."""
+    """The app under test. Override it for the whole session."""
     return None
 
 
 @pytest.fixture(scope="session")
 def migrations(task_app: App | None) -> Sequence[Migrations]:
-    """Whose tables a test database has, beside ours."""
+    """The app's migrations, applied to test databases in addition to Rolecall's."""
     return task_app.migrations if task_app else ()
 
 
 @pytest.fixture(scope="session")
 def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestServer]:
-    """A real Postgres for the whole session."""
+    """A Postgres server for the session."""
     folder = tmp_path_factory.getbasetemp()
     shared = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
     with given_or_embedded(shared / "postgres") as server:
@@ -70,14 +70,14 @@ def database_template(postgres_server: TestServer, migrations: Sequence[Migratio
 
 @pytest.fixture
 def database(postgres_server: TestServer, database_template: str) -> Iterator[str]:
-    """The connection string of a fresh, migrated database."""
+    """The connection string of a new, migrated database."""
     with clone(postgres_server, database_template) as dsn:
         yield dsn
 
 
 @pytest.fixture
 def database_url(database: str) -> str:
-    """The same as a URL, as SQLAlchemy, asyncpg and DATABASE_URL have it."""
+    """The same as a URL, for SQLAlchemy, asyncpg and DATABASE_URL."""
     return url_of(database)
 
 
@@ -90,7 +90,7 @@ def connection(database: str) -> Iterator[psycopg.Connection[Any]]:
 
 @async_fixture
 async def aconnection(request: pytest.FixtureRequest, database: str) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-    """An async connection to the test's database, in autocommit; it follows `clock`, where a test has one."""
+    """An async connection to the test's database, in autocommit. Follows `clock` if the test uses it."""
     async with await connect_async(database, "test") as connection:
         if "clock" in request.fixturenames:
             request.getfixturevalue("clock").follow(connection)
@@ -113,7 +113,7 @@ async def atask_client(database: str, task_app: App | None) -> AsyncIterator[Asy
 
 @pytest.fixture
 def clock(database: str, connection: psycopg.Connection[Any]) -> Iterator[Clock]:
-    """The clock of the test's database; `connection` and `aconnection` follow it. It runs again after the test."""
+    """The clock of the test's database. `connection` and `aconnection` follow it. It is restarted after the test."""
     clock = Clock(database)
     clock.follow(connection)
     yield clock

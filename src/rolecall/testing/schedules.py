@@ -1,4 +1,4 @@
-"""Fires what schedules have come to, at the present of a test's clock or through a span of its time."""
+"""Fires due schedules at the current time of a test's clock, or throughout a period."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ Run = tuple[str, datetime, RunOutcome, int, int | None, str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fired:
-    """What became of a slot of a schedule: its task, where `outcome` is `enqueued`, or where one stood for it.
+    """The outcome of a fire time, with its task if `outcome` is `enqueued`, or the existing task.
 
-    `outcome` and `missed` are those of `rolecall.model.schedules.ScheduleRun`: enqueued, stood, skipped, missed or
-    refused, with the error; and how many slots before it went by without a run.
+    `outcome` (enqueued, stood, skipped, missed or refused, with the error) and `missed` (how many fire times before it
+    had no run) are those of `rolecall.model.schedules.ScheduleRun`.
     """
 
     schedule: str
@@ -77,18 +77,17 @@ def fire_schedules(
     clock: Clock | None = None,
     until: datetime | timedelta | None = None,
 ) -> list[Fired] | Awaitable[list[Fired]]:
-    """Store the app's schedules where they are missing, fire what is due by the clock, and return what came of it.
+    """Store the app's schedules if they are missing, fire those due by the clock, and return the outcomes.
 
         clock.set(MONDAY)
         fire_schedules(app, database)  # stores them: nothing of the past is due
         [nightly] = fire_schedules(app, database, clock=clock, until=timedelta(days=1))
         assert nightly.task.payload == {"day": "monday"}
 
-    With `until` (a moment, or how much time passes) and the `clock`, it goes from slot to slot until then, and leaves
-    the clock there; no task runs meanwhile, which matters to schedules that look whether their last task is open: see
-    `drain(..., schedules=True)`. What is due is fired by the code that does it in a worker. In a connection's
-    transaction it is part of that, and an async connection is awaited; a connection string commits. Raises ValueError
-    for `until` without a clock.
+    With `until` (a moment, or a time from now) and `clock`, the clock moves from one fire time to the next until then.
+    No task runs in between, which matters for overlap policies; see `drain(..., schedules=True)`. With a connection,
+    this is part of its transaction (await the call with an async one); with a connection string, it commits. Raises
+    ValueError for `until` without `clock`.
     """
     if until is not None and clock is None:
         raise ValueError("until= needs clock=: no time passes but by a clock that is moved")
@@ -109,7 +108,7 @@ async def _connected(dsn: str, call: Callable[[AsyncConnection], Awaitable[T]]) 
 
 
 class Session:
-    """A connection that duties are done on."""
+    """The connection on which maintenance duties run."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self.connection = connection
@@ -138,13 +137,13 @@ async def _move(session: Session, clock: Clock, moment: datetime) -> None:
 
 
 async def declared(session: Session, app: App) -> None:
-    """Say what the app has, as a worker does at its start."""
+    """Store the app's declarations, as a worker does when it starts."""
     app.check()
     await declare_unchecked(session, app)
 
 
 async def next_run(session: Session) -> datetime | None:
-    """Ask when the next schedule is due; None where there is none."""
+    """Return when the next schedule fires, or None."""
     return await session.run(NEXT_RUN)
 
 

@@ -1,4 +1,4 @@
-"""The Postgres that tests run on: one that is given, or an embedded one that is thrown away."""
+"""The Postgres for tests: the configured one, or a temporary embedded one."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from rolecall.testing.databases import TestServer, template
 __all__ = ["close", "given_or_embedded", "of_this_process", "template_of_this_process"]
 
 VARIABLE = "ROLECALL_TEST_SERVER"
-# Nothing in it is worth waiting for a disk, nor much memory.
+# Its data needs neither durability nor much memory.
 THROW_AWAY = ServerOptions(extra={"fsync": "off", "max_wal_size": "256MB", "max_prepared_transactions": "20"})
 
 
 @contextmanager
 def given_or_embedded(folder: Path) -> Iterator[TestServer]:
-    """Yield the server that ROLECALL_TEST_SERVER names, else an embedded one, in memory or else in the folder."""
+    """Yield the server of ROLECALL_TEST_SERVER, or an embedded one in memory or in the folder."""
     if given := os.environ.get(VARIABLE):
         yield TestServer(given)
         return
@@ -37,7 +37,7 @@ def given_or_embedded(folder: Path) -> Iterator[TestServer]:
 
 @cache
 def of_this_process() -> TestServer:
-    """Start a server that all tests of this process share, until `close`."""
+    """Start a server for all tests of this process, which runs until `close`."""
     atexit.register(close)
     if "PYTEST_XDIST_WORKER" not in os.environ:
         UNTIL_CLOSED.callback(memory.forget)
@@ -46,7 +46,7 @@ def of_this_process() -> TestServer:
 
 
 def template_of_this_process(app: App | None) -> str:
-    """Return the name of the database that this process clones for tests of this app."""
+    """Return the name of the template database for this app in this process."""
     packages = (ROLECALL, *(app.migrations if app else ()))
     names = tuple(package.name for package in packages)
     if names not in TEMPLATES:
@@ -55,7 +55,7 @@ def template_of_this_process(app: App | None) -> str:
 
 
 def close() -> None:
-    """Stop the server that the tests of this process share, where there is one; the process does so at its end."""
+    """Stop this process's server, if there is one. Called at the end of the process."""
     UNTIL_CLOSED.close()
 
 

@@ -1,4 +1,4 @@
-"""A task as a test expects it: which handler, which fields of the payload, which options."""
+"""A task as a test expects it: handler, payload fields, options."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rolecall.model.tasks import NewTask, Task
 __all__ = ["AnyHandler", "Wanted", "read_wanted"]
 
 AnyHandler = HandlerDefinition[..., Any] | NewTask | str
-# What a row of the pool tells of a task; `after` is counted from when it was enqueued.
+# The stored facts of a task. `after` is relative to the enqueue.
 OPTIONS = frozenset(
     [
         "role",
@@ -43,7 +43,7 @@ CLOSE = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is expected; of the payload the fields that are named, of objects within it as well."""
+    """An expected task. Payload fields that are not named can have any value, also in nested objects."""
 
     handler: str | None
     payload: Mapping[str, object]
@@ -59,7 +59,7 @@ class Wanted:
         return next(self.differences(task), None) is None
 
     def differences(self, task: Task) -> Iterator[str]:
-        """Say in what a task is not what is expected; the handler first."""
+        """Return how a task differs from the expectation, starting with the handler."""
         if self.handler not in (None, task.handler):
             yield f"the handler is {task.handler!r}"
         yield from _payload_differences("", self.payload, task.payload)
@@ -70,10 +70,10 @@ class Wanted:
 
 
 def read_wanted(what: object, payload: Mapping[str, object] | None, words: Mapping[str, Any]) -> Wanted:
-    """Read what a test expects, in the words of an enqueue: fields of the payload, and options.
+    """Read the arguments of an assertion, which are those of an enqueue: payload fields and options.
 
-    Where the payload is given as a whole, all words are options. Raises TypeError for a word that is neither, or that
-    could be both, and for an option that no row tells.
+    If the payload is given as one object, all keywords are options. Raises TypeError for a keyword that is neither a
+    field nor an option, or that could be both, and for an option that is not stored.
     """
     options = {word: value for word, value in words.items() if payload is not None or word in OPTIONS}
     named = {word: value for word, value in words.items() if word not in options}
@@ -97,7 +97,6 @@ def read_wanted(what: object, payload: Mapping[str, object] | None, words: Mappi
 
 
 def _said_of(task: NewTask) -> dict[str, object]:
-    """What a task says beside handler and payload, and not by default."""
     unsaid = {"handler", "payload", "trace_context", "returns"}
     said = {}
     for field in fields(NewTask):
@@ -116,7 +115,7 @@ def _require_fields(
         raise TypeError(
             f"{word}= is a field of {handler.name!r} and an option of a task: give the payload as one argument"
         )
-    # A field that there is not is expected in vain, or not expected in vain.
+    # A missing field never matches, unless it is expected to be missing.
     for word in expected.keys() - known.keys() if known and handler.strict else ():
         raise TypeError(f"{word}= is no field of {handler.name!r}, and no option{_close_to(word, {*known, *OPTIONS})}")
 
@@ -151,7 +150,7 @@ def _is_value(value: object, found: object) -> bool:
 
 
 def _plain(value: object) -> object:
-    """Return a value as JSON has it; what stands for several, such as unittest.mock.ANY, stays."""
+    """Convert a value to JSON types. Matchers such as unittest.mock.ANY stay as they are."""
     try:
         return msgspec.to_builtins(value, str_keys=True, enc_hook=written)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Makes the transport that a setting names; the packages of a broker are asked for only where it is named."""
+"""Creates the transport that a setting names. The packages of a broker are needed only if it is named."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ POSTGRES = "postgres"
 
 
 def choose(notifications: str | Transport, postgres: Transport) -> Transport:
-    """Return what carries notifications: what is given, or what a text of the setting names.
+    """Return the transport: the given one, or that named by the text of the setting.
 
-    Raises ConfigError for a text that names nothing, and where the packages of a broker are not installed.
+    Raises ConfigError for an unknown name, and if the packages of a broker are not installed.
     """
     if not isinstance(notifications, str):
         return notifications
@@ -34,7 +34,7 @@ def choose(notifications: str | Transport, postgres: Transport) -> Transport:
 
 
 def require_named(notifications: str | Transport) -> str | BrokerAddress | Transport:
-    """Return what a text names, one of our words or a broker. Raises ConfigError for any other one."""
+    """Return what a text names: a keyword or a broker. Raises ConfigError for anything else."""
     if not isinstance(notifications, str) or notifications in WORDS:
         return notifications
     try:
@@ -45,7 +45,7 @@ def require_named(notifications: str | Transport) -> str | BrokerAddress | Trans
 
 
 def broker(address: BrokerAddress) -> Transport:
-    """Return the transport of a broker. Raises ConfigError where its packages are not installed."""
+    """Return the transport of a broker. Raises ConfigError if its packages are not installed."""
     package, kind = ("nats", "NatsTransport") if address.scheme in NATS else ("redis", "RedisTransport")
     require(package, f"notifications by {address.shown} need")
     try:

@@ -1,4 +1,4 @@
-"""Notifications within one process, for workers that run beside the program that enqueues; and none at all."""
+"""Notifications within one process, for workers in the process that enqueues; and a transport without notifications."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ class _Subscriber:
 
 
 class InProcess:
-    """Carries from any thread of this process to all who subscribe in it, in whatever loop. An empty payload is for all
-    of them; where there are no `subscribers`, nothing needs to be said.
+    """Delivers to all subscribers in this process, from any thread to any event loop.
+
+    An empty payload addresses all of them. Without `subscribers`, publishing is unnecessary.
     """
 
     name = "this process"
@@ -32,7 +33,7 @@ class InProcess:
 
     @asynccontextmanager
     async def subscribe(self, channels: Collection[str]) -> AsyncIterator[AsyncIterator[Message]]:
-        """Subscribe while the block lasts."""
+        """Subscribe until the block ends."""
         subscriber = _Subscriber(asyncio.get_running_loop(), frozenset(channels), asyncio.Queue())
         with self._lock:
             self.subscribers |= {subscriber}
@@ -50,33 +51,33 @@ class InProcess:
                 subscriber.loop.call_soon_threadsafe(subscriber.heard.put_nowait, (channel, payload))
 
     async def publish(self, channel: str, payload: str) -> None:
-        """Say it to all who subscribe just now."""
+        """Publish to all current subscribers."""
         self.say(channel, payload)
 
     async def close(self) -> None:
-        """Do nothing: who subscribes leaves by himself."""
+        """Do nothing: there is nothing to close."""
 
 
 class Silence:
-    """Carries nothing: whoever subscribes polls."""
+    """Delivers nothing, so that workers poll."""
 
     name = "polling"
     reach = Reach.NOTHING
 
     @asynccontextmanager
     async def subscribe(self, channels: Collection[str]) -> AsyncIterator[AsyncIterator[Message]]:  # noqa: ARG002
-        """Hear nothing while the block lasts."""
+        """Yield no notifications."""
         async with aclosing(_each(asyncio.Queue())) as heard:
             yield heard
 
     async def publish(self, channel: str, payload: str) -> None:
-        """Say it to nobody."""
+        """Do nothing."""
 
     async def close(self) -> None:
         """Do nothing."""
 
 
-# What the setting `in-process` means: by it this process's clients and workers hear of each other.
+# The transport of the setting `in-process`, shared by the clients and workers of this process.
 THIS_PROCESS = InProcess()
 
 

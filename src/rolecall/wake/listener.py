@@ -1,7 +1,6 @@
-"""Hears notifications by any transport, knows whether they arrive, and comes back by itself.
+"""Receives notifications through any transport, knows whether they arrive, and reconnects.
 
-Below it, the transport that needs no other server: LISTEN on a connection of one's own, that proves itself and tests
-itself.
+Also contains the default transport: LISTEN on a separate Postgres connection, which tests itself.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ log = logging.getLogger("rolecall.wake")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerOptions:
-    """Seconds: between attempts to come back, and without a beat until a relay counts as gone."""
+    """In seconds: the delays between reconnects, and how long a relay may be silent before it counts as gone."""
 
     first_retry: float = 0.1
     longest_retry: float = 30.0
@@ -37,10 +36,10 @@ class ListenerOptions:
 
 
 class Listener:
-    """Hears `hears` (channel -> what to do with a payload) until its `run()` is cancelled.
+    """Receives notifications until `run()` is cancelled. `hears` maps channels to functions of the payload.
 
-    `on_return` is called whenever it hears again, because what was said before that is lost; `on_deaf` with the error
-    whenever it begins to hear nothing. Nothing that happens here is fatal: while `deaf`, poll more often.
+    `on_return` is called after each reconnect, because earlier notifications are lost. `on_deaf` is called with the
+    error when notifications stop. No error is fatal: poll more often while `deaf`.
     """
 
     def __init__(
@@ -69,11 +68,11 @@ class Listener:
 
     @property
     def deaf(self) -> bool:
-        """True while notifications should arrive and do not."""
+        """True while notifications should arrive but do not."""
         return self._transport.reach is not Reach.NOTHING and not self._alive
 
     async def run(self) -> None:
-        """Listen for ever, coming back with growing delays; return only where nothing will ever be heard."""
+        """Listen until cancelled, reconnecting with increasing delays. Returns only if notifications are impossible."""
         while self._transport.reach is not Reach.NOTHING:
             try:
                 await self._listen_once()
@@ -135,7 +134,7 @@ class Listener:
 
     def _went_deaf(self, error: Exception) -> None:
         level = logging.DEBUG if self._warned else logging.WARNING
-        # An error of our own or of the network says what happened; any other one is a bug and needs its traceback.
+        # Errors of ours and of the network explain themselves. Any other error is a bug and needs its traceback.
         unexpected = None if isinstance(error, (RolecallError, OSError)) else error
         log.log(level, "No notifications, polling instead: %s", error, exc_info=unexpected)
         if self._on_deaf is not None and not self._warned:
@@ -145,8 +144,9 @@ class Listener:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostgresOptions:
-    """Seconds: between self-tests, for an answer to one, for the first probe to come back (through a pooler,
-    where nothing is tried a second time, it is given longer).
+    """In seconds: the interval of self-tests, the timeout of each, and that of the first probe.
+
+    Through a pooler, which gets only one attempt, the first probe has more time.
     """
 
     test_every: float = 10.0
@@ -156,20 +156,20 @@ class PostgresOptions:
 
 
 def probe_channel() -> str:
-    """Name a channel on which nobody else listens: behind a pooler, its LISTEN may outlive the listener."""
+    """Return a unique channel name, because a LISTEN can outlive the listener behind a pooler."""
     return f"rolecall_probe_{secrets.token_hex(8)}"
 
 
 def notify(channel: str, payload: str = "") -> Statement[None]:
-    """Notify whoever listens to this channel."""
+    """Return the statement that notifies a channel."""
     return Statement(query="select pg_notify(%s, %s)", params=(channel, payload), read=lambda _rows: None)
 
 
 class PostgresTransport:
-    """Subscribes by LISTEN on a connection that `connect` makes.
+    """Subscribes with LISTEN on a connection from `connect`.
 
-    `send` notifies by another connection: behind a transaction pooler LISTEN succeeds and nothing ever arrives, and
-    only a round trip shows it. A pooler that keeps notifications to itself will do so for ever: that is DeafForGood.
+    `send` notifies on another connection. Behind a transaction pooler, LISTEN succeeds but nothing arrives, which only
+    a round trip reveals. That does not change, so it raises DeafForGood.
     """
 
     name = "Postgres"
@@ -184,7 +184,7 @@ class PostgresTransport:
 
     @asynccontextmanager
     async def subscribe(self, channels: Collection[str]) -> AsyncIterator[AsyncIterator[Message]]:
-        """Prove that notifications arrive, then listen. Raises DeafForGood behind a pooler, Deaf."""
+        """Test that notifications arrive, then listen. Raises DeafForGood behind a pooler, and Deaf."""
         with _deaf():
             connection = await self._connect()
         try:
@@ -200,7 +200,7 @@ class PostgresTransport:
             await connection.close()
 
     async def publish(self, channel: str, payload: str) -> None:
-        """Notify, as the engine does itself."""
+        """Notify, like the SQL functions do."""
         with _deaf():
             await self._send(notify(channel, payload))
 
@@ -226,7 +226,7 @@ class PostgresTransport:
         except psycopg.OperationalError:
             raise
         except psycopg.Error:
-            # Old entries of the queue can make LISTEN fail; asking for the queue's usage moves its tail.
+            # Old entries of the notification queue can make LISTEN fail. Querying the queue's usage advances its tail.
             await self._ask(connection, "select pg_notification_queue_usage()")
             await self._ask(connection, f"listen {channel}")
 
@@ -247,7 +247,7 @@ class PostgresTransport:
 
 
 async def _comes(connection: Connection, channel: str, within: float) -> bool:
-    # Left by a break, the generator would keep the connection locked until somebody collects it.
+    # After a break, the generator would keep the connection locked until it is garbage-collected.
     async with aclosing(connection.notifies(timeout=within)) as notifies:
         async for heard in notifies:
             if heard.channel == channel:

@@ -1,4 +1,4 @@
-"""Notifications by NATS, core: nothing is kept there, and no JetStream is asked for."""
+"""Notifications over core NATS, without JetStream or persistence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Closed = Callable[[], Awaitable[None]]
 
 
 class NatsTransport:
-    """Subscribes and publishes on one of the given servers; with `tls://`, by TLS."""
+    """Subscribes and publishes on one of the given servers. `tls://` uses TLS."""
 
     reach = Reach.RELAYED
 
@@ -35,7 +35,7 @@ class NatsTransport:
 
     @asynccontextmanager
     async def subscribe(self, channels: Collection[str]) -> AsyncIterator[AsyncIterator[Message]]:
-        """Subscribe on a connection of its own, until the server has answered after that. Raises Deaf."""
+        """Subscribe on a separate connection. The server has confirmed it when the block begins. Raises Deaf."""
         heard: asyncio.Queue[Message | None] = asyncio.Queue()
 
         async def take(channel: str, message: Msg) -> None:
@@ -56,7 +56,7 @@ class NatsTransport:
             await _close(client)
 
     async def publish(self, channel: str, payload: str) -> None:
-        """Publish, and wait until the server has it. Raises Deaf when it does not answer."""
+        """Publish, and wait until the server has received it. Raises Deaf if it does not answer."""
         async with self._turn:
             try:
                 with _deaf():
@@ -69,7 +69,7 @@ class NatsTransport:
                 raise
 
     async def close(self) -> None:
-        """Close the connection that publishes."""
+        """Close the publishing connection."""
         async with self._turn:
             await self._drop()
 
@@ -93,7 +93,7 @@ async def _connect(url: str, closed: Closed) -> Client:
     client = Client()
     try:
         async with asyncio.timeout(ANSWER_WITHIN):
-            # Coming back is the listener's affair, which must know that there was a gap.
+            # The listener reconnects, because it must know about gaps.
             await client.connect(
                 url,
                 allow_reconnect=False,
@@ -112,7 +112,7 @@ async def _connect(url: str, closed: Closed) -> Client:
 
 
 async def _settle(client: Client, seconds: int) -> None:
-    # The library writes its first PING before what waits to be written: only a second one comes after that.
+    # The library sends its first PING before buffered data. Only the answer to a second one confirms that data.
     await client.flush(seconds)
     await client.flush(seconds)
 
@@ -124,14 +124,14 @@ async def _until_closed(heard: asyncio.Queue[Message | None]) -> AsyncIterator[M
 
 
 async def _close(client: Client) -> None:
-    # A server that does not answer is not waited for.
+    # Do not wait for a server that does not answer.
     with suppress(NatsError, OSError, TimeoutError):
         async with asyncio.timeout(1):
             await client.close()
 
 
 async def _ignored(*_told: object) -> None:
-    """Leave it to who asked: what fails is raised there."""
+    """Ignore errors here, because the caller gets them as well."""
 
 
 @contextmanager

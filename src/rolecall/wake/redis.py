@@ -1,4 +1,4 @@
-"""Notifications by Redis pub/sub: a connection for each who subscribes, which tests itself, and one that publishes."""
+"""Notifications over Redis pub/sub: one connection per subscription, which tests itself, and one for publishing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANSWER_WITHIN = 5.0
 
 
 class RedisTransport:
-    """Subscribes and publishes on a Redis or Valkey server, `rediss://` by TLS. Of a cluster, any node will do."""
+    """Subscribes and publishes on a Redis or Valkey server. `rediss://` uses TLS. In a cluster, any node works."""
 
     reach = Reach.RELAYED
 
@@ -29,8 +29,8 @@ class RedisTransport:
 
     @asynccontextmanager
     async def subscribe(self, channels: Collection[str]) -> AsyncIterator[AsyncIterator[Message]]:
-        """Subscribe on a connection of its own, until the server has confirmed every channel. Raises Deaf."""
-        # Not by the library's own pub/sub, which connects again by itself: a gap must be known to who listens.
+        """Subscribe on a separate connection. The server has confirmed it when the block begins. Raises Deaf."""
+        # Not with the library's pub/sub, which reconnects silently. The listener must know about gaps.
         connection = self._link.connection()
         try:
             with _deaf():
@@ -44,11 +44,11 @@ class RedisTransport:
             await connection.disconnect(nowait=True)
 
     async def publish(self, channel: str, payload: str) -> None:
-        """Publish; raises RedisAway when the server does not answer."""
+        """Publish. Raises RedisAway if the server does not answer."""
         await self._link.call("PUBLISH", self._prefix + channel, payload)
 
     async def close(self) -> None:
-        """Close the connection that publishes."""
+        """Close the publishing connection."""
         await self._link.close()
 
     async def _hear(self, connection: AbstractConnection) -> AsyncGenerator[Message, None]:

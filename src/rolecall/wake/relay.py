@@ -1,11 +1,11 @@
-"""Passes on what Postgres notifies, to a broker where workers hear it: one connection instead of one a worker.
+"""Forwards Postgres notifications to a broker, so that workers need no listening connection each.
 
     Postgres ──LISTEN──▶ relay ──publish──▶ Redis, NATS ──▶ workers
-                           └────beat, every two seconds────▶
+                           └─heartbeat, every two seconds─▶
 
-Any number of relays may run: a notification that comes twice is a hint that comes twice. Each says by its beats that
-it lives and hears Postgres itself; where none beats, workers poll more often. After a gap (it did not hear Postgres, or
-could not publish) its beat says so, and workers look at everything once.
+Any number of relays can run, because repeated hints are harmless. A relay sends heartbeats while it receives
+notifications itself. Without heartbeats, workers poll more often. After a gap, the next heartbeat makes workers look
+for tasks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ log = logging.getLogger("rolecall.wake")
 
 
 class Relay:
-    """Listens to one transport and publishes all five channels on another; on the roll it does not stand."""
+    """Subscribes to one transport and publishes all five channels on another. Not in the worker registry."""
 
     def __init__(self, source: Transport, target: Transport, options: ListenerOptions | None = None) -> None:
         self._source = source
@@ -45,11 +45,11 @@ class Relay:
 
     @property
     def target(self) -> str:
-        """What it passes them on to, as it may be shown."""
+        """The name of the target, without secrets."""
         return self._target.name
 
     async def run(self) -> None:
-        """Pass on until cancelled; return only where nothing will ever be heard, behind a pooler."""
+        """Forward until cancelled. Returns only if notifications can never arrive, behind a pooler."""
         log.info("Notifications are passed on from %s to %s", self._source.name, self.target)
         passing = asyncio.create_task(self._pass_on_for_ever(), name="rolecall-relay")
         try:
@@ -62,7 +62,7 @@ class Relay:
 
     def _take(self, channel: str, payload: str) -> None:
         if len(self._waiting) == MOST_WAITING:
-            # Whoever hears that something was missed looks at everything.
+            # Instead of the dropped notifications, workers are told to look for everything.
             self._waiting.clear()
             self._missed = True
         self._waiting.append((channel, payload))

@@ -1,4 +1,4 @@
-"""What carries notifications: a thin provider each, which others can write too, and the names of the channels."""
+"""The interface of notification transports, and the names of the channels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMMAND_CHANNEL = "rolecall_command"
 PAUSE_CHANNEL = "rolecall_pause"
 CHANNELS = (WAKE_CHANNEL, CANCEL_CHANNEL, HANDLERS_CHANNEL, COMMAND_CHANNEL, PAUSE_CHANNEL)
 
-# What a relay says of itself, where it passes the others on: that it lives, or that it missed something.
+# The heartbeat of a relay. Its payload says whether notifications were missed.
 BEAT_CHANNEL = "rolecall_beat"
 BACK = "back"
 
@@ -24,10 +24,10 @@ Message = tuple[str, str]
 
 
 class Reach(StrEnum):
-    """Whose notifications a transport brings.
+    """Whose notifications a transport delivers.
 
-    `all`: the database's, itself. `relayed`: the database's, while a relay passes them on. `process`: what clients of
-    the same process say, so that whoever hears them polls as well. `nothing`: none.
+    `all`: those of the database itself. `relayed`: those of the database, while a relay forwards them. `process`: those
+    of clients in the same process, so that workers also poll. `nothing`: none.
     """
 
     ALL = "all"
@@ -37,35 +37,37 @@ class Reach(StrEnum):
 
 
 class Transport(Protocol):
-    """Carries short texts on channels from whoever publishes to all who subscribe. A text may be lost, come twice, or
-    come after a later one: it is a hint. `rolecall.testing.notifications` has the tests of one.
+    """Delivers short texts from publishers to all subscribers of a channel.
+
+    A text is a hint: it may be lost, repeated or out of order. `rolecall.testing.notifications` contains the tests of a
+    transport.
     """
 
     @property
     def name(self) -> str:
-        """What it is called in logs: no secret in it."""
+        """The name in logs, without secrets."""
 
     @property
     def reach(self) -> Reach:
-        """Whose notifications it brings."""
+        """Whose notifications it delivers."""
 
     def subscribe(self, channels: Collection[str]) -> AbstractAsyncContextManager[AsyncIterator[Message]]:
-        """Subscribe while the block lasts: what is published from its beginning on comes as (channel, payload).
+        """Subscribe until the block ends. Yields (channel, payload) of everything published since it began.
 
-        Entering it raises when the server is away, and iterating does when it went away, within seconds: a
-        subscription never only falls silent. Whoever leaves the block has nothing left behind.
+        Entering raises if the server is unavailable, and iterating raises within seconds when the connection is lost. A
+        subscription must not just become silent. Nothing remains after the block.
         """
 
     async def publish(self, channel: str, payload: str) -> None:
-        """Say something to all who subscribe just now. Raises when the server is away."""
+        """Publish to all current subscribers. Raises if the server is unavailable."""
 
     async def close(self) -> None:
-        """Let go of what it has; a second time, or before anything was opened, it does nothing."""
+        """Release all resources. Idempotent, also if nothing was opened."""
 
 
 class Deaf(RolecallError):
-    """Nothing is heard or said, for now."""
+    """Notifications are temporarily unavailable."""
 
 
 class DeafForGood(Deaf):
-    """Nothing is heard, and nothing will be however often it is tried."""
+    """Notifications are permanently unavailable, so that retrying is useless."""

@@ -1,5 +1,6 @@
-"""One wait for work: it ends by a nudge or by its time, and a nudge that comes before it is not lost; and how
-long a wait may be, for a dry worker and for whatever is tried again.
+"""Waiting for work, and the delays between polls and between retries.
+
+A wait ends with a nudge or a timeout. A nudge before it is not lost.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ SHORTEST = 0.005
 
 
 class Waker:
-    """A door bell: any number of nudges before or during a wait end one wait."""
+    """Any number of nudges before or during a wait end that wait."""
 
     __slots__ = ("_nudged", "_waiting")
 
@@ -26,17 +27,17 @@ class Waker:
         self._waiting: asyncio.Future[None] | None = None
 
     def nudge(self) -> None:
-        """End the wait that is under way, or else the next one."""
+        """End the current wait, or the next one."""
         self._nudged = True
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
     def forget(self) -> None:
-        """Drop nudges that a look after them has already answered; call it right before that look."""
+        """Drop earlier nudges. Call it right before looking for work, which answers them."""
         self._nudged = False
 
     async def wait(self, seconds: float | None = None) -> bool:
-        """Wait for a nudge, at most `seconds`; return whether one came."""
+        """Wait for a nudge, at most `seconds`. Return whether one came."""
         if not self._nudged:
             await self._sleep(seconds)
         nudged, self._nudged = self._nudged, False
@@ -60,17 +61,16 @@ class Waker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaceOptions:
-    """Seconds between polls, and by which share each one is spread so that a fleet does not poll in step."""
+    """Seconds between polls, and the jitter that keeps a fleet from polling in step."""
 
     poll_interval: float = 5.0
     spread: float = 0.05
 
 
 class Pace:
-    """Remembers since when the worker is dry and turns that into the next delay: arithmetic over a monotonic
-    clock.
+    """Computes the delay until the next poll from the time since work was last found.
 
-    `deaf` says that notifications are expected and do not come.
+    `deaf` means that notifications are expected but do not arrive.
     """
 
     __slots__ = ("_deaf", "_dry_since", "_options", "_quick")
@@ -82,19 +82,19 @@ class Pace:
         self._quick = QUICK_FIRST
 
     def found_work(self) -> None:
-        """Forget the drought: the next dry spell starts with quick polls again."""
+        """Reset the delay, so that the next idle period starts with quick polls."""
         self._dry_since = None
         self._quick = QUICK_FIRST
 
     def is_slow(self, now: float) -> bool:
-        """True when the next delay is long enough that it is worth asking when a task becomes due."""
+        """True if the next delay is long enough to query when the next task is due."""
         return self._dry_since is not None and now - self._dry_since >= ASK_AFTER
 
     def next_delay(self, now: float, *, next_due: float | None) -> float:
-        """Return the seconds until the next look.
+        """Return the seconds until the next poll.
 
-        A `next_due` of 0 is a task that was due and yet not claimed (somebody else has its row, or its
-        key): it is worth another look soon, but looking again at once could go on for ever.
+        A `next_due` of 0 means that a task was due but could not be claimed, because its row or key is locked. It
+        justifies an early poll, but not an immediate one, which could repeat forever.
         """
         if self._dry_since is None:
             self._dry_since = now
@@ -115,7 +115,7 @@ class Pace:
 
 
 async def comes_within(event: asyncio.Event, seconds: float) -> bool:
-    """Wait until an event is set, at most so long; return whether it is."""
+    """Wait up to this many seconds for an event. Return whether it is set."""
     try:
         async with asyncio.timeout(seconds):
             return await event.wait()
@@ -124,9 +124,7 @@ async def comes_within(event: asyncio.Event, seconds: float) -> bool:
 
 
 class Backoff:
-    """Delays between attempts to do again what failed. Each `next()` is a delay in seconds, `factor` times
-    the one before, spread by a quarter each way.
-    """
+    """Delays between retries. Each `next()` is in seconds, `factor` times the previous one, with 25 % jitter."""
 
     __slots__ = ("_cap", "_factor", "_first", "_next")
 
@@ -142,5 +140,5 @@ class Backoff:
         return delay * random.uniform(0.75, 1.25)
 
     def reset(self) -> None:
-        """Begin again with the first delay, after a success."""
+        """Start again with the first delay, after a success."""
         self._next = self._first

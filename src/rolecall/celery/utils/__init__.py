@@ -1,3 +1,3 @@
-"""What a Celery code base imports from `celery.utils`."""
+"""The part of `celery.utils` that code bases import."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The logger of a module of tasks: its lines carry task, handler and attempt as all lines of handlers do."""
+"""Celery's task loggers. Their records contain task, handler and attempt, like all records of handlers."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ __all__ = ["get_task_logger"]
 
 
 def get_task_logger(name: str) -> logging.Logger:
-    """Return the logger of that name."""
+    """Return the logger with this name."""
     return logging.getLogger(name)

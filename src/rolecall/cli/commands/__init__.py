@@ -1,1 +1,1 @@
-"""The subcommands, one module a noun or verb; each makes one service call and shows what it answers."""
+"""The subcommands, one module per noun or verb. Each makes one service call and prints the answer."""

@@ -1,4 +1,4 @@
-"""`rolecall capacity`: what roles have to do, and how many workers that takes; and `scale`."""
+"""`rolecall capacity`, `replicas`, `scale` and `scale-target`: load, forecasts and scaling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rolecall chains`: look at chains, wait for one, delete them."""
+"""`rolecall chains`: list chains, wait for them, delete them."""
 
 from __future__ import annotations
 

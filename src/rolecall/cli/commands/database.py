@@ -1,4 +1,4 @@
-"""`rolecall dsn` and `rolecall psql`: where the database is, and a way into it."""
+"""`rolecall dsn` and `rolecall psql`: the address of the database, and a session."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def psql(
 
 
 def without_password(dsn: str, passfile: Path | None = None) -> str:
-    """The same address, as a URL where one can say it, with the file to read the password from in its stead."""
+    """Return the DSN without its password, as a URL if it can be written as one, and with a passfile if given."""
     said = {name: str(value) for name, value in conninfo_to_dict(dsn).items() if name not in SECRETS}
     if passfile is not None:
         said["passfile"] = str(passfile)
@@ -85,7 +85,7 @@ def _passfile(shell: Shell) -> Path | None:
 
 
 def _run(program: Path, arguments: Sequence[str], dsn: str) -> int:
-    """Run psql to its end, the password in its environment, as everybody can read the words that start it."""
+    """Run psql. The password is passed in the environment, because command lines are visible to everybody."""
     secrets = {SECRETS[name]: str(value) for name, value in conninfo_to_dict(dsn).items() if SECRETS.get(name)}
     with _leaving_interrupts_to_it():
         process = _started([str(program), without_password(dsn), *arguments], secrets)
@@ -106,7 +106,7 @@ def _started(words: Sequence[str], secrets: Mapping[str, str]) -> subprocess.Pop
 
 @contextmanager
 def _leaving_interrupts_to_it() -> Iterator[None]:
-    # Ctrl-C ends a query there, and not the session. No SIG_IGN, which psql would inherit.
+    # Ctrl-C cancels a query in psql and must not end this process. SIG_IGN would be inherited by psql.
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         yield

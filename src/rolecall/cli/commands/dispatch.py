@@ -1,4 +1,4 @@
-"""`rolecall dispatch`: hand tasks to workers by Redis."""
+"""`rolecall dispatch`: push due tasks to Redis."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def dispatch(shell: Shell, *, app: AppReference = None) -> None:
 
 
 def dispatch_beside_workers(shell: Shell) -> Sequence[Command]:
-    """What starts a dispatcher with this command's settings, where tasks are handed over."""
+    """Return the command that starts a dispatcher with these settings, if dispatch is enabled."""
     if not shell.settings.handoff.on:
         return ()
     words = command_line(shell, "dispatch", None, [*DATABASE, *LOGGING])

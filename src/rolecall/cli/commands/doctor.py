@@ -1,4 +1,4 @@
-"""`rolecall doctor`: what is wrong with the server and the workers, for people and for monitoring."""
+"""`rolecall doctor`: problems of the server and the workers, for people and for monitoring."""
 
 from __future__ import annotations
 

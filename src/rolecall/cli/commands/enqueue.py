@@ -1,4 +1,4 @@
-"""`rolecall enqueue`: put one task into the pool, and wait for it if asked to."""
+"""`rolecall enqueue`: enqueue a task and optionally wait for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rolecall extras`: which extras of the package are installed, and what the others would bring."""
+"""`rolecall extras`: the optional dependencies, installed or not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLUMNS = ("extra", "for", "installed", "how to install it")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownExtra:
-    """An extra as it is here."""
+    """The status of an extra."""
 
     name: str
     gives: str

@@ -1,4 +1,4 @@
-"""`rolecall handlers`: what can be enqueued, and what its payload must be."""
+"""`rolecall handlers`: the handlers and the schemas of their payloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rolecall health`: what a container's health check, or a script, asks of workers."""
+"""`rolecall health`: check workers from a container's health check or a script."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rolecall.cli.output import print_table
 from rolecall.cli.probes import ALIVE, PATIENCE, READY, TOUCHED_EVERY
 from rolecall.cli.shell import Shell
 
-# Some touches may be late on a machine that is busy.
+# On a busy machine, several updates can be late.
 STALE_AFTER = 6 * TOUCHED_EVERY
 IS_READY = "ready"
 
@@ -41,7 +41,7 @@ def health(
 
 
 def _in_file(place: str, *, ready: bool) -> str | None:
-    """Return what is wrong with the worker that touches this file; None if nothing is."""
+    """Return what is wrong with the worker that updates this file, or None."""
     file = Path(place)
     try:
         age = time.time() - file.stat().st_mtime
@@ -54,7 +54,7 @@ def _in_file(place: str, *, ready: bool) -> str | None:
 
 
 def _at_url(place: str, *, ready: bool) -> str | None:
-    """Return what is wrong with the worker that answers there; None if nothing is."""
+    """Return what is wrong with the worker at this address, or None."""
     asked = READY if ready else ALIVE
     url = place if urlsplit(place).path.strip("/") else place.rstrip("/") + asked
     try:

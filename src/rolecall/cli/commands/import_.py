@@ -1,22 +1,23 @@
-"""`rolecall import`: what stands here for code that was written for another system."""
+"""`rolecall import`: translate code written for another system."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit, Option, echo
 
 from rolecall.cli.shell import Shell
-from rolecall.foreign_code import Inventory, module_text, read_code
-from rolecall.foreign_code.systems import SYSTEMS
 from rolecall.model.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rolecall_import import Inventory
 
 PARTLY = 1
 
-System = Annotated[str, Argument(metavar="SYSTEM", help=f"Whose code it is: {', '.join(SYSTEMS)}.")]
+System = Annotated[str, Argument(metavar="SYSTEM", help="The system it was written for: celery, procrastinate, rq.")]
 Code = Annotated[Path, Argument(metavar="PATH", help="A file, or a folder with all below it; it is read, not run.")]
 Out = Annotated[Path | None, Option("--out", metavar="FILE", help="Write the module into a new file instead.")]
 Name = Annotated[str | None, Option("--name", metavar="APP", help="What the app is called; by default as PATH is.")]
@@ -28,6 +29,10 @@ def import_(shell: Shell, system: System, path: Code, out: Out = None, name: Nam
     That is a module which declares what the code declares, then what to write at each place that calls. What has no
     equivalent is listed with the reason. Exits with 1 where a file could not be read.
     """
+    try:
+        from rolecall_import import module_text, read_code  # noqa: PLC0415 - a distribution of its own
+    except ModuleNotFoundError:
+        raise ConfigError("not installed; run: pip install rolecall-import", variable="rolecall-import") from None
     inventory = read_code(system, path)
     text = module_text(inventory, name or _app_name(path))
     if out is not None:

@@ -1,4 +1,4 @@
-"""`rolecall counts`, `history` and `overview`: the pool in numbers."""
+"""`rolecall counts`, `history` and `overview`: figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rolecall keys`: API keys, with which programs come in over HTTP."""
+"""`rolecall keys`: the API keys of programs that use the HTTP API."""
 
 from __future__ import annotations
 

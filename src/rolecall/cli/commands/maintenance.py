@@ -1,4 +1,4 @@
-"""`rolecall rescue` and `prune`: what the workers do anyway, at once; and `audit`: who changed what."""
+"""`rolecall rescue` and `prune`: run a maintenance duty now; and `audit`: the audit log."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def migrate(  # sizes: each is an option of the command
 
 
 def _packages(reference: str | None) -> Iterator[Migrations]:
-    """Ours first: an app's module may use the database as soon as it is imported."""
+    """Yield our migrations first, because an app's module may use the database while it is imported."""
     yield ROLECALL
     if reference is not None:
         yield from load_app(reference).migrations

@@ -1,4 +1,4 @@
-"""`rolecall people`: who logs in over HTTP, by name and password."""
+"""`rolecall people`: the people who log in over HTTP with a name and a password."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far trees and roles are."""
+"""`rolecall live` and `tasks progress`: the progress of roles and trees."""
 
 from __future__ import annotations
 

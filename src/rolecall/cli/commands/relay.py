@@ -1,4 +1,4 @@
-"""`rolecall relay`: pass on what Postgres notifies, to the broker where workers hear it."""
+"""`rolecall relay`: forward Postgres notifications to a broker."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def relay(shell: Shell) -> None:
 
 
 def relay_beside_workers(shell: Shell) -> Sequence[Command]:
-    """What starts a relay with this command's settings, where workers hear by a broker."""
+    """Return the command that starts a relay with these settings, if workers are notified by a broker."""
     if not isinstance(require_named(shell.settings.notifications), BrokerAddress):
         return ()
     words = command_line(shell, "relay", None, [*DATABASE, *LOGGING])

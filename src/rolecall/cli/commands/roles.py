@@ -1,4 +1,4 @@
-"""`rolecall roles`: their settings, and how their work is held up."""
+"""`rolecall roles`: the roles, their settings and their pauses."""
 
 from __future__ import annotations
 

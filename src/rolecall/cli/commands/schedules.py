@@ -1,4 +1,4 @@
-"""`rolecall schedules`: the stored rules that enqueue again and again."""
+"""`rolecall schedules`: the stored schedules and their runs."""
 
 from __future__ import annotations
 

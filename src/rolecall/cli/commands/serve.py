@@ -1,4 +1,4 @@
-"""`rolecall serve`: the API over HTTP, by itself or beside the workers of `rolecall up`."""
+"""`rolecall serve`: the HTTP API, alone or next to the workers of `rolecall up`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Host = Annotated[str | None, Option(help="The address to listen at, default 127.
 Port = Annotated[int | None, Option(min=0, max=HIGHEST_PORT, help="Default 8321, or any free one. [ROLECALL_HTTP]")]
 Descriptor = Annotated[int | None, Option("--fd", hidden=True, help="A socket that is open already.")]
 
-# Whose clients' servers were told how to sign their tokens.
+# Its clients used servers that signed tokens. Settings for that may still be in the environment.
 OWN_TASKS = "rolecall.web.own_tasks:router"
 log = logging.getLogger("rolecall.cli")
 
@@ -62,7 +62,7 @@ def serve(
 
 @dataclass(frozen=True, slots=True)
 class BesideWorkers:
-    """Where the API is served, and what serves it; nowhere and nothing where it is off."""
+    """The address of the API and the command that serves it, or neither if it is off."""
 
     url: str | None = None
     token_file: str | None = None
@@ -73,7 +73,7 @@ class BesideWorkers:
 def beside_workers(
     shell: Shell, dsn: str, reference: str | None, descriptor: int | None = None
 ) -> Iterator[BesideWorkers]:
-    """Open the socket of the API, or take over one; it stays open while the process that serves it comes and goes."""
+    """Open the API's socket, or take it over. It stays open while the serving process is restarted."""
     http = shell.settings.http
     if http.asked_for:
         load_server()
@@ -100,9 +100,9 @@ def beside_workers(
 
 
 def judged(shell: Shell, dsn: str, listener: socket) -> AccessSettings:
-    """The settings, with it decided who may come in, and with this machine's token where that lets in.
+    """Return the access settings with the mode that applies, and with the local token where that mode uses it.
 
-    Raises ConfigError for a door that is open to a network, and for a token that cannot be kept.
+    Raises ConfigError if a network address has no authentication, and if the token cannot be stored.
     """
     access, private = shell.settings.access, is_private(listener)
     mode = mode_for(access.auth, private=private, as_root=os.geteuid() == 0)
@@ -113,7 +113,7 @@ def judged(shell: Shell, dsn: str, listener: socket) -> AccessSettings:
 
 
 def _tell(shell: Shell, listener: socket, access: AccessSettings) -> None:
-    """Say where the API is; the token itself to a person at a terminal only, as logs are read by many."""
+    """Log the address of the API. The token itself is shown only on a terminal, because logs have other readers."""
     url = url_of(listener)
     if access.token is None:
         log.info("The API is served at %s", url)

@@ -1,4 +1,4 @@
-"""`rolecall tasks`: look at tasks, put them back, cancel them, decide about them."""
+"""`rolecall tasks`: list and inspect tasks, retry, cancel, delete or complete them."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def why(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The i
 
 
 def print_task(task: Task) -> None:
-    """Write what is known about a task, one fact a line."""
+    """Write all facts about a task, one per line."""
     print_facts((field.name.replace("_", " "), getattr(task, field.name)) for field in fields(task))
 
 

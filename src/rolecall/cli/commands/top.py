@@ -1,4 +1,4 @@
-"""`rolecall top`: the pool on one screen, as it changes."""
+"""`rolecall top`: the current state of all tasks and workers, continuously updated."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Draw = Callable[[RenderableType], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """The pool at one moment; `running` are some of the tasks that each worker runs, by the worker's id."""
+    """The state at one moment. `running` contains some running tasks of each worker, by worker id."""
 
     at: datetime
     overview: PoolOverview
@@ -90,7 +90,7 @@ def top(
 
 @contextmanager
 def _drawing(*, one: bool) -> Iterator[Draw]:
-    """What draws: on a screen of its own, or below the last one, where that is no terminal or one is enough."""
+    """Return a function that draws on an alternate screen, or below the previous output without a terminal."""
     screen = console()
     if one or not screen.is_terminal or screen.is_dumb_terminal:
         yield screen.print

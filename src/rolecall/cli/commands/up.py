@@ -1,4 +1,4 @@
-"""`rolecall up`: everything from one command: database, schema, schedules, workers, the API."""
+"""`rolecall up`: start everything: database, migrations, schedules, workers, the API."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ log = logging.getLogger("rolecall.cli")
 AppReference = Annotated[str | None, Option("--app", metavar="MODULE:APP", help="The App to run; else only schedules.")]
 
 
-def up(  # sizes: an option each
+def up(  # sizes: one option each
     shell: Shell,
     *,
     app: AppReference = None,
@@ -48,7 +48,7 @@ def up(  # sizes: an option each
         return
     try:
         given = shell.settings.database.url
-        # An app's module may use the database as soon as it is imported; the embedded one it finds migrated anyway.
+        # An app's module may use the database while it is imported. The embedded one has been migrated by then.
         if given is not None:
             bring_up_to_date(given)
         loaded = load_app(app) if app else App("rolecall")
@@ -69,7 +69,7 @@ def up(  # sizes: an option each
 
 @contextmanager
 def _reloaded(shell: Shell, reference: str | None, processes: int) -> Iterator[Command]:
-    """Name this command as a process that comes and goes, while the socket of its API stays open here."""
+    """Yield this command for `--reload`. The socket of its API stays open in this process."""
     if reference is None:
         raise ConfigError("there is no App to start anew (--app)", variable="--reload", value=True)
     words = reloaded_words(shell, "up", reference, processes, [*WORKING, *PROBING, *HTTP, *ACCESS])
@@ -83,6 +83,6 @@ def _reloaded(shell: Shell, reference: str | None, processes: int) -> Iterator[C
 
 
 def _tell_findings(shell: Shell, dsn: str, app: App) -> None:
-    """Say what the app itself finds to be done before it can work."""
+    """Log the findings of the app's own checks."""
     for found in shell.ask(dsn, lambda services: services.doctor.ask_apps(), app.checks):
         log.warning("%s: %s; %s", found.check, found.problem, found.advice)

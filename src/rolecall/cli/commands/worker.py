@@ -1,4 +1,4 @@
-"""`rolecall worker`: claim and run tasks until told to stop."""
+"""`rolecall worker`: claim and run tasks."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ UntilIdle = Annotated[
 ]
 Reports = Annotated[bool, Option("--report/--no-report", hidden=True)]
 
-# One of several processes, for which the command that started them counts.
+# Flags of one of several processes. Their parent counts the tasks.
 CHILD = ("--until-idle", "--no-report")
 SECRETS = (DATABASE_URL, DATABASE_URL_FILE, NOTIFICATIONS)
 
 log = logging.getLogger("rolecall.cli")
 
 
-def worker(  # sizes: an option each
+def worker(  # sizes: one option each
     shell: Shell,
     *,
     app: AppReference,
@@ -73,7 +73,7 @@ def worker(  # sizes: an option each
     if wants_reload(reload=reload, folders=reload_dir):
         if until_idle:
             raise ConfigError("a run that ends by itself has nothing to reload", variable="--until-idle", value=True)
-        # The embedded server stays meanwhile; the app is imported by none but the process that is started anew.
+        # The embedded server keeps running across restarts. Only the restarted process imports the app.
         with suppress(Terminated), shell.ready_database():
             run_and_reload(_reloaded(shell, app, processes), reload_dir)
         return
@@ -94,13 +94,13 @@ def _reloaded(shell: Shell, reference: str, processes: int) -> Command:
 def reloaded_words(
     shell: Shell, verb: str, reference: str | None, processes: int, settings: Iterable[Setting[object]]
 ) -> list[str]:
-    """The words that start this very command as a process that is started anew with each change."""
+    """Return the command line of this command for `--reload`."""
     words = command_line(shell, verb, reference, [*settings, *DATABASE, *LOGGING])
     return [*words, "--processes", str(processes), *(["--json"] if shell.as_json else [])]
 
 
 def _work_until_idle(shell: Shell, dsn: str, app: App, workers: Sequence[Command], *, reports: bool) -> None:
-    """Work until nothing is left, then count by role and state what has ended meanwhile and what is open."""
+    """Work until no task is left, then count finished and open tasks by role and state."""
     options = replace(worker_options(shell.settings), until_idle=True)
     if not reports:
         work(shell, dsn, app, workers, options=options)
@@ -118,7 +118,7 @@ def _work_until_idle(shell: Shell, dsn: str, app: App, workers: Sequence[Command
 
 
 def announce(shell: Shell, facts: Mapping[str, object]) -> None:
-    """Say that the database is there, and what starts."""
+    """Announce that the database is available and what is being started."""
     database = shell.settings.database
     where = str(database.data_dir.absolute()) if database.embedded else None
     document = {**facts, "embedded": database.embedded, "data_dir": where}
@@ -126,7 +126,7 @@ def announce(shell: Shell, facts: Mapping[str, object]) -> None:
     sys.stdout.flush()
 
 
-def work(  # sizes: what `up` and `worker` share
+def work(  # sizes: shared by `up` and `worker`
     shell: Shell,
     dsn: str,
     app: App,
@@ -136,9 +136,9 @@ def work(  # sizes: what `up` and `worker` share
     persistent: bool = False,
     options: WorkerOptions | None = None,
 ) -> None:
-    """Run the app's tasks until told to stop: a single worker in this process, several under a supervisor.
+    """Run the app's tasks until stopped: one worker in this process, several under a supervisor.
 
-    What runs `beside` them has processes of its own. A `persistent` worker is tried again when it cannot start.
+    The `beside` commands run in processes of their own. A `persistent` worker retries a failed start.
     """
     if len(workers) == 1:
         chosen = options or worker_options(shell.settings)
@@ -153,7 +153,7 @@ def work(  # sizes: what `up` and `worker` share
 
 
 def worker_commands(shell: Shell, reference: str | None, number: int, *flags: str) -> list[Command]:
-    """What starts so many workers with this command's settings, and these flags."""
+    """Return the commands that start `number` workers with these settings and flags."""
     words = [*command_line(shell, "worker", reference, [*WORKING, *DATABASE, *LOGGING]), *flags]
     return [
         Command(name="A worker", arguments=words, environment={**secrets_of(shell), **_own_probes(shell, turn)})
@@ -162,7 +162,7 @@ def worker_commands(shell: Shell, reference: str | None, number: int, *flags: st
 
 
 def _own_probes(shell: Shell, turn: int) -> Mapping[str, str]:
-    """Where one of several workers is asked how it is; that it runs, systemd is told by who started it."""
+    """Return the probe addresses of one of several workers. Their parent notifies systemd."""
     settings = shell.settings.worker
     return {
         METRICS.name: address_of_turn(settings.metrics, turn),
@@ -173,9 +173,7 @@ def _own_probes(shell: Shell, turn: int) -> Mapping[str, str]:
 
 
 def command_line(shell: Shell, verb: str, reference: str | None, settings: Iterable[Setting[object]]) -> list[str]:
-    """The words that start another command of ours, with those of the given flags that it knows and that are no
-    secret.
-    """
+    """Return the command line of another command, with those of the given flags that apply to it and are not secret."""
     app = ["--app", reference] if reference else []
     known = [setting for setting in settings if setting.name in shell.flags and setting not in SECRETS]
     flags = [part for setting in known for part in (setting.flag, shell.flags[setting.name])]
@@ -183,9 +181,9 @@ def command_line(shell: Shell, verb: str, reference: str | None, settings: Itera
 
 
 def secrets_of(shell: Shell) -> Mapping[str, str]:
-    """What goes to another command of ours by its environment, as everybody can read the words that start it."""
-    # What else stands in our own environment was read already, or a flag went before it. Of the address the first name
-    # is enough, as it goes before the others; what a program has under DATABASE_URL for itself stays.
+    """Return the secrets for another command's environment. Its command line would be visible to everybody."""
+    # All other variables are inherited. The first name of the address takes precedence over the others, so that the
+    # application's own DATABASE_URL can stay as it is.
     return {
         DATABASE_URL.names[0]: shell.settings.database.url or "",
         **dict.fromkeys(DATABASE_URL_FILE.names, ""),

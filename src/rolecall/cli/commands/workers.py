@@ -1,4 +1,4 @@
-"""`rolecall workers`: who is on the roll, and what they are told."""
+"""`rolecall workers`: the worker registry and commands to workers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The schema up to this release's last numbered step, and the models that show it.
 
-A release with a later step has a migration of its own here, so that `migrate --plan` and `--check` tell of it.
+Each release with a later step adds a migration here, so that `migrate --plan` and `--check` show it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from rolecall.django.schema import BringSchema
 
 
 def shown(model: str, table: str, ordering: str) -> migrations.CreateModel:
-    """Make the state of a model without a table; what Django compares of such a one are its options."""
+    """Return the state of a model without a table. Django compares only its options."""
     return migrations.CreateModel(
         model,
         fields=[("id", models.BigIntegerField(primary_key=True, serialize=False))],
@@ -25,7 +25,7 @@ def shown(model: str, table: str, ordering: str) -> migrations.CreateModel:
 
 
 class Migration(migrations.Migration):
-    """Brings all that the release has."""
+    """Applies everything up to this release."""
 
     initial = True
     atomic = False

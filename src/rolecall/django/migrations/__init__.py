@@ -1,1 +1,1 @@
-"""Migrations of Django's for this app; what they bring is ours, see `rolecall.django.schema`."""
+"""Django migrations that apply Rolecall's own; see `rolecall.django.schema`."""

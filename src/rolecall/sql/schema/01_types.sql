@@ -19,14 +19,6 @@ create type rolecall.child_rule as enum ('fail_parent', 'ignore', 'cancel_siblin
 -- The effect of a task's failure on a task that needs it.
 create type rolecall.need_rule as enum ('fail', 'ignore');
 
--- A claimant, for the functions of the previous release.
-create type rolecall.claimant as (
-    worker_id bigint,
-    roles text[],
-    handlers text[],
-    ahead boolean
-);
-
 -- A claimant: a worker with its roles (empty: all) and handlers, whether it claims ahead of free slots, and
 -- run = how many tasks of one key's permit it may hold as a sequence.
 create type rolecall.claim_terms as (
@@ -35,6 +27,32 @@ create type rolecall.claim_terms as (
     handlers text[],
     ahead boolean,
     run int
+);
+
+-- A claimed task. key_slot is the task's permit: null without a key, negative if the task follows others
+-- under that permit. expires_seconds is the time within which the task must start, null if it does not
+-- expire.
+create type rolecall.claimed_task as (
+    id bigint,
+    fence int,
+    attempt int,
+    max_attempts int,
+    role text,
+    handler text,
+    priority int,
+    payload jsonb,
+    key text,
+    chain_id bigint,
+    chain_index int,
+    scheduled_for timestamptz,
+    created_at timestamptz,
+    lease_seconds float8,
+    timeout_seconds float8,
+    step int,
+    parent_id bigint,
+    last_error text,
+    key_slot int,
+    expires_seconds float8
 );
 
 -- The position of a new task that is not the first of a chain without a parent, and the values that it

@@ -30,7 +30,6 @@ create table rolecall.tasks (
     parent_fence int,
     depth smallint,
     on_failure rolecall.child_rule,
-    step smallint,
     gathers boolean,
     serial boolean,
     open_children int,
@@ -84,7 +83,7 @@ declare
         when case
             when p_task.key is null then p_task.key_slot is not null
             when p_task.state in ('running', 'waiting') then p_task.key_slot is null
-            when p_task.state = 'pending' and p_task.step is not null then false
+            when p_task.state = 'pending' and p_task.step_number is not null then false
             else p_task.key_slot is not null
         end
             then 'holds_a_slot_iff_keyed_and_active_but_may_keep_it_between_steps'

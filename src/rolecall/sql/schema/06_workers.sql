@@ -3,8 +3,7 @@
 -- no new tasks for now, and the command that it has received. intakes are the signature digests that its
 -- handlers accept. For proofs of death: the pid, the space in which it is valid (one boot of a machine, one
 -- pid namespace), the start of the process, the suffix of its sessions' application_name, and since when no
--- such session has been seen. `login` registered the worker, and no other login may report for it (null:
--- registered before logins were recorded).
+-- such session has been seen. `login` registered the worker, and no other login may report for it.
 create table rolecall.workers (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     name text not null,
@@ -12,8 +11,6 @@ create table rolecall.workers (
     handlers text[] not null,
     slots int not null,
     held int not null default 0,
-    -- Used by the previous release; replaced by idle_marks.
-    idle boolean not null default false,
     started_at timestamptz not null,
     heartbeat_at timestamptz not null,
     stopped_at timestamptz,
@@ -35,11 +32,10 @@ create table rolecall.workers (
     pid_started bigint,
     sessions text,
     unseen_since timestamptz,
-    login text default session_user,
+    login text not null default session_user,
     app text,
     release text,
     constraint slots_are_positive check (slots > 0),
-    constraint a_stopped_worker_is_not_idle check (stopped_at is null or not idle),
     constraint command_is_one_that_workers_know check (command in ('drain', 'decommission')),
     constraint a_command_has_a_time check ((command is null) = (commanded_at is null))
 ) with (fillfactor = 50);
@@ -62,7 +58,6 @@ alter table rolecall.idle_marks replica identity full;
 create table rolecall.server_epoch (
     only_row boolean primary key default true,
     postmaster_started_at timestamptz not null,
-    timeline text not null,
     seen_at timestamptz not null,
     constraint there_is_only_one_row check (only_row)
 );

@@ -1,8 +1,8 @@
-"""What anything must do that carries notifications: ours is held to it, and yours can be.
+"""The conformance tests of notification transports, for Rolecall's own and for yours.
 
-A *ground* says how to reach a transport, how to take its server away and bring it back, and where a database is that
-nothing else uses. A *case* is a function that is given one, and raises AssertionError where the transport does not do
-what it must, or NotHere where the ground cannot show it. No test framework is needed:
+A `Ground` describes how to create a transport, how to stop and restart its server, and an unused database. A case is a
+function of a ground. It raises AssertionError if the transport fails, or NotHere if the ground cannot support the case.
+No test framework is needed:
 
     for result in await try_all(my_ground):
         print(result.case, result.outcome, result.problem)
@@ -13,8 +13,8 @@ With pytest, each case is a test:
     async def test_my_transport(case: Case, ground: Ground) -> None:
         await hold(case, ground)
 
-`carrying` holds the transport itself to what `rolecall.wake.transport` promises, `working` has real workers that hear
-by it, also where it loses, repeats and reorders everything (`faults`).
+`carrying` tests the transport itself; `working` runs workers on it, also while it loses, repeats and reorders
+notifications (`faults`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cases about the transport alone: what is published is heard, and a server that goes away is noticed."""
+"""Cases about the transport alone: notifications are delivered, and a lost server is noticed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ NOTICED_WITHIN = 20.0
 PROMPTLY = 3.0
 TIMES = 10
 BEAT_SECONDS = 0.1
-# Twenty names are the most that a wake has.
+# A wake has at most twenty names.
 PAYLOADS = ("mail", "", "mail:7,12", "größer", "mail:" + ",".join(str(2**62 + number) for number in range(20)))
 
 
 async def every_channel_carries_what_it_is_given(ground: Ground) -> None:
-    """A payload comes as it was published, on the channel on which it was."""
+    """Payloads arrive unchanged, on the channel on which they were published."""
     transport = ground.carrying()
     said = [(channel, payload) for channel in CHANNELS for payload in PAYLOADS]
     async with transport.subscribe(CHANNELS) as heard:
@@ -32,7 +32,7 @@ async def every_channel_carries_what_it_is_given(ground: Ground) -> None:
 
 
 async def everybody_hears(ground: Ground) -> None:
-    """A notification is not taken by one of several who subscribe."""
+    """Every subscriber receives every notification."""
     one, other = ground.carrying(), ground.carrying()
     async with (
         one.subscribe([WAKE_CHANNEL]) as here,
@@ -47,7 +47,7 @@ async def everybody_hears(ground: Ground) -> None:
 
 
 async def channels_that_nobody_asked_for_stay_silent(ground: Ground) -> None:
-    """Only the channels that were asked for are heard."""
+    """Only the subscribed channels are received."""
     transport = ground.carrying()
     async with transport.subscribe([WAKE_CHANNEL]) as heard:
         await transport.publish(CANCEL_CHANNEL, "7")
@@ -57,7 +57,7 @@ async def channels_that_nobody_asked_for_stay_silent(ground: Ground) -> None:
 
 
 async def a_subscription_hears_from_its_beginning_on(ground: Ground) -> None:
-    """What is published as soon as the block is entered is heard: the server knows of it by then."""
+    """A notification published right after entering the block is received: the subscription is active."""
     transport, speaker = ground.carrying(), ground.carrying()
     for number in range(TIMES):
         async with transport.subscribe([WAKE_CHANNEL]) as heard:
@@ -68,7 +68,7 @@ async def a_subscription_hears_from_its_beginning_on(ground: Ground) -> None:
 
 
 async def leaving_is_prompt_and_leaves_nothing_running(ground: Ground) -> None:
-    """Who is cancelled while he listens is gone soon, with all that ran for him."""
+    """A cancelled subscriber ends promptly and leaves no asyncio tasks behind."""
     transport = ground.carrying()
     before = asyncio.all_tasks()
 
@@ -90,7 +90,7 @@ async def leaving_is_prompt_and_leaves_nothing_running(ground: Ground) -> None:
 
 
 async def closing_twice_does_no_harm(ground: Ground) -> None:
-    """Closing is idempotent, and needs nothing to be open."""
+    """Closing is idempotent and works without open connections."""
     ground.transport()
     transport = ground.transport()
     await transport.close()
@@ -100,7 +100,7 @@ async def closing_twice_does_no_harm(ground: Ground) -> None:
 
 
 async def a_subscription_ends_when_its_server_goes_away(ground: Ground) -> None:
-    """It raises within seconds, and is not only silent."""
+    """The subscription raises within seconds when the server goes away."""
     transport = ground.carrying()
     async with transport.subscribe(CHANNELS) as heard:
         await ground.take_away()
@@ -117,7 +117,7 @@ async def a_subscription_ends_when_its_server_goes_away(ground: Ground) -> None:
 
 
 async def a_server_that_is_away_is_no_silence(ground: Ground) -> None:
-    """Subscribing and publishing raise within seconds; when the server is back the same transport carries again."""
+    """Without a server, subscribing and publishing raise within seconds. Once it is back, the transport works."""
     transport = ground.carrying()
     await transport.publish(WAKE_CHANNEL, "before")
     await ground.take_away()
@@ -131,7 +131,7 @@ async def a_server_that_is_away_is_no_silence(ground: Ground) -> None:
 
 
 async def a_listener_is_back_by_itself_and_looks(ground: Ground) -> None:
-    """It knows that it is deaf while the server is away; when it hears again, it asks for a look each time."""
+    """A listener is not alive while the server is away. After each reconnect, it asks workers to look for tasks."""
     transport = ground.carrying()
     looks: list[None] = []
     deaf: list[Exception] = []
@@ -188,7 +188,7 @@ async def _fails(attempt: Coroutine[Any, Any, None]) -> bool:
 
 
 async def _beat(transport: Transport) -> None:
-    """Say what a relay says of itself, while anybody can be told."""
+    """Publish a relay's heartbeat, ignoring errors."""
     while transport.reach is Reach.RELAYED:
         with suppress(Exception):
             await transport.publish(BEAT_CHANNEL, "")

@@ -1,4 +1,4 @@
-"""Transports that do always what any transport may do at times: lose, repeat, reorder."""
+"""Transports that always do what any transport may do: lose, repeat, reorder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Fault = Callable[[AsyncIterator[Message]], AsyncGenerator[Message, None]]
 
 
 class Faulty:
-    """The same as another transport, but for what is heard by it."""
+    """Wraps a transport and changes the notifications received from it."""
 
     def __init__(self, inner: Transport, fault: Fault) -> None:
         self._inner = inner
@@ -21,41 +21,38 @@ class Faulty:
 
     @property
     def name(self) -> str:
-        """The other one's."""
+        """The name of the wrapped transport."""
         return self._inner.name
 
     @property
     def reach(self) -> Reach:
-        """The other one's."""
+        """The reach of the wrapped transport."""
         return self._inner.reach
 
     @asynccontextmanager
     async def subscribe(self, channels: Collection[str]) -> AsyncIterator[AsyncIterator[Message]]:
-        """Subscribe there."""
         async with self._inner.subscribe(channels) as heard, aclosing(self._fault(heard)) as left:
             yield left
 
     async def publish(self, channel: str, payload: str) -> None:
-        """Publish there."""
         await self._inner.publish(channel, payload)
 
     async def close(self) -> None:
-        """Close the other one."""
         await self._inner.close()
 
 
 def lossy(transport: Transport) -> Transport:
-    """Lose everything but the beats of relays, so that whoever listens takes it for good."""
+    """Lose everything but the heartbeats of relays, so that listeners consider the transport healthy."""
     return Faulty(transport, _lose)
 
 
 def repeating(transport: Transport) -> Transport:
-    """Bring everything three times."""
+    """Deliver everything three times."""
     return Faulty(transport, _repeat)
 
 
 def shuffling(transport: Transport) -> Transport:
-    """Bring what comes within a moment in the reverse order."""
+    """Deliver what arrives within a moment in reverse order."""
     return Faulty(transport, _shuffle)
 
 

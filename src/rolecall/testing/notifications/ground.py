@@ -1,4 +1,4 @@
-"""What a case is given, and what it says."""
+"""The interface between cases and the transport under test."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ LOOK_SECONDS = 0.01
 
 
 class NotHere(Exception):
-    """What is to be tried cannot be shown on this ground."""
+    """The case cannot be tested on this ground."""
 
 
 class Outcome(StrEnum):
-    """What became of a case."""
+    """The outcome of a case."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -34,7 +34,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One case, what became of it, and why it failed or was left out."""
+    """A case, its outcome, and why it failed or was skipped."""
 
     case: str
     outcome: Outcome
@@ -43,11 +43,11 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """Where a transport is tried.
+    """The environment in which a transport is tested.
 
-    Each call of `transport` makes one, as each process has its own. `cut` takes its server away and returns when nobody
-    reaches it any more, `restore` brings it back; None where there is none. `dsn` is a migrated database, empty and the
-    case's alone.
+    Each call of `transport` creates one, as each process has its own. `cut` stops its server and returns once it is
+    unreachable, `restore` restarts it; both are None without a server. `dsn` is an empty migrated database for this
+    case.
     """
 
     dsn: str
@@ -56,18 +56,18 @@ class Ground:
     restore: Callable[[], Awaitable[None]] | None = None
 
     async def take_away(self) -> None:
-        """Cut. Raises NotHere where there is no server."""
+        """Stop the server. Raises NotHere without one."""
         if self.cut is None or self.restore is None:
             raise NotHere("there is no server that could go away")
         await self.cut()
 
     async def bring_back(self) -> None:
-        """Restore."""
+        """Restart the server."""
         if self.restore is not None:
             await self.restore()
 
     def carrying(self) -> Transport:
-        """Make a transport that carries anything. Raises NotHere for one that carries nothing."""
+        """Create a transport that can deliver notifications. Raises NotHere if this one cannot."""
         made = self.transport()
         if made.reach is Reach.NOTHING:
             raise NotHere("it carries nothing")
@@ -78,13 +78,13 @@ Case = Callable[[Ground], Awaitable[None]]
 
 
 def require(fact: object, problem: str) -> None:
-    """Raise AssertionError with the problem, unless it is so."""
+    """Raise AssertionError with the problem unless `fact` is true."""
     if not fact:
         raise AssertionError(problem)
 
 
 async def until(fact: Callable[[], object], problem: str, within: float | None = None) -> None:
-    """Wait until something is so."""
+    """Wait until `fact()` is true. Raises AssertionError after `within` seconds."""
     within = PATIENCE if within is None else within
     deadline = monotonic() + within
     while not fact():
@@ -93,7 +93,7 @@ async def until(fact: Callable[[], object], problem: str, within: float | None =
 
 
 async def next_of(heard: AsyncIterator[Message]) -> Message:
-    """Return what is heard next."""
+    """Return the next notification."""
     try:
         async with asyncio.timeout(PATIENCE):
             return await anext(heard)
@@ -103,7 +103,7 @@ async def next_of(heard: AsyncIterator[Message]) -> Message:
 
 @asynccontextmanager
 async def hearing(transport: Transport, channel: str) -> AsyncIterator[asyncio.Queue[str]]:
-    """Gather the payloads of a channel."""
+    """Collect the payloads of a channel."""
     payloads: asyncio.Queue[str] = asyncio.Queue()
 
     async def gather(heard: AsyncIterator[Message]) -> None:
@@ -121,7 +121,7 @@ async def hearing(transport: Transport, channel: str) -> AsyncIterator[asyncio.Q
 
 @asynccontextmanager
 async def relaying(ground: Ground) -> AsyncIterator[None]:
-    """Have what Postgres notifies passed on to the transport, where that is what it is for."""
+    """Run a relay from Postgres to the transport, if it needs one."""
     target = ground.carrying()
     if target.reach is not Reach.RELAYED:
         yield
@@ -136,7 +136,7 @@ async def relaying(ground: Ground) -> AsyncIterator[None]:
 
 
 def postgres(dsn: str) -> PostgresTransport:
-    """The transport that the database is itself."""
+    """Return a transport that uses Postgres notifications."""
 
     async def send(statement: Statement[None]) -> None:
         async with await connect_async(dsn, "speaker") as speaker:

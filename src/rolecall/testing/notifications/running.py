@@ -1,4 +1,4 @@
-"""All cases by name, and two ways to try them."""
+"""All cases by name, and two ways to run them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ CASES: Mapping[str, Case] = {case.__name__: case for case in (*carrying.CASES, *
 async def try_all(
     grounds: Callable[[], AbstractAsyncContextManager[Ground]], cases: Mapping[str, Case] = CASES
 ) -> list[Result]:
-    """Try each case on a ground of its own; what raises anything but NotHere has failed."""
+    """Run each case on a ground of its own. Any exception but NotHere is a failure."""
     return [await _tried(name, case, grounds) for name, case in cases.items()]
 
 
 async def hold(case: Case, ground: Ground) -> None:
-    """Try one case as a test of pytest or unittest: what the ground cannot show is skipped."""
+    """Run one case as a test of pytest or unittest. NotHere skips it."""
     try:
         await case(ground)
     except NotHere as reason:

@@ -1,4 +1,4 @@
-"""Cases with real workers that hear by the transport, or that hear wrongly by it."""
+"""Cases with real workers, notified by the transport or by a faulty one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SOON = 5.0
 ROLE = "conformance"
 BURSTS = 4
 MOMENT = 0.2
-# Who hears nothing, though he should, looks every second.
+# A worker without notifications polls every second.
 QUIET = """
 select count(*) from pg_stat_activity
 where datname = current_database() and application_name like 'rolecall:worker:claim:%'
@@ -52,7 +52,7 @@ FOLLOWING = "select count(*) from rolecall.workers where following = 'drain'"
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Workers that hear by the transport, and the ways to give them work."""
+    """Workers notified by the transport, and access to their database."""
 
     app: App
     client: AsyncClient
@@ -73,11 +73,11 @@ class Scene:
             await asyncio.sleep(0.02)
 
     async def quiet(self, number: int = 1) -> None:
-        """Wait until so many workers only listen."""
+        """Wait until this number of workers listens and does not poll."""
         await self.is_so(QUIET, number, "workers look again and again, as who hears nothing")
 
     async def ended(self, task_id: int, state: str, what: str, within: float = SOON) -> Task:
-        """Wait until a task has ended, and so."""
+        """Wait until a task has finished with this status."""
         try:
             task = await self.client.wait(task_id, timeout=within)
         except WaitTimeout:
@@ -88,7 +88,7 @@ class Scene:
 
 @asynccontextmanager
 async def scene(ground: Ground, *transports: Transport, poll_interval: float = NEVER) -> AsyncIterator[Scene]:
-    """Have a worker hear by each of these, and Postgres' notifications passed on to them."""
+    """Run a worker on each transport, and a relay if they need one."""
     app, runs = App("conformance"), Counter[int]()
 
     @app.task(role=ROLE)
@@ -115,7 +115,7 @@ async def scene(ground: Ground, *transports: Transport, poll_interval: float = N
 
 
 async def a_worker_hears_of_work_and_of_cancellations(ground: Ground) -> None:
-    """Long before it would look by itself."""
+    """Notifications arrive long before the next poll."""
     async with scene(ground, ground.carrying()) as here:
         await here.quiet()
         task = await here.client.enqueue("count", {"n": 1})
@@ -128,7 +128,7 @@ async def a_worker_hears_of_work_and_of_cancellations(ground: Ground) -> None:
 
 
 async def a_worker_hears_of_pauses_commands_and_handlers(ground: Ground) -> None:
-    """Of what others say to the database, too, long before it would look by itself."""
+    """Notifications from other database sessions also arrive long before the next poll."""
     transport = _of_the_database(ground)
     async with scene(ground, transport) as here, hearing(ground.transport(), PAUSE_CHANNEL) as pauses:
         await here.quiet()
@@ -152,7 +152,7 @@ async def a_worker_hears_of_pauses_commands_and_handlers(ground: Ground) -> None
 
 
 async def a_wake_names_one_worker_more_than_there_are_tasks(ground: Ground) -> None:
-    """Or none, which is all of them: a fleet is not woken for one task."""
+    """A wake names one worker more than there are tasks, or none for all workers. One task does not wake a fleet."""
     async with scene(ground) as here, relaying(ground), hearing(ground.carrying(), WAKE_CHANNEL) as wakes:
         for number in range(6):
             worker_id = await run_async(here.connection, workers.register(_worker(number)))
@@ -167,7 +167,7 @@ async def a_wake_names_one_worker_more_than_there_are_tasks(ground: Ground) -> N
 
 
 async def only_who_is_named_looks(ground: Ground) -> None:
-    """Whoever a wake names claims, the others sleep on; one that names nobody wakes all."""
+    """The workers that a wake names claim tasks, the others do not. A wake without names reaches all."""
     transport = ground.carrying()
     async with scene(ground, ground.transport(), ground.transport()) as here:
         await here.quiet(2)
@@ -183,25 +183,25 @@ async def only_who_is_named_looks(ground: Ground) -> None:
 
 
 async def where_all_is_lost_the_poll_interval_is_the_most(ground: Ground) -> None:
-    """No task waits for a notification."""
+    """Without notifications, no task waits longer than the poll interval."""
     async with scene(ground, lossy(ground.transport()), poll_interval=0.3) as here:
         await _works(here)
 
 
 async def what_comes_thrice_is_done_once(ground: Ground) -> None:
-    """A notification that comes again is a hint that comes again."""
+    """Repeated notifications do not run a task twice."""
     async with scene(ground, repeating(ground.transport()), poll_interval=1.0) as here:
         await _works(here)
 
 
 async def what_comes_in_another_order_is_done_all_the_same(ground: Ground) -> None:
-    """What is so is read from the database, whatever was heard last."""
+    """The order of notifications does not matter, because workers read the state from the database."""
     async with scene(ground, shuffling(ground.transport()), poll_interval=1.0) as here:
         await _works(here)
 
 
 async def a_worker_polls_through_an_outage_and_hears_again_after_it(ground: Ground) -> None:
-    """While the server is away, work is noticed within seconds; afterwards at once again, and nobody did anything."""
+    """Without a server, tasks are noticed within seconds. After it returns, they are noticed at once."""
     async with scene(ground, ground.carrying()) as here:
         await ground.take_away()
         task = await here.client.enqueue("count", {"n": 1})
@@ -232,7 +232,7 @@ def _of_the_database(ground: Ground) -> Transport:
 
 
 async def _works(here: Scene) -> None:
-    """Enqueue bursts, pause and resume in between: all is done, once, and soon."""
+    """Enqueue bursts while the role is paused and resumed. Each task runs soon, and once."""
     ids = []
     for burst in range(BURSTS):
         await run_async(here.connection, roles.pause(ROLE, None, None))
@@ -245,7 +245,7 @@ async def _works(here: Scene) -> None:
 
 
 async def _settled(client: AsyncClient, wakes: asyncio.Queue[str]) -> None:
-    """Wait until what is said is passed on, and nothing more comes: a relay may only just have begun."""
+    """Wait until a relay, which may have just started, forwards wakes and no more arrive."""
     deadline = monotonic() + PATIENCE
     while wakes.empty():
         require(monotonic() < deadline, "no wake is heard")

@@ -1,4 +1,4 @@
-"""`manage.py rolecall ...`: the `rolecall` command, with the project's App and database filled in."""
+"""`manage.py rolecall ...`: the `rolecall` command with the project's App and database."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ PATH = "PYTHONPATH"
 
 
 class Command(BaseCommand):
-    """Runs any command of Rolecall for this project: worker, up, serve, doctor, tasks list ..."""
+    """Runs any `rolecall` command for this project: worker, up, serve, doctor, tasks list ..."""
 
     help = "Run a command of Rolecall for this project: worker, serve, doctor, tasks list ... (--help lists them)"
     requires_system_checks = ()
 
     def run_from_argv(self, argv: list[str]) -> None:
-        """Run it as `rolecall` runs, and end with its exit code; every word is Rolecall's but Django's --settings."""
+        """Run like `rolecall` and exit with its code. All arguments but Django's --settings are passed on."""
         django = CommandParser(add_help=False, allow_abbrev=False)
         django.add_argument("--settings")
         django.add_argument("--pythonpath")
@@ -39,20 +39,20 @@ class Command(BaseCommand):
         leave(run(filled_in(words)))
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Take words from `call_command("rolecall", "doctor")`."""
+        """Accept the arguments of `call_command("rolecall", "doctor")`."""
         parser.add_argument("words", nargs="*")
 
     def handle(self, *_args: object, words: Sequence[str], **_options: Any) -> None:
-        """Run it from within a program; raises CommandError with the exit code of one that did not end well."""
+        """Run from within a program. Raises CommandError with the exit code unless that is 0."""
         prepare(sys.path[:1])
         if code := run(filled_in(words)):
             raise CommandError(f"rolecall {' '.join(words)} ended with {code}", returncode=code)
 
 
 def prepare(places: Sequence[str]) -> None:
-    """Tell this process and those that it starts where the pool is, and in which places the project's modules are.
+    """Configure this process and its children: the address of the database and the import path.
 
-    It goes by the environment, which nobody but this user can read.
+    The environment is used, because only this user can read it.
     """
     os.environ["ROLECALL_DATABASE_URL"] = dsn_of_pool()
     folders = [str(Path(place).resolve()) for place in places]
@@ -60,7 +60,7 @@ def prepare(places: Sequence[str]) -> None:
 
 
 def filled_in(words: Sequence[str]) -> list[str]:
-    """Put the project's App behind a command that takes one and was given none."""
+    """Add the project's App to a command that takes one but did not get one."""
     known: dict[str, Verb | Noun] = {each.name: each for each in COMMANDS}
     for position, word in enumerate(words, start=1):
         found = known.get(word)

@@ -4,49 +4,19 @@
 -- call rolecall.start when a task begins, and before it calls the handler of a task whose fence exceeds its
 -- attempt by three or more; only tasks with max_attempts = 1 count as started from their claim. If p_start
 -- is null, all tasks do. If a claimed task has a key, or begins its last attempt, the claim's commit is
--- durable regardless of synchronous_commit.
+-- durable regardless of synchronous_commit. With p_run above 1, sequences are claimed: several tasks of one
+-- key under one permit, at most p_run including those that the worker already holds there. The worker must
+-- run them one after another in the order of the result, and none while an earlier one waits for its
+-- children. Those that follow count as prefetched.
 -- returns: the claimed tasks in claim order
 -- raises: RC050 wrong isolation level
 -- locks: tasks rows, then keys rows in key order, skipping locked rows
 -- public: yes
 create or replace function rolecall.claim(
-    p_worker_id bigint, p_roles text[], p_handlers text[], p_limit int, p_start int default null
+    p_worker_id bigint, p_roles text[], p_handlers text[], p_limit int, p_start int default null,
+    p_run int default 1
 )
-returns table (
-    id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb,
-    key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
-    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text
-)
-language sql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-    select taken.id, taken.fence, taken.attempt, taken.max_attempts, taken.role, taken.handler,
-        taken.priority, taken.payload, taken.key, taken.chain_id, taken.chain_index, taken.scheduled_for,
-        taken.created_at, taken.lease_seconds, taken.timeout_seconds, taken.step, taken.parent_id,
-        taken.last_error
-    from rolecall.claim_in_order(p_worker_id, p_roles, p_handlers, p_limit, p_start, 1) as taken
-$$;
-
--- Claims pending tasks as claim does, and as sequences: of one key several tasks under one permit, at most
--- p_run including those that the worker already holds there. The worker must run them one after another in
--- the order of the result, and none while an earlier one waits for its children. Those that follow count as
--- prefetched.
--- returns: the claimed tasks in claim order; key_slot = the permit of each, null without a key, negative if
--- the task follows others under that permit; expires_seconds = the time within which the task must start,
--- null if it does not expire
--- raises: RC050 wrong isolation level
--- locks: tasks rows, then keys rows in key order, skipping locked rows
--- public: yes
-create or replace function rolecall.claim_in_order(
-    p_worker_id bigint, p_roles text[], p_handlers text[], p_limit int, p_start int, p_run int
-)
-returns table (
-    id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb,
-    key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
-    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text, key_slot int,
-    expires_seconds float8
-)
+returns setof rolecall.claimed_task
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
@@ -86,16 +56,10 @@ $$;
 create or replace function rolecall.give_tasks(
     p_worker_id bigint, p_ids bigint[], p_slots smallint[], p_line_ids int[], p_start int, p_now timestamptz
 )
-returns table (
-    id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb,
-    key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
-    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text, key_slot int,
-    expires_seconds float8
-)
+returns setof rolecall.claimed_task
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
@@ -138,7 +102,7 @@ begin
         picked.priority::int, task.payload, task.key, task.chain_id, task.chain_index, task.scheduled_for,
         task.created_at, extract(epoch from picked.lease)::float8,
         extract(epoch from coalesce(task.timeout, picked.timeout))::float8,
-        coalesce(task.step_number, task.step, 0), task.parent_id, task.error, task.key_slot::int,
+        coalesce(task.step_number, 0), task.parent_id, task.error, task.key_slot::int,
         extract(epoch from task.expires_at - p_now)::float8;
 end
 $$;
@@ -371,10 +335,6 @@ returns table (ids bigint[], slots smallint[], keyed bigint[], reached rolecall.
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
 as $$
 declare
     v_after rolecall.floor := p_after;

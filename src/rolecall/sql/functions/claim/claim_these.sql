@@ -2,22 +2,17 @@
 -- due and not paused. A permit goes only to the best task of its key. p_start is the same as for claim; the
 -- first tasks named get the free slots. Never waits for locks.
 -- returns: the claimed tasks in the order named, without a verdict; then one row for each other task, with
--- its id and only the verdict: taken, finished, unknown, blocked (it has open needs), waiting (for its
+-- its id and the verdict: taken, finished, unknown, blocked (it has open needs), waiting (for its
 -- children), not served (it has another role or handler, or the worker is not registered), misfit
 -- (incompatible with this worker's release), paused, not due, no free slot (it can only be claimed into a
 -- free slot, and is not among the first p_start named), key busy (its key has no free permit), not first
 -- (another task of its key is better), busy (its row or key is locked: try again), expired (it can no
--- longer start); expires_seconds is the same as for claim_in_order
+-- longer start)
 -- raises: RC050 wrong isolation level
 -- locks: tasks rows, then keys rows in key order, skipping locked rows
 -- public: yes
 create or replace function rolecall.claim_these(p_worker_id bigint, p_ids bigint[], p_start int default null)
-returns table (
-    id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb,
-    key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
-    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text, verdict text,
-    expires_seconds float8
-)
+returns table (id bigint, verdict text, task rolecall.claimed_task)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
@@ -44,18 +39,13 @@ begin
     where worker.id = p_worker_id;
     select * into v_picked from rolecall.pick_these(v_claimant, v_ids, p_start, v_now);
     return query
-    select taken.id, taken.fence, taken.attempt, taken.max_attempts, taken.role, taken.handler,
-        taken.priority, taken.payload, taken.key, taken.chain_id, taken.chain_index, taken.scheduled_for,
-        taken.created_at, taken.lease_seconds, taken.timeout_seconds, taken.step, taken.parent_id,
-        taken.last_error, null, taken.expires_seconds
+    select taken.id, null, taken
     from rolecall.give_tasks(
         p_worker_id, v_picked.ids, v_picked.slots, v_picked.line_ids, p_start, v_now
     ) as taken;
     if cardinality(v_picked.ids) < cardinality(v_ids) then
         return query
-        select refused.id, null::int, null::int, null::int, null, null, null::int, null::jsonb, null,
-            null::bigint, null::int, null::timestamptz, null::timestamptz, null::float8, null::float8,
-            null::int, null::bigint, null, refused.verdict, null::float8
+        select refused.id, refused.verdict, null::rolecall.claimed_task
         from rolecall.why_not_claimed(v_claimant, v_ids, v_picked.ids, p_start, v_now) as refused;
     end if;
 end

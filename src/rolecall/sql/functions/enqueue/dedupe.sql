@@ -466,8 +466,6 @@ set search_path = pg_catalog, pg_temp
 -- A task never finishes before it is created, so a plan for these values skips the partitions of earlier
 -- days.
 set plan_cache_mode = force_custom_plan
-set jit = off
-set enable_seqscan = off
 as $$
 begin
     return (

@@ -9,8 +9,6 @@ returns table (keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -268,8 +266,6 @@ returns table (keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 declare
     v_now timestamptz := rolecall.clock();
@@ -359,7 +355,7 @@ begin
     into v_failed, v_going_on, v_lines
     from parent;
     update rolecall.tasks as task
-    set state = 'pending', step = 1, step_number = coalesce(task.step_number, task.step, 0) + 1,
+    set state = 'pending', step_number = coalesce(task.step_number, 0) + 1,
         gathers = null, serial = null, open_children = null,
         attempt = 0, refunds = 0, worker_id = null, claimed_at = null, started_at = null, lease_until = null,
         deadline_at = null

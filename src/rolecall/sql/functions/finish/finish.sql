@@ -229,7 +229,7 @@ begin
             and task.open_children is null and task.serial is null
             and (report.next is null or (
                 coalesce(nullif(report.next -> 'children', 'null'), '[]') = '[]'
-                and (task.step is not null or (report.next -> 'gathers' = 'true') is not true)
+                and (task.step_number is not null or (report.next -> 'gathers' = 'true') is not true)
             ))
             and (task.cancel_requested_at is null or (report.next ?| '{continuation,siblings}') is not true)
         -- By name, so that columns that are not stored are not carried along.
@@ -403,8 +403,6 @@ returns void
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 declare
     v_running bigint[];

@@ -292,7 +292,6 @@ returns table (task_id bigint, state rolecall.task_state)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set lock_timeout = '100ms'
 as $$
 begin
     perform rolecall.require_durability();

@@ -153,9 +153,6 @@ returns rolecall.key_room[]
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
 as $$
 begin
     if p_claimant.run <= 1 then

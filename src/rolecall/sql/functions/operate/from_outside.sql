@@ -202,8 +202,6 @@ returns jsonb
 language sql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
     select jsonb_agg(jsonb_build_object(
         'next', item.given, 'id', task.id, 'chain_id', task.chain_id, 'chain_index', task.chain_index,
@@ -235,8 +233,6 @@ returns table (keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 declare
     v_below bigint[] := array(

@@ -1,6 +1,6 @@
 -- Lists a task's attempts: each claim with its worker and outcome. The last one comes from the task's row.
--- An attempt that was returned or refunded has the same number as the next. Data that events of the
--- previous release lack, and the worker of a claim that was ended from outside, are null.
+-- An attempt that was returned or refunded has the same number as the next. The worker of
+-- a claim that was ended from outside is null.
 -- returns: one row per claim, in the order in which they ended; ended_at and outcome are null while it runs
 -- public: yes
 create or replace function rolecall.attempts(p_id bigint)

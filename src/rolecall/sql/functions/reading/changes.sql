@@ -80,7 +80,7 @@ begin
         select task.id, task.parent_id, task.line_id,
             rolecall.shown_state(task.state, task.key_slot, task.started_at) as state,
             concat_ws(
-                '/', task.fence, task.attempt, coalesce(task.step_number, task.step), task.open_children,
+                '/', task.fence, task.attempt, task.step_number, task.open_children,
                 task.started_at is not null
             )
         from touched
@@ -98,9 +98,6 @@ returns setof bigint
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
 -- A plain index scan marks the entries of finished tasks as dead, so that the next scan skips them.
 set enable_bitmapscan = off
 as $$

@@ -132,8 +132,6 @@ returns boolean
 language sql
 stable
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
     select exists (
         select from rolecall.chains as chain

@@ -139,8 +139,6 @@ returns bigint[]
 language sql
 stable
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
     select array(
         select task.id from rolecall.tasks as task where task.key = p_key and task.state = 'pending'
@@ -192,8 +190,6 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
 as $$

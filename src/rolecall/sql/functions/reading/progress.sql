@@ -96,21 +96,19 @@ returns table (
 language sql
 stable
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
     with recursive open as (
         select task.id, null::bigint as parent_id, 0 as depth, task.line_id,
             rolecall.shown_state(task.state, task.key_slot, task.started_at) as state,
-            task.info, task.children_info, task.fence, task.parent_fence, task.step, task.open_children,
-            task.serial, task.created_at
+            task.info, task.children_info, task.fence, task.parent_fence, task.step_number,
+            task.open_children, task.serial, task.created_at
         from rolecall.tasks as task
         where task.id = p_id
         union all
         select child.id, open.id, open.depth + 1, child.line_id,
             rolecall.shown_state(child.state, child.key_slot, child.started_at),
             child.info, child.children_info, child.fence,
-            child.parent_fence, child.step, child.open_children, child.serial, child.created_at
+            child.parent_fence, child.step_number, child.open_children, child.serial, child.created_at
         from open
         cross join lateral (
             select task.*
@@ -121,7 +119,7 @@ as $$
     )
     select open.id, open.parent_id, open.depth, open.line_id, open.state, open.info, open.children_info,
         open.fence,
-        open.parent_fence, coalesce(open.open_children, open.step) is not null,
+        open.parent_fence, coalesce(open.open_children, open.step_number) is not null,
         open.open_children is not null, coalesce(open.serial, false), open.created_at
     from open
     union all

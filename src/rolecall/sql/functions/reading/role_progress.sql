@@ -29,7 +29,7 @@ begin
                 where shown = 'pending' and scheduled_for <= v_now
             ) as waiting_since,
             min(id) filter (
-                where parent_id is null and (shown in ('running', 'waiting') or step is not null)
+                where parent_id is null and (shown in ('running', 'waiting') or step_number is not null)
             ) as begun_root,
             min(id) filter (where parent_id is null and shown = 'pending') as next_root
         from rolecall.tasks

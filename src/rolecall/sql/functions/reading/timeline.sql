@@ -23,12 +23,6 @@ as $$
         union all
         select started_at, 3, 'started', attempt, worker_id, null from attempts
         union all
-        -- For a parent that has been waiting since the previous release.
-        select started_at, 3, 'started', attempt, worker_id, null from task
-        where claimed_at is null and not exists (
-            select from attempts where attempts.started_at = task.started_at
-        )
-        union all
         select at, 4, kind, attempt, worker_id, detail from rolecall.task_events where task_id = p_id
         union all
         select finished_at, 5, state::text, attempt, worker_id, error from task

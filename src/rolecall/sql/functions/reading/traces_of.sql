@@ -12,7 +12,8 @@ set jit = off
 set enable_seqscan = off
 as $$
     with given as materialized (
-        select task.id, task.origin_id, task.parent_id, task.step is not null as goes_on, task.trace_context
+        select task.id, task.origin_id, task.parent_id, task.step_number is not null as goes_on,
+            task.trace_context
         from rolecall.tasks as task
         where task.id = any(p_ids)
     ),

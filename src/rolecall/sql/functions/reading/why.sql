@@ -85,8 +85,6 @@ returns jsonb
 language sql
 stable
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
     select case p_task.state
         when 'blocked' then jsonb_build_object('number', p_task.open_needs, 'first', (
@@ -149,8 +147,6 @@ returns jsonb
 language sql
 stable
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
     with line as materialized (
@@ -210,8 +206,6 @@ returns table (id bigint, able boolean, slots int, holds bigint, command text, b
 language sql
 stable
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
     select worker.id, p_handler = any(worker.handlers), worker.slots, held.number, worker.command,
         worker.backing_off
@@ -233,8 +227,6 @@ returns bigint
 language sql
 stable
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
     select count(*)

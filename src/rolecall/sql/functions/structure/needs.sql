@@ -128,8 +128,6 @@ returns bigint[]
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 declare
     v_ids bigint[] := array(
@@ -195,8 +193,6 @@ returns bigint[]
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 begin
     return array(

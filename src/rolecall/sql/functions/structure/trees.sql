@@ -114,8 +114,6 @@ returns bigint[]
 language sql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
     with recursive tree as (
         select id from unnest(p_ids) as given (id)
@@ -202,8 +200,6 @@ returns bigint[]
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 declare
     v_asked bigint[];

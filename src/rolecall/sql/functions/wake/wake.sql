@@ -45,8 +45,6 @@ returns void
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 declare
     v_number constant bigint := p_tasks + 1;

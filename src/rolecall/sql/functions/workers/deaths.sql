@@ -146,7 +146,6 @@ returns setof rolecall.workers
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -168,7 +167,6 @@ returns interval
 language sql
 stable
 set search_path = pg_catalog, pg_temp
-set jit = off
 set enable_seqscan = off
 as $$
     select greatest('1 min', max(setting.lease))

@@ -20,7 +20,7 @@ begin
     perform rolecall.require_own_worker(p_worker_id);
     perform rolecall.require_durability();
     update rolecall.workers
-    set stopped_at = rolecall.clock(), idle = false, held = 0
+    set stopped_at = rolecall.clock(), held = 0
     where id = p_worker_id and stopped_at is null;
     perform rolecall.set_idle_mark(p_worker_id, false);
     select jsonb_agg(jsonb_build_object('id', task.id, 'fence', task.fence)) into v_held

@@ -51,7 +51,7 @@ begin
         select given.id
         from unnest(p_worker_ids) as given (id)
         left join rolecall.workers as worker using (id)
-        where (worker.login <> session_user) is not true
+        where worker.login = session_user
     );
 end
 $$;

@@ -38,10 +38,8 @@ begin
     from rolecall.server_epoch as epoch
     where epoch.postmaster_started_at = pg_postmaster_start_time() and epoch.seen_at <= rolecall.clock();
     if v_seen_at is null then
-        -- The timeline is no longer queried, because some servers refuse to return it; its column will be
-        -- dropped in a later release.
-        insert into rolecall.server_epoch as epoch (postmaster_started_at, timeline, seen_at)
-        values (pg_postmaster_start_time(), '', rolecall.clock())
+        insert into rolecall.server_epoch as epoch (postmaster_started_at, seen_at)
+        values (pg_postmaster_start_time(), rolecall.clock())
         on conflict (only_row) do update
         set postmaster_started_at = excluded.postmaster_started_at, seen_at = excluded.seen_at
         returning epoch.seen_at into v_seen_at;
