@@ -1,4 +1,4 @@
-"""The bars: targets for Rolecall's figures, relative to peers and ceilings of the same run, and whether they are met."""
+"""The bars: targets for Rolecall's figures, relative to peers and ceilings of the same run, with verdicts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNITS = {"worker_us": "us", "server_us": "us", "wal": "bytes", "p50": "ms", "p99
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """A figure of Rolecall with its bound: a value, or a multiple of the same figure of `against`, a peer and its work."""
+    """A figure of Rolecall with its bound: a value, or a multiple of the same figure of `against` (a peer and work)."""
 
     title: str
     work: str

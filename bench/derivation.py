@@ -1,4 +1,4 @@
-"""Measures the rounds that derive statistics: single edits end to end, a full cycle, and what logging adds to a refresh.
+"""Measures the rounds that derive statistics: edits end to end, a full cycle, and what logging adds to a refresh.
 
 Compare ratios first: the time per thousand products in a peak cycle, and the cost of a refresh with the triggers
 relative to one without. Run it as `bench/derivation.py --stores 250`.

@@ -1,4 +1,4 @@
--- Stores with menus of 400 products of 800 options each, as crawls leave them; %(stores)s says how many.
+-- %(stores)s stores with menus of 400 products with 800 options each, as crawls leave them.
 insert into storecrawl.stores (platform_store_id, name, state)
 select 'p' || n, 'Store ' || n, (array['AZ', 'CA', 'CO', 'MI', 'NV'])[1 + n %% 5]
 from generate_series(1, %(stores)s) as n;

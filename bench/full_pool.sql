@@ -1,5 +1,5 @@
--- Two million finished tasks of the last week and a hundred thousand open ones, straight into the tables: every tenth failed or
--- cancelled, chains of five, parents of ten and twenty, keys of five thousand stores. Ids begin at 1,000,000.
+-- Two million finished tasks of the last week and a hundred thousand open ones, inserted directly into the tables: every tenth
+-- failed or cancelled, chains of five, parents of ten and twenty, keys of five thousand stores. Ids begin at 1,000,000.
 create temporary table lane as
 select row_number() over (order by name) - 1 as number, role, name as handler from rolecall.handlers where role like 'crew-%';
 

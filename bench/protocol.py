@@ -89,7 +89,7 @@ class Adapter(ABC):
         """Enqueue no-op tasks one awaited call at a time, within the measurement."""
 
     def enqueue_children(self, number: int, watch: Stopwatch) -> None:
-        """Enqueue no-op tasks as children, 10,000 per parent. Raises NotImplementedError if the peer has no children."""
+        """Enqueue no-op tasks as children, 10,000 per parent. Raises NotImplementedError if there are none."""
         raise NotImplementedError(f"{self.name} has no tasks that wait for {number} others ({watch})")
 
     @abstractmethod

@@ -103,7 +103,7 @@ class Round:
         return self._drain(work, processes=1)
 
     def _preload(self) -> tuple[int, dict[str, Any]]:
-        """Work until there are enough dead rows under the snapshot; return the number of queued tasks, and the rates."""
+        """Work until there are enough dead rows under the snapshot; return what is still queued, and the rates."""
         preloaded = left = 0
         rates: list[tuple[int, float]] = []
         began = time.monotonic()

@@ -1,1 +1,1 @@
-"""The project's own tools: the bootstrap behind `./dev setup`, and the checks behind `./dev check`."""
+"""The project's own tools: the bootstrap of `./dev setup`, and the checks of `./dev check`."""

@@ -1,7 +1,7 @@
-"""Makes `.venv` from nothing but a Python and what pip is told of indexes, or finds in a blink that it is up to date.
+"""Creates `.venv` with only a Python and pip's index settings, or quickly finds that it is up to date.
 
-Runs before anything is installed, so it uses the standard library only. All that it writes stands in the
-work tree, in `.venv` and `.tools`, both ignored by git (pip's and uv's own caches apart).
+Runs before anything is installed, so it uses only the standard library. It writes only to `.venv` and `.tools` in
+the work tree, which git ignores, and to the caches of pip and uv.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ INPUTS = (*LOCKS, *(f"{project}/pyproject.toml" for project in PROJECTS), "tools
 
 
 def ensure(root: Path, *, announce: bool = False) -> None:
-    """Bring `.venv` up to date; safe to call from many processes at once. Raises SetupError."""
+    """Bring `.venv` up to date. Many processes may call it at once. Raises SetupError."""
     if is_current(root):
         if announce:
             say(".venv is up to date")
@@ -55,14 +55,14 @@ def stamp_of(root: Path) -> Path:
 
 
 def wanted_stamp(root: Path) -> str:
-    """The place and what was installed there; a moved venv is useless: its scripts name the old place."""
+    """Return the venv's path and a digest of the locked packages. A moved venv does not work."""
     digest = hashlib.sha256(b"".join((root / name).read_bytes() for name in INPUTS))
     return f"{root}\n{digest.hexdigest()}\n"
 
 
 @contextmanager
 def alone(root: Path) -> Iterator[None]:
-    """Hold the only right to change `.venv`; the kernel takes it back from a process that dies."""
+    """Hold the exclusive lock for changing `.venv`, which the kernel releases if the process dies."""
     try:
         tools_folder(root).mkdir(exist_ok=True)
         lock = (tools_folder(root) / "setup.lock").open("a")
@@ -98,7 +98,7 @@ def build(root: Path) -> None:
 
 
 def make_empty(root: Path) -> None:
-    """Make a venv with nothing in it but the pip and the uv of our lock file."""
+    """Create a venv with only the pip and uv of our lock file."""
     venv = [base_interpreter(), "-m", "venv", "--clear", "--without-pip", str(root / ".venv")]
     run_or_fail(venv, stdout=sys.stderr)
     with find_pip(tools_folder(root)) as (pip, options):
@@ -106,7 +106,7 @@ def make_empty(root: Path) -> None:
 
 
 def run_pip(root: Path, *words: str, pip: str = "") -> None:
-    """Run `pip install` for the venv: its own pip, or another that is a wheel."""
+    """Run `pip install` for the venv, with its own pip or with one in a wheel."""
     program = [f"{pip}/pip"] if pip else ["-m", "pip"]
     index = os.environ.get("UV_DEFAULT_INDEX")
     environment = ({"PIP_INDEX_URL": index} if index else {}) | os.environ | home_for(root)
@@ -115,7 +115,7 @@ def run_pip(root: Path, *words: str, pip: str = "") -> None:
 
 
 def is_mendable(root: Path) -> bool:
-    """Only a venv that was finished once, in this very place, and still runs is mended, not made anew."""
+    """Return whether a venv can be updated: it was once completed at this path and still runs. Others are recreated."""
     try:
         here = stamp_of(root).read_text().startswith(f"{root}\n")
         check = [str(python_of(root)), "-c", "import pip, sys; sys.exit(sys.version_info < (3, 11))"]
@@ -125,11 +125,11 @@ def is_mendable(root: Path) -> bool:
 
 
 def base_interpreter() -> str:
-    """The interpreter behind this one: a venv must not be made from the venv that it replaces."""
+    """Return the interpreter behind this one: a venv must not be created from the venv that it replaces."""
     base = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
     return str(base) if os.access(base, os.X_OK) else sys.executable
 
 
 def say(what: str) -> None:
-    """Speak on stderr: stdout belongs to the verb's own command."""
+    """Print to stderr; stdout belongs to the verb's own command."""
     print(f"setup: {what}", file=sys.stderr, flush=True)

@@ -1,6 +1,6 @@
-"""Gets a Chromium for the tests that drive one, by the first way that works here: Debian's, else npm's.
+"""Installs a Chromium for the tests that drive one, in the first way that works here: from Debian, otherwise from npm.
 
-A browser that stands already is left as it is. Debian's needs root; npm's needs Node.js, and stands in `.tools`.
+An installed browser is left unchanged. Debian's needs root; npm's needs Node.js, and is installed in `.tools`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ UNPACK = "import('@sparticuz/chromium').then((found) => found.default.executable
 
 
 def find() -> str | None:
-    """The browser that the tests drive: the one that is named, one on the path, or ours."""
+    """Return the browser for the tests: the configured one, one on the path, or ours."""
     on_path = (found for name in NAMES if (found := shutil.which(name)))
     return os.environ.get(VARIABLE) or next(on_path, None) or shutil.which(FOLDER / "chromium")
 
 
 def main() -> int:
-    """See to it that there is one; 1 if there is no way to get one here."""
+    """Install a browser if there is none; return 1 if that is not possible here."""
     for way in (None, by_debian, by_npm):
         if way:
             way()
@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def runs(path: str) -> bool:
-    """True if it starts: its libraries may be missing."""
+    """Return whether it starts: its libraries may be missing."""
     return succeeds([path, "--no-sandbox", "--version"])
 
 
@@ -61,7 +61,7 @@ def by_npm() -> None:
 
 
 def succeeds(command: Sequence[str], more: Mapping[str, str] | None = None) -> bool:
-    """Run a command in our folder, without a word."""
+    """Run a command in our folder without output."""
     folder = FOLDER if FOLDER.exists() else ROOT
     done = subprocess.run(command, cwd=folder, env={**os.environ, **(more or {})}, capture_output=True, check=False)
     return done.returncode == 0

@@ -1,4 +1,4 @@
-"""Runs every check of the house before it fails: one line a step, and below it what the step found."""
+"""Runs all checks of the project, even if some fail: one line per check, followed by its findings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FIXES = {
 
 
 def main(words: list[str]) -> int:
-    """Run the steps that are named, or all; with `--fix` those that mend."""
+    """Run the named checks, or all; with `--fix` those that can fix their findings."""
     steps = FIXES if "--fix" in words else CHECKS
     named = [word for word in words if word != "--fix"]
     if unknown := [word for word in named if word not in steps]:

@@ -1,6 +1,6 @@
-"""A throw-away Postgres with Debian's settings as they come, and the SQL engine's tests run on it.
+"""A temporary Postgres with Debian's default settings, and the tests of the SQL engine run on it.
 
-What the embedded server cannot show is seen there: an older major version, and a JIT compiler that is switched on.
+It covers what the embedded server does not: an older major version, and JIT compilation.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TESTS = "tests/sql"
 
 @contextmanager
 def cluster(found: Servers, parent: str | None = None, settings: Iterable[str] = ()) -> Iterator[str]:
-    """Make and start a cluster on a socket in a folder of its own, and yield its superuser's connection string.
+    """Create and start a cluster on a socket in its own folder, and yield its superuser's connection string.
 
     `settings` are passed to the server, each as `name=value`.
     """
@@ -63,7 +63,7 @@ def server(found: Servers, folder: Path, account: Account, settings: Iterable[st
 
 @contextmanager
 def private_folder(parent: str | None = None) -> Iterator[tuple[Path, Account]]:
-    """Make a folder, in memory if there is room, for the servers of a user who is not root, and closed to others."""
+    """Create a private folder, in memory if there is room, for servers that run as a user other than root."""
     account = server_account(None)
     parent = parent or (str(memory.MEMORY) if memory.room() else gettempdir())
     folder = Path(mkdtemp(prefix=f"{memory.PREFIX}servers-", dir=parent))
@@ -78,7 +78,7 @@ def private_folder(parent: str | None = None) -> Iterator[tuple[Path, Account]]:
 def serving(
     command: Sequence[str | Path], found: Servers, account: Account, *, dsn: str, stop: signal.Signals
 ) -> Iterator[None]:
-    """Run a server as that user from its first answer on; it ends with the block, or with us, however we end."""
+    """Run a server as that user and wait for its first answer. It ends with the block or with this process."""
     with_us = ["setpriv", f"--pdeathsig={stop.name[3:]}", "--"] if shutil.which("setpriv") else []
     whole = [*account.prefix, *with_us, *command]
     quiet = subprocess.DEVNULL
@@ -92,7 +92,7 @@ def serving(
 
 
 def environment(found: Servers) -> dict[str, str]:
-    """Ours, and what these programs need."""
+    """Return our environment, with additions for these programs."""
     return {**os.environ, **found.environment}
 
 
@@ -109,7 +109,7 @@ def _wait_for_an_answer(server: subprocess.Popen[bytes], dsn: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run `tests/sql`, or the tests that are named, on such a cluster; 1 without Debian's Postgres."""
+    """Run `tests/sql`, or the named tests, on such a cluster; return 1 without Debian's Postgres."""
     found = find()
     if found is None:
         print("There is no Postgres of Debian's here: ./dev servers", file=sys.stderr)

@@ -1,6 +1,6 @@
-"""How long each file of tests takes: so what a run will take, and which files a short one has time for.
+"""The durations of test files: for predicting a run's duration, and for choosing the files of a short run.
 
-The figures that are shared stand in `tests/durations.json`; those of this machine's last whole run in `.tools`.
+The shared values are in `tests/durations.json`; those of this machine's last complete run are in `.tools`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from pathlib import Path
 
 SHARED = Path("tests/durations.json")
 OWN = Path(".tools/durations.json")
-# Collecting, the database server, and the first import of everything.
+# Collection, the database server, and the first import of everything.
 START_SECONDS = 30.0
 MINUTE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one file costs: its tests, and the seconds that they took one after the other."""
+    """The cost of one file: the number of its tests, and their seconds in total."""
 
     tests: int
     seconds: float
@@ -28,7 +28,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Durations:
-    """What the files of tests cost where so many processes ran them side by side on so many cores."""
+    """The costs of test files, measured with a number of parallel processes on a number of cores."""
 
     cores: int = 2
     processes: int = 3
@@ -36,7 +36,7 @@ class Durations:
 
     @classmethod
     def read(cls, path: Path) -> Durations:
-        """Read a record; an empty one where there is none."""
+        """Read a record; an empty one if the file is missing."""
         try:
             stored = json.loads(path.read_text())
         except (FileNotFoundError, ValueError):
@@ -45,7 +45,7 @@ class Durations:
         return cls(cores=stored["cores"], processes=stored["processes"], files=files)
 
     def write(self, path: Path) -> None:
-        """Write the record, a line a file."""
+        """Write the record, one line per file."""
         lines = [
             f"    {json.dumps(name)}: [{cost.tests}, {cost.seconds:.1f}]" for name, cost in sorted(self.files.items())
         ]
@@ -54,7 +54,7 @@ class Durations:
         path.write_text(head + ",\n".join(lines) + "\n  }\n}\n")
 
     def below(self, places: Iterable[str]) -> Durations:
-        """What is known of the files that these paths lead to; of all files where none is given."""
+        """Return the costs of the files that match these paths; of all files if none is given."""
         roots = [place.partition("::")[0].rstrip("/") for place in places]
         files = {
             name: cost for name, cost in self.files.items() if not roots or any(_leads(root, name) for root in roots)
@@ -62,16 +62,16 @@ class Durations:
         return Durations(cores=self.cores, processes=self.processes, files=files)
 
     def tests(self) -> int:
-        """How many tests there are."""
+        """Return the number of tests."""
         return sum(cost.tests for cost in self.files.values())
 
     def seconds(self, *, cores: int) -> float:
-        """How long all files take on a machine with so many cores, the start included."""
+        """Return how long all files take on a machine with this many cores, including the start."""
         work = sum(cost.seconds for cost in self.files.values()) / self.processes
         return START_SECONDS + work * self.cores / cores
 
     def cheapest(self, seconds: float) -> Durations:
-        """The files that fit into this time: of each folder the cheapest one, then those with the cheapest tests."""
+        """Return the files that fit into this time: the cheapest of each folder, then those with the cheapest tests."""
         chosen = {min(each, key=lambda name: self.files[name].seconds) for each in by_folder(self.files).values()}
         for name in sorted(self.files, key=lambda name: self.files[name].seconds / self.files[name].tests):
             attempt = self._of(chosen | {name})
@@ -85,7 +85,7 @@ class Durations:
 
 
 def by_folder(files: Iterable[str]) -> dict[str, list[str]]:
-    """Sort files into the folders that stand for a floor: `tests/worker`, `apps/storecrawl/tests/pages`."""
+    """Group files by the folders that represent a layer: `tests/worker`, `apps/storecrawl/tests/pages`."""
     folders = defaultdict(list)
     for name in files:
         before, _, after = name.partition("tests/")
@@ -94,7 +94,7 @@ def by_folder(files: Iterable[str]) -> dict[str, list[str]]:
 
 
 def in_words(seconds: float) -> str:
-    """A duration as one tells it: 40 seconds, 14 minutes."""
+    """Format a duration: 40 seconds, 14 minutes."""
     if seconds < 2 * MINUTE:
         return f"{seconds:.0f} seconds"
     return f"{seconds / MINUTE:.0f} minutes"

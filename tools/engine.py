@@ -1,4 +1,4 @@
-"""The engine's SQL as the tools read it: each function, procedure and view with its header, and who calls whom."""
+"""Parses the engine's SQL for the tools: each function, procedure and view with its header and its callers."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ SETTING = re.compile(r"^set\s+(\w+)\s*(?:=|to)\s*([^\n]+?)\s*$", re.IGNORECASE |
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """The comment above an object: a sentence, then answers such as `raises: RC031 unknown role`."""
+    """The comment above an object: a description, then fields such as `raises: RC031 unknown role`."""
 
     purpose: str
     answers: Mapping[str, str]
 
     @classmethod
     def read(cls, lines: list[str]) -> Header:
-        """Read comment lines; what follows an answer's line without a word of its own goes on with it."""
+        """Parse comment lines; a line without a field name continues the one before."""
         purpose: list[str] = []
         answers: dict[str, str] = {}
         last = None
@@ -61,12 +61,12 @@ class Made:
 
     @property
     def is_public(self) -> bool:
-        """Whether it is made for callers outside of the engine."""
+        """Whether it is intended for callers outside of the engine."""
         return "public" in self.header.answers
 
     @property
     def is_trigger(self) -> bool:
-        """Whether a table calls it."""
+        """Whether it is a trigger function."""
         return bool(TRIGGER.search(self.code))
 
     @property
@@ -76,21 +76,21 @@ class Made:
         return frozenset(pair for pair in SETTING.findall(header) if pair[0] != "search_path")
 
     def calls(self, other: Made) -> bool:
-        """Whether its code calls a function, or names a view; a table may bear the name of a function."""
+        """Return whether its code calls a function or uses a view. A table may have the same name as a function."""
         asked = rf"\brolecall\.{other.name}\b" + ("" if other.kind == "view" else r"\(")
         return other.name != self.name and re.search(asked, self.code) is not None
 
 
 @dataclass(frozen=True)
 class Engine:
-    """All that the tree of functions makes, and what the rest of the package names of it."""
+    """All objects that the files in `functions` create, and the names that the rest of the package uses."""
 
     made: tuple[Made, ...]
     asked: frozenset[str]
 
     @classmethod
     def read(cls, root: Path) -> Engine:
-        """Read the tree below a project's root."""
+        """Read the files below a project's root."""
         made = tuple(each for file in sorted((root / FUNCTIONS).rglob("*.sql")) for each in objects_of(file))
         others = [*(root / PACKAGE).rglob("*.py"), *(root / SQL / "schema").glob("*.sql")]
         asked = frozenset(name for file in others for name in NAME.findall(file.read_text("utf-8")))
@@ -98,12 +98,12 @@ class Engine:
 
     @cached_property
     def by_name(self) -> Mapping[str, Made]:
-        """What the tree makes, by its names."""
+        """The objects by name."""
         return {each.name: each for each in self.made}
 
     @cached_property
     def callers(self) -> Mapping[str, frozenset[str]]:
-        """Who of the tree names each of it."""
+        """The callers of each object, by names."""
         called = {made.name: {other.name for other in self.called_by(made)} for made in self.made}
         return {name: frozenset(each for each, others in called.items() if name in others) for name in called}
 
@@ -122,26 +122,26 @@ class Engine:
         return inherited
 
     def is_for_others(self, made: Made) -> bool:
-        """Whether something outside of the tree calls it: callers of the engine, a table, the rest of the package."""
+        """Return whether anything but these files uses it: outside callers, a table, or the rest of the package."""
         return made.is_public or made.is_trigger or made.kind == "view" or made.name in self.asked
 
     def files_that_call(self, made: Made) -> set[Path]:
-        """The files of the tree with a function that names it."""
+        """Return the files with a function that uses an object."""
         return {self.by_name[name].file for name in self.callers[made.name]}
 
     def is_shared(self, file: Path) -> bool:
-        """Whether a file holds what the engine alone calls, and several files call."""
+        """Return whether a file contains only objects internal to the engine that several files call."""
         inside = [made for made in self.made if made.file == file]
         callers = set().union(*map(self.files_that_call, inside)) - {file}
         return len(callers) > 1 and not any(self.is_for_others(made) for made in inside)
 
     def called_by(self, made: Made) -> list[Made]:
-        """What an object names of the tree, in the order in which it first does."""
+        """Return the objects that an object uses, in the order of their first use."""
         named = [self.by_name[name] for name in dict.fromkeys(NAME.findall(made.code)) if name in self.by_name]
         return [other for other in named if made.calls(other)]
 
     def reached_from(self, names: Iterable[str]) -> set[str]:
-        """The functions that some of them may call, and those that these may call, they themselves included."""
+        """Return the functions that any of these may call, directly or indirectly, including these."""
         reached: set[str] = set()
         ahead = self.by_name.keys() & set(names)
         while ahead:
@@ -152,7 +152,7 @@ class Engine:
 
 
 def objects_of(file: Path) -> list[Made]:
-    """Read what a file makes."""
+    """Parse the objects of a file."""
     text = file.read_text("utf-8")
     code = without_comments(text)
     starts = list(CREATE.finditer(code))
@@ -174,7 +174,7 @@ def objects_of(file: Path) -> list[Made]:
 
 
 def header_above(text: str, position: int) -> tuple[int, Header]:
-    """Where the comment right above a place begins, and what it says."""
+    """Return the comment directly above a position: where it begins, and its content."""
     lines: list[str] = []
     for line in reversed(text[:position].splitlines(keepends=True)):
         if not line.startswith("--"):
@@ -185,10 +185,10 @@ def header_above(text: str, position: int) -> tuple[int, Header]:
 
 
 def without_comments(text: str) -> str:
-    """The same lines with the comments blanked, so that positions stay true."""
+    """Replace comments with spaces, so that positions stay valid."""
     return COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), text)
 
 
 def line_of(text: str, position: int) -> int:
-    """The number of the line in which a position is."""
+    """Return the line number of a position."""
     return text.count("\n", 0, position) + 1

@@ -1,6 +1,6 @@
-"""Keeps out what has no place in the project: registry hosts, machine paths, secrets, borrowed words.
+"""Rejects text that must not be in the project: registry hosts, machine paths, secrets, the application's words.
 
-A line of src/rolecall that must say one of the application's words says why: `# house: why`.
+A line of src/rolecall that needs one of the application's words gives the reason: `# house: why`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ EXCUSED = re.compile(r"(#|--)\s*house:\s*\S")
 
 
 def offences(root: Path) -> Iterator[Offence]:
-    """Read every file of the project, line by line."""
+    """Check every line of every file of the project."""
     for file in project_files(root):
         place = file.relative_to(root)
         try:
@@ -61,14 +61,14 @@ def pattern_offences(file: Path, text: str, rules: dict[str, re.Pattern[str]]) -
 
 
 def foreign_imports(file: Path, text: str) -> Iterator[Offence]:
-    """Imports of the model that are neither the standard library's nor the model's own."""
+    """Find imports of the model that are from neither the standard library nor the model itself."""
     tree = ast.parse(text)
     unrun = {id(node) for node in ast.walk(tree) if is_for_checkers(node) for node in node.body}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             for name in imported(node):
                 if name == "typing_extensions" and id(node) in unrun:
-                    continue  # type checkers bring it along
+                    continue  # provided by type checkers
                 if not (name.startswith("rolecall.model") or name.partition(".")[0] in sys.stdlib_module_names):
                     yield Offence(file, node.lineno, f"the model imports {name}; it may use the standard library only")
 

@@ -1,7 +1,6 @@
-"""Writes the three files of `locks` anew: what runs, what develops, and the installers themselves.
+"""Writes the three files in `locks`: the runtime, the development, and the installer packages.
 
-One file serves every platform and each Python from 3.11 on; it holds names, versions and hashes, never an
-address.
+Each file serves all platforms and every Python from 3.11. It contains names, versions and hashes, but no addresses.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ COMMON = (
     "--custom-compile-command=./dev lock",
 )
 OURS = ("--no-emit-package=rolecall", "pyproject.toml", "apps/storecrawl/pyproject.toml", "--all-extras")
-# An index beside the main one may hold a few of a version's files only, and would hide the others' hashes.
+# An additional index may have only some files of a version, and would hide the hashes of the others.
 SIDE_INDEXES = ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS")
 LOCKS = {
     "locks/run.lock": OURS,
@@ -33,7 +32,7 @@ LOCKS = {
 
 
 def main(options: list[str]) -> int:
-    """Write each file, with the versions that it has already unless `--upgrade` is among the options."""
+    """Write each file, with its current versions unless `--upgrade` is among the options."""
     found = Uv.find(ROOT)
     main_index_only = {name: value for name, value in found.environment.items() if name not in SIDE_INDEXES}
     maker = replace(found, environment=main_index_only)

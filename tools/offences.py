@@ -1,4 +1,4 @@
-"""What the checking tools share: an offence with its place, the project's files, and the closing line."""
+"""Shared code of the checks: an offence with its location, the project's files, and the closing line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True, slots=True)
 class Offence:
-    """A house rule broken at a line; prints as editors like it, `path:line: what is wrong`."""
+    """A violation of a rule at a line, printed in the format that editors parse: `path:line: what is wrong`."""
 
     path: Path
     line: int
@@ -23,7 +23,7 @@ class Offence:
 
 
 def project_files(root: Path, *suffixes: str) -> Iterator[Path]:
-    """All files of the project with such endings, but for what .gitignore names; git is not needed."""
+    """Return all files of the project with these suffixes, without those in .gitignore. Does not need git."""
     ignored = ignored_patterns(root)
     for folder, subfolders, names in os.walk(root):
         place = Path(folder).relative_to(root)
@@ -44,7 +44,7 @@ def is_ignored(place: Path, patterns: list[str]) -> bool:
 
 
 def report(offences: Iterable[Offence], root: Path) -> int:
-    """Print every offence; the result is the exit code."""
+    """Print every offence; return the exit code."""
     found = list(offences)
     for offence in found:
         print(Offence(offence.path.relative_to(root), offence.line, offence.wrong))

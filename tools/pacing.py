@@ -1,10 +1,10 @@
-"""A plugin for pytest that `./dev test` brings: says how long it will take, how far it is, and at once what fails.
+"""A pytest plugin for `./dev test`: prints the expected duration, the progress, and failures as they happen.
 
-    ./dev test --fast               the files that three minutes on two cores have time for; says what is left out
-    ./dev test --rest               the other files, the slowest first
-    ./dev test --record-durations   all of them; then writes tests/durations.json anew, for everybody
+    ./dev test --fast               run the files that fit into three minutes on two cores; lists those left out
+    ./dev test --rest               run the other files, the slowest first
+    ./dev test --record-durations   run all files, then write tests/durations.json
 
-Each process of pytest-xdist chooses the same files, as all read the same record; only the first one tells.
+All processes of pytest-xdist choose the same files, because they read the same record. Only the first one prints.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Fast:
-    """Leaves out the files that there is no time for; what the record does not know is new, and stays."""
+    """Deselects the files that do not fit into the time. New files, which the record lacks, are run."""
 
     def __init__(self, root: Path, known: Durations, chosen: Durations) -> None:
         self.known = known
@@ -58,7 +58,7 @@ class Fast:
         return True if collection_path in self._left_out else None
 
     def told(self) -> str:
-        """What is left out, folder by folder."""
+        """Return the deselected files, by folder."""
         kept = {folder: len(names) for folder, names in by_folder(self.chosen.files).items()}
         parts = [
             f"{folder} ({len(names) - kept[folder]} of {len(names)})"
@@ -90,7 +90,7 @@ class Rest:
 
 
 class Pacing:
-    """Tells, in lines that a log can keep, and writes down how long each file took."""
+    """Prints progress as whole lines, which suit log files, and records how long each file took."""
 
     def __init__(self, config: pytest.Config, reporter: TerminalReporter, shared: Durations) -> None:
         self._config = config
@@ -126,7 +126,7 @@ class Pacing:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport, config: pytest.Config) -> object:
-        """Print no dot: what passes is counted, what fails is named."""
+        """Print no dots: passed tests are counted, failed ones are listed."""
         if config.get_verbosity() > 0 or not isinstance(report, pytest.TestReport):
             return None
         if report.failed:
@@ -171,7 +171,7 @@ class Pacing:
         return [] if self._config.args_source is not pytest.Config.ArgsSource.ARGS else list(self._config.args)
 
     def _is_partial(self) -> bool:
-        """Whether this was not the whole: what that takes is not known then."""
+        """Return whether this was only a part of the tests, so that the total duration is unknown."""
         option = self._config.option
         return bool(option.fast or option.rest or option.keyword or option.markexpr or self._places())
 
@@ -182,7 +182,7 @@ class Pacing:
             return
         self._told = now
         share = done / self._number
-        # The first tests wait for servers and templates, and say nothing of the others.
+        # The first tests wait for servers and templates, and are not representative.
         left = in_words((now - self._began) * (1 - share) / share) + " left" if share >= TELLING else "just begun"
         failed = f"{self._failed} failed, " if self._failed else ""
         self._say(f"{share:4.0%}  {done:,} of {self._number:,} tests, {failed}{left}")

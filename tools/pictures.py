@@ -1,4 +1,4 @@
-"""Takes the README's pictures anew, of the product as it is: a demo of the crawler, in a real browser."""
+"""Takes the README's screenshots of a demo of the crawler in a real browser."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)(/enter\?token=\S+)")
 SIZE = {"width": 1360, "height": 850}
 LARGEST = 200_000
 ROUNDS = 240_000
-# What is to be seen before a picture is taken, and until when a history has come about (milliseconds).
+# The text that must be visible before a screenshot, and the timeout for a history to develop (milliseconds).
 PLOTS = "document.querySelectorAll('line-chart canvas').length >= {}"
 
 Theme = Literal["dark", "light"]
 
 
 def main() -> int:
-    """Take them all; 1 where one is too large to be committed."""
+    """Take all screenshots; return 1 if one is too large to be committed."""
     path = browser.find()
     if path is None:
         print("there is no Chromium; ./dev browser gets one", file=sys.stderr)
@@ -47,7 +47,7 @@ def main() -> int:
 
 @contextmanager
 def demo() -> Iterator[tuple[str, str]]:
-    """Run a demo that goes on; yields where its dashboard is, and the path by which one comes in."""
+    """Run a continuous demo; yield the dashboard's address and the path for logging in."""
     with TemporaryDirectory() as folder:
         command = [*DEMO, "--data-dir", folder]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -62,7 +62,7 @@ def demo() -> Iterator[tuple[str, str]]:
 
 
 def browser_address(address: str, way_in: str) -> str:
-    """Ask the server for the host name under which a browser logs in."""
+    """Query the server for the host name under which a browser logs in."""
     connection = HTTPConnection(urlsplit(address).netloc)
     connection.request("GET", way_in)
     sent_on = urlsplit(connection.getresponse().headers["location"])
@@ -71,7 +71,7 @@ def browser_address(address: str, way_in: str) -> str:
 
 
 def take_all(chromium: Browser, address: str, way_in: str) -> None:
-    """Let the crawl go round for a while, then go from page to page."""
+    """Let the crawl run for a while, then visit page after page."""
     light, dark = opened(chromium, address, "light"), opened(chromium, address, "dark")
     light.goto(way_in)
     dark.goto(way_in)
@@ -97,13 +97,13 @@ def take_all(chromium: Browser, address: str, way_in: str) -> None:
 
 
 def opened(chromium: Browser, address: str, theme: Theme) -> Page:
-    """A page of its own for each theme."""
+    """Open a page for each theme."""
     context = chromium.new_context(base_url=address, viewport=SIZE, color_scheme=theme, locale="en-US")  # type: ignore[arg-type]
     return context.new_page()
 
 
 def take(page: Page, name: str) -> None:
-    """Wait until nothing is under way, and take the picture."""
+    """Wait until nothing is loading, and take the screenshot."""
     page.wait_for_timeout(1_500)
     page.screenshot(path=FOLDER / f"{name}.png")
 

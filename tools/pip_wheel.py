@@ -1,6 +1,6 @@
-"""A pip to begin with: the wheel that comes with Python or the distribution, or Debian's, unpacked beside us.
+"""Finds a pip for the bootstrap: the wheel that comes with Python or the distribution, or Debian's, downloaded.
 
-It only installs what `locks/bootstrap.lock` names by its hash, so it does not matter how old it is.
+It only installs the hashed packages of `locks/bootstrap.lock`, so its version does not matter.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 
 @contextmanager
 def find_pip(workspace: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Yield a pip wheel, which Python can run as it is, and the options that it needs. Raises SetupError."""
+    """Yield a pip wheel, which Python can run directly, and the options that it needs. Raises SetupError."""
     if wheels := [wheel for folder in bundled() for wheel in sorted(folder.glob("pip-*.whl"))]:
         yield wheels[0], []
         return
@@ -33,14 +33,14 @@ def find_pip(workspace: Path) -> Iterator[tuple[Path, list[str]]]:
 
 
 def bundled() -> list[Path]:
-    """Where a pip may lie already, for `venv` to use."""
+    """Return the paths where `venv` may find a pip wheel."""
     ensurepip = importlib.util.find_spec("ensurepip")
     own = [Path(ensurepip.origin).parent / "_bundled"] if ensurepip and ensurepip.origin else []
     return [*own, DISTRIBUTIONS]
 
 
 def from_debian(folder: Path) -> tuple[Path, list[str]]:
-    """Unpack Debian's wheel: nothing is installed, and any user may. The lists are our own, as root's may be empty."""
+    """Unpack Debian's wheel without installing it, as any user. Uses own package lists, because root's may be empty."""
     (folder / "lists" / "partial").mkdir(parents=True)
     apt = ["apt-get", "-qq", "-o", f"Dir::State::Lists={folder}/lists", "-o", f"Dir::Cache={folder}/cache"]
     apt += ["-o", "APT::Sandbox::User="]
@@ -52,7 +52,7 @@ def from_debian(folder: Path) -> tuple[Path, list[str]]:
     [wheel] = folder.glob("usr/share/python-wheels/pip-*.whl")
     if CERTIFICATES.exists() or "PIP_CERT" in os.environ:
         return wheel, []
-    # Debian joins the authorities into one file as it installs them.
+    # Debian combines the authorities into one file only when the package is installed.
     authorities = sorted(folder.glob("usr/share/ca-certificates/mozilla/*.crt"))
     (folder / "ca.pem").write_bytes(b"\n".join(file.read_bytes() for file in authorities))
     return wheel, ["--cert", str(folder / "ca.pem")]

@@ -1,4 +1,4 @@
-"""Mends the ids of tests in tests/proofs.toml and docs/guarantees.md after tests have moved to other files."""
+"""Updates the test ids in tests/proofs.toml and docs/guarantees.md after tests have moved to other files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEFINED = re.compile(r"^(?:async )?def (test_\w+)", re.MULTILINE)
 
 
 def main() -> int:
-    """Replace each id whose test stands in exactly one other file; 1 if a test is nowhere, or in several."""
+    """Replace each id whose test is in exactly one other file; return 1 if a test is in no file, or in several."""
     places: defaultdict[str, set[str]] = defaultdict(set)
     for file in project_files(ROOT, ".py"):
         for name in DEFINED.findall(file.read_text("utf-8")):

@@ -1,6 +1,6 @@
-"""Gets Debian's servers for the tests that need them: as root by apt-get, else unpacked in `.tools`.
+"""Installs Debian's servers for the tests that need them: as root with apt-get, otherwise unpacked in `.tools`.
 
-What stands already is left as it is, and nothing that is installed here is started.
+Installed servers are left unchanged, and the newly installed ones are not started.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from tempfile import TemporaryDirectory
 from tools.offences import ROOT
 
 PACKAGES = ("postgresql", "pgbouncer", "redis-server", "redis-sentinel", "nats-server", "prometheus")
-# Older releases have this among their backports only; without it, the tests of it are skipped.
+# Older releases have it only in their backports; without it, its tests are skipped.
 VALKEY = ("valkey-server", "valkey-tools")
-# What tests start by name, beside Postgres and PgBouncer.
+# Programs that tests start by name, besides Postgres and PgBouncer.
 PROGRAMS = ("redis-server", "redis-sentinel", "nats-server", "prometheus", "promtool")
 FOLDER = ROOT / ".tools" / "servers"
 START_NOTHING = Path("/usr/sbin/policy-rc.d")
 REFUSES = "#!/bin/sh\nexit 101\n"
-# Of a source of packages: its address and its release.
+# A package source: its address and its release.
 SOURCE = "$(REPO_URI) $(CODENAME)"
 TO_INSTALL = re.compile(r"^Inst (\S+)", re.MULTILINE)
-# Whoever is not root has them outside of his path.
+# Not on the path of users other than root.
 SYSTEM_PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"
 OUR_PATH = f"{FOLDER}/usr/bin:{FOLDER}/usr/sbin"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Servers:
-    """The folder of Postgres' programs, PgBouncer, and what both must be started with to find their libraries."""
+    """The folder of Postgres's programs, PgBouncer, and the environment in which both find their libraries."""
 
     postgres: Path
     pgbouncer: Path
@@ -44,7 +44,7 @@ class Servers:
 
 
 def find() -> Servers | None:
-    """Both servers, if they stand here and start: Debian's, those on the path, or ours."""
+    """Return both servers if they are installed and start: Debian's, those on the path, or ours."""
     for postgres in _folders_of_postgres():
         pgbouncer = _path_of("pgbouncer")
         if pgbouncer:
@@ -55,13 +55,13 @@ def find() -> Servers | None:
 
 
 def program(name: str) -> tuple[Path, Mapping[str, str]] | None:
-    """One of `PROGRAMS` and the environment that it needs to find its libraries; None where it is not here."""
+    """Return one of `PROGRAMS` and the environment in which it finds its libraries; None if it is not installed."""
     path = _path_of(name)
     return (path, _environment()) if path else None
 
 
 def main() -> int:
-    """See to it that all are there; 1 if there is no way to get them here."""
+    """Install the missing servers; return 1 if that is not possible here."""
     for way in (None, _install, _unpack, _unpack_by_own_lists):
         if way:
             way()
@@ -111,7 +111,7 @@ def _install() -> None:
 
 @contextmanager
 def _nothing_started() -> Iterator[None]:
-    """Let packages start no service while they are installed, as a shared port may be another's."""
+    """Prevent packages from starting services during the installation, which could occupy another program's port."""
     if START_NOTHING.exists():
         yield
         return
@@ -129,7 +129,7 @@ def _unpack() -> None:
 
 
 def _unpack_by_own_lists() -> None:
-    """The same with lists of packages of our own, where the system has none and they are not ours to get."""
+    """Do the same with our own package lists, if the system has none and we cannot update them."""
     if shutil.which("apt-get") and shutil.which("dpkg-deb"):
         with TemporaryDirectory() as folder:
             apt_get = _with_own_lists(folder)
@@ -138,7 +138,7 @@ def _unpack_by_own_lists() -> None:
 
 
 def _unpack_valkey() -> None:
-    """Get Valkey from where this release's packages are from, or from the backports beside them."""
+    """Download Valkey from this release's package source, or from its backports."""
     if program("valkey-server") or not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
         return
     _fetch_and_unpack(["apt-get"], VALKEY)

@@ -1,7 +1,7 @@
-"""Keeps functions and modules short, and the number of parameters small.
+"""Limits the length of functions and modules, and the number of parameters.
 
-A `# sizes: why` on the `def` line allows a function more parameters, where each is a word of a public call or
-an option of a command; on a line of its own, it allows a module more lines. Nothing allows a function more.
+`# sizes: why` on the `def` line allows a function more parameters, if each is a word of a public call or an option
+of a command. On a separate line, it allows a module more lines. Functions cannot be exempted from their limit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def offences(root: Path) -> Iterator[Offence]:
-    """Measure every file under the root."""
+    """Measure every file below the root."""
     for file in project_files(root, ".py", "dev"):
         text = file.read_text()
         lines = len(text.splitlines())
@@ -51,7 +51,7 @@ def function_offences(file: Path, node: Function, *, excused: bool) -> Iterator[
 
 
 def lines_of(node: Function) -> int:
-    """The lines from the `def` to the end, the docstring and the decorators left out."""
+    """Return the number of lines from the `def` to the end, without the docstring and the decorators."""
     lines = (node.end_lineno or node.lineno) - node.lineno + 1
     first = node.body[0]
     if ast.get_docstring(node, clean=False) is not None:

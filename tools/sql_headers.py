@@ -1,23 +1,23 @@
-"""Holds the engine's SQL to the house: a header that is true, a file a subject, one clock.
+"""Checks the engine's SQL: headers, the layout of the files, and the use of one clock.
 
-A header begins with a sentence; `-- returns:`, `-- raises:`, `-- locks:` and `-- notifies:` stand where there is
-something to say. What a function calls may raise, lock and notify: its own header says so too, unless it catches the
-error. `as X` stands for what the header of X says, `nothing of X` for a call of X that cannot raise what others can.
-`-- public: yes` marks what is made for callers outside of the engine.
+A header begins with a description, followed by `-- returns:`, `-- raises:`, `-- locks:` and `-- notifies:` where they
+apply. A header includes what the called functions raise (unless the error is caught), lock and notify. `as X` refers
+to the header of X; `nothing of X` states that this call of X cannot raise the remaining errors. `-- public: yes`
+marks functions for callers outside of the engine.
 
-A file holds a subject: it is called by its first object, or by a word that no object bears. What is made for the engine
-alone stands in the file that calls it; what several files call, in one that holds nothing else.
+Each file has one subject. It is named after its first object, or has a name that no object has. An internal function
+is in the file that calls it; functions that several files call are in a file with only such functions.
 
-A line has at most 110 columns.
+Lines have at most 110 columns.
 
-A function that keeps the planner from a kind of plan must also keep it from compiling: before Postgres 18 such a plan,
-where there is no other, costs 1e10, and whatever is that costly is compiled at each call, for a tenth of a second.
+A function that disables a kind of plan must also disable JIT: before Postgres 18, a disabled plan without an
+alternative costs 1e10, so each call would be compiled, which takes a tenth of a second.
 
-A function does not set what every caller in the tree sets already: each SET clause makes a call slower.
+A function does not set what all of its callers set already: each SET clause makes a call slower.
 
-Every function sets `search_path = pg_catalog, pg_temp`. With any other path Postgres looks for types in the caller's
-`pg_temp` first, and a caller could run code of their own with the rights of the owner. A procedure that commits cannot
-carry a SET clause, and a function with a SET clause is not inlined: where that matters, the header says
+Every function sets `search_path = pg_catalog, pg_temp`. With any other path, Postgres looks for types in the caller's
+`pg_temp` first, so that a caller could run their own code with the owner's rights. A procedure that commits cannot
+have a SET clause, and a function with a SET clause is not inlined. Where that matters, the header says
 `-- search_path: why it is not set`, and no role may execute the function.
 """
 
@@ -46,7 +46,7 @@ NOTHING_OF = re.compile(r"\bnothing of `?(\w+)`?")
 
 
 def offences(root: Path) -> Iterator[Offence]:
-    """Look at every SQL file of the engine."""
+    """Check every SQL file of the engine."""
     for file in project_files(root, ".sql"):
         place = file.relative_to(root)
         if not place.is_relative_to(SQL):
@@ -136,7 +136,7 @@ def call_faults(engine: Engine, made: Made) -> Iterator[str]:
 
 
 def codes(engine: Engine, made: Made, *asked: str) -> set[str]:
-    """The errors of our own that a header names, by themselves or as another one does."""
+    """Return the error codes that a header names, directly or with `as X`."""
     said = made.header.answers.get("raises", "")
     others = [name for name in SAME_AS.findall(said) if name in engine.by_name and name not in asked]
     return set(CODE.findall(said)).union(*(codes(engine, engine.by_name[name], made.name, *asked) for name in others))

@@ -1,7 +1,7 @@
-"""Writes what enqueue, claim and finish call, as trees, into the map of the engine: docs/engine.md.
+"""Writes the call trees of enqueue, claim and finish into docs/engine.md.
 
-A line a function: its name, the file below `sql/functions` that makes it, and what its header says first. What has
-stood further up in the same tree is named after a `^`. What everybody calls (`base.sql`) is left out.
+One line per function: its name, its file below `sql/functions`, and the first sentence of its header. Functions that
+appeared above in the same tree are listed after a `^`. Functions of `base.sql`, which everything calls, are omitted.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ MOST_COLUMNS = 150
 
 
 def written(root: Path) -> str:
-    """The page with the trees as they are now."""
+    """Return the page with the current trees."""
     engine = Engine.read(root)
     text = (root / PAGE).read_text("utf-8")
     return BLOCK.sub(lambda block: f"{block[1]}{tree(engine, root, block[2])}{block[3]}", text)
 
 
 def tree(engine: Engine, root: Path, name: str) -> str:
-    """What a function calls, and what that calls, in the order in which each first does."""
+    """Return the functions that a function calls, recursively, in the order of their first calls."""
     return "".join(f"{line}\n" for line in branches(engine, root, engine.by_name[name], 0, set()))
 
 

@@ -1,4 +1,4 @@
-"""uv, the fast installer, as `./dev setup` put it into `.venv`; it reads no settings of pip's, so it is told them."""
+"""The installer uv in `.venv`. It does not read pip's settings, so they are passed on in its variables."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ PIP_SECTIONS = ("global", "install", ":env:")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uv:
-    """The uv of a work tree, and the environment to run it in."""
+    """The uv of a work tree, and its environment."""
 
     program: Path
     environment: Mapping[str, str]
 
     @classmethod
     def find(cls, root: Path) -> Uv:
-        """Find the uv of `.venv`, and ask the pip beside it for its settings."""
+        """Find the uv of `.venv`, and read the settings of the pip next to it."""
         programs = root / ".venv" / "bin"
         list_settings = [str(programs / "python"), "-m", "pip", "--disable-pip-version-check", "config", "list"]
         ours = os.environ | home_for(root)
@@ -32,23 +32,23 @@ class Uv:
         return cls(program=programs / "uv", environment=told(said) | ours)
 
     def run(self, *words: str) -> None:
-        """Run uv to its end. Raises SetupError; uv has then said why on stderr."""
+        """Run uv. Raises SetupError if it fails; its own message is on stderr."""
         run_or_fail([str(self.program), *words], env=self.environment)
 
 
 def tools_folder(root: Path) -> Path:
-    """Where the tools keep what is not worth a commit."""
+    """Return the folder for files of the tools that are not committed."""
     return root / ".tools"
 
 
 def home_for(root: Path) -> dict[str, str]:
-    """A home in the work tree, for caches, where the user has none that can be written."""
+    """Return a home directory in the work tree for caches, if the user has no writable one."""
     home = os.environ.get("HOME", "")
     return {} if home and os.access(home, os.W_OK | os.X_OK) else {"HOME": str(tools_folder(root) / "home")}
 
 
 def told(settings: str) -> dict[str, str]:
-    """Say in uv's variables what `pip config list` says of indexes and certificates."""
+    """Translate the indexes and certificates of `pip config list` into uv's variables."""
     pip: dict[str, str] = {}
     for section in PIP_SECTIONS:
         for line in settings.splitlines():
@@ -61,7 +61,7 @@ def told(settings: str) -> dict[str, str]:
         "UV_INDEX": pip.get("extra-index-url", ""),
         "UV_FIND_LINKS": ",".join(link for link in links if "://" in link or Path(link).exists()),
         "UV_INSECURE_HOST": pip.get("trusted-host", ""),
-        # As pip does: one index does not hide another. The hashes in the lock file say which file is meant.
+        # Like pip: one index does not hide another. The hashes in the lock file identify the files.
         "UV_INDEX_STRATEGY": "unsafe-best-match" if "extra-index-url" in pip else "",
         "SSL_CERT_FILE": pip.get("cert", ""),
     }

@@ -1,7 +1,7 @@
-"""Prints how many files one reads to follow a plain task from enqueue to finish, and a click on Retry.
+"""Prints how many files a reader must open to follow a plain task from enqueue to finish, and a click on Retry.
 
-A profiler sees which functions of `src/rolecall` are called; the server counts which of the engine's functions run, and
-those that it expands in place of a call are found in the text of those that call them. `--files` names all of them.
+A profiler records the functions of `src/rolecall`; the server counts the calls of the engine's functions. Functions
+that are inlined are found in the text of their callers. `--files` lists all files.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from tools.errors import SetupError
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = str(ROOT / "src" / "rolecall")
 PATIENCE = 30.0
-# A session of the server tells its counts at most once a second.
+# A session reports its statistics at most once a second.
 UNTOLD = 1.2
 AFTERWARDS = 0.05
 WARMED_UP = 2
 WALKS = 3
-# Other databases of the server may be other tests'.
+# Other databases of the server may belong to other tests.
 END_SESSIONS = """
 select pg_terminate_backend(pid, 5000) from pg_stat_activity
 where pid <> pg_backend_pid() and datname = current_database()
@@ -48,14 +48,14 @@ CALLED = "select distinct funcname from pg_stat_user_functions where schemaname 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """What was walked through: Python functions by file, and the engine's files."""
+    """The functions on the way: Python functions by file, and the engine's files."""
 
     name: str
     functions: dict[str, set[str]] = field(default_factory=dict)
     sql: dict[str, set[str]] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Say how much there is to read."""
+        """Describe how much there is to read."""
         parts = (("Python", self.functions), ("SQL", self.sql))
         return f"{self.name}: " + "; ".join(
             f"{len(files)} {kind} files, {sum(map(len, files.values()))} functions" for kind, files in parts if files
@@ -64,20 +64,20 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The Python functions that were called, and what was asked of the engine in SQL."""
+    """The Python functions that were called, and the SQL that was sent to the engine."""
 
     functions: set[CodeType] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
 
     def clear(self) -> None:
-        """Forget what was seen so far."""
+        """Discard everything that was recorded so far."""
         self.functions.clear()
         self.asked.clear()
 
 
 def main() -> int:
-    """Walk, and print what was seen."""
-    # The counts of a session are told when it ends, and the worker would complain of that.
+    """Follow both paths and print the results."""
+    # A session reports its statistics when it ends, which the worker would log as an error.
     logging.disable()
     with tempfile.TemporaryDirectory(prefix="rolecall-walks-") as folder, EmbeddedServer(Path(folder)) as server:
         dsn = server.dsn("walks")
@@ -93,7 +93,7 @@ def main() -> int:
 
 
 async def walk(dsn: str, superuser: str) -> list[Walk]:
-    """Walk with a profiler on, and with the counts of the server."""
+    """Run a function with a profiler and with the statistics of the server."""
     with psycopg.connect(superuser, autocommit=True) as connection:
         connection.execute(f"alter database {connection.info.dbname} set track_functions = 'all'")
         functions, asked = await a_plain_task(dsn, connection)
@@ -110,7 +110,7 @@ async def walk(dsn: str, superuser: str) -> list[Walk]:
 
 
 async def a_plain_task(dsn: str, connection: psycopg.Connection[Any]) -> tuple[dict[str, set[str]], set[str]]:
-    """Follow tasks from enqueue until a worker that has run some already has finished them: what each leads through."""
+    """Follow tasks from enqueue until a warmed-up worker has finished them, and return what each of them uses."""
     app = App("walks")
 
     @app.task(role="sums")
@@ -139,13 +139,13 @@ async def a_plain_task(dsn: str, connection: psycopg.Connection[Any]) -> tuple[d
         connection.execute(END_SESSIONS)
         worker.stop(now=True)
         await asyncio.wait_for(running, PATIENCE)
-    # What belongs to the task happens each time; a heartbeat may fall into one of the walks.
+    # Whatever belongs to the task occurs every time; a heartbeat may happen in one of the runs.
     functions = set.intersection(*(each.functions for each in walked))
     return functions_by_file(functions), set.intersection(*(each.asked for each in walked))
 
 
 async def a_click_on_retry(dsn: str) -> dict[str, set[str]]:
-    """Click on Retry on a cancelled task's page, and follow the request from its arrival to its answer."""
+    """Click on Retry on a cancelled task's page, and follow the request until the response."""
     with Client(dsn) as client:
         task_id = client.enqueue("add", {"a": 1, "b": 2}).id
         client.cancel(task_id)
@@ -165,7 +165,7 @@ async def a_click_on_retry(dsn: str) -> dict[str, set[str]]:
 
 @contextmanager
 def profiler() -> Iterator[Seen]:
-    """Collect which functions are called, in this thread and in those that begin meanwhile."""
+    """Record the called functions, in this thread and in those that start meanwhile."""
     seen = Seen()
 
     def note(frame: FrameType, event: str, _: object) -> None:
@@ -184,7 +184,7 @@ def profiler() -> Iterator[Seen]:
 
 
 def functions_by_file(seen: set[CodeType]) -> dict[str, set[str]]:
-    """Name those of our package that somebody wrote down as functions."""
+    """Return the functions of our package by file, without generated ones."""
     files: dict[str, set[str]] = {}
     for code in set(seen):
         if code.co_filename.startswith(PACKAGE) and not code.co_name.startswith("<"):
@@ -194,7 +194,7 @@ def functions_by_file(seen: set[CodeType]) -> dict[str, set[str]]:
 
 
 def expanded(called: set[str], engine: Engine) -> set[str]:
-    """Name the functions in plain SQL that run as a part of those that were called, and are not counted alone."""
+    """Return the SQL functions that are inlined into the called ones and therefore not counted."""
     found: set[str] = set()
     left = called & engine.by_name.keys()
     while left:
@@ -205,7 +205,7 @@ def expanded(called: set[str], engine: Engine) -> set[str]:
 
 
 def by_file(names: set[str], engine: Engine) -> dict[str, set[str]]:
-    """Sort the engine's functions by the files in which they stand."""
+    """Group the engine's functions by file."""
     files: dict[str, set[str]] = {}
     for name in names & engine.by_name.keys():
         files.setdefault(str(engine.by_name[name].file.relative_to(ROOT)), set()).add(name)

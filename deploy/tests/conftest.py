@@ -1,4 +1,4 @@
-"""A control plane for the whole session, from the binaries that KUBE_BINARIES names or that are built once."""
+"""A control plane for the test session, with the binaries in KUBE_BINARIES or with binaries that are built once."""
 
 from __future__ import annotations
 

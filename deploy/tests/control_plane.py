@@ -1,4 +1,4 @@
-"""A real control plane on loopback: etcd, kube-apiserver with RBAC, and the controllers that make pods of sets."""
+"""A real control plane on loopback: etcd, kube-apiserver with RBAC, and the controllers that create pods of sets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CONTROLLERS = "statefulset,deployment,replicaset,serviceaccount"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlPlane:
-    """Where the API server listens, and who may do everything there."""
+    """The API server's address and its administrator's credentials."""
 
     url: str
     authority: Path
@@ -32,7 +32,7 @@ class ControlPlane:
     folder: Path
 
     def kubeconfig(self, name: str, token: str) -> Path:
-        """Write the file with which one account comes in."""
+        """Write the kubeconfig file of one account."""
         cluster = {"server": self.url, "certificate-authority": str(self.authority)}
         document = {
             "apiVersion": "v1",
@@ -60,7 +60,7 @@ class ControlPlane:
 
 @contextmanager
 def control_plane(binaries: Path, folder: Path) -> Iterator[ControlPlane]:
-    """Run all three as long as the block lasts; their logs stand in the folder."""
+    """Run all three processes during the block; their logs are in the folder."""
     started: list[subprocess.Popen[bytes]] = []
     try:
         etcd = _start_etcd(binaries, folder, started)
@@ -146,7 +146,7 @@ def free_port() -> int:
 
 
 def find_kubectl() -> str:
-    """What renders the manifests. Raises RuntimeError where it is missing."""
+    """Return the path of kubectl, which renders the manifests. Raises RuntimeError if it is missing."""
     if found := shutil.which("kubectl"):
         return found
     raise RuntimeError("this needs kubectl on the PATH, 1.27 or newer, to render deploy/kubernetes")

@@ -1,7 +1,7 @@
-"""A stand-in for the kubelet: each pod of a namespace becomes a process on this machine, with the pod's own environment.
+"""A substitute for the kubelet: runs each pod of a namespace as a process on this machine, with the pod's environment.
 
-pod appears ──► bind to a node ──► start `rolecall ...` ──► status: running, ready     (ended by itself: started again)
-pod is to be deleted ──► SIGTERM ──► ended, or SIGKILL after the grace period ──► the pod is removed
+new pod ──► bind to a node ──► start `rolecall ...` ──► status: running, ready     (restarted if it exits)
+deleted pod ──► SIGTERM ──► exit, or SIGKILL after the grace period ──► the pod is removed
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PERIOD = 0.1
 
 @dataclass(slots=True, kw_only=True)
 class Running:
-    """A pod's process, how often it was started, and until when it may go on once it was told to stop."""
+    """A pod's process, how often it was started, and the end of its grace period once it was told to stop."""
 
     pod: str
     process: Popen[bytes]
@@ -45,7 +45,7 @@ class Running:
 
 @dataclass(slots=True, kw_only=True)
 class Kubelet:
-    """Tends the pods of one namespace; `environ` is what the node gives every process."""
+    """Runs the pods of one namespace; `environ` is the environment that the node gives every process."""
 
     client: AsyncClient
     folder: Path
@@ -61,7 +61,7 @@ class Kubelet:
             await asyncio.sleep(PERIOD)
 
     def stop(self) -> None:
-        """End every process that is left."""
+        """Stop every remaining process."""
         for each in self.running.values():
             if each.process.poll() is None:
                 each.process.kill()
@@ -82,7 +82,7 @@ class Kubelet:
     async def _bind(self, pod: Any) -> None:
         name = pod.metadata.name
         target = ObjectReference(kind="Node", name=NODE)
-        # The API server answers with a status, where the client expects the binding.
+        # The API server responds with a status, but the client expects the binding.
         with suppress(msgspec.ValidationError):
             await self.client.create(PodBinding(metadata=ObjectMeta(name=name), target=target), name)
 
@@ -152,6 +152,6 @@ def _field(pod: Any, path: str) -> str:
 
 
 def node_environment(**more: str) -> dict[str, str]:
-    """What a process gets besides its pod's own variables: nothing of the tester's shell but the search paths."""
+    """Return the variables that a process gets besides its pod's own: from the tester's shell only the search paths."""
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "HOME", "LANG") if name in os.environ}
     return kept | more

@@ -1,4 +1,4 @@
-"""The program of the pods: a task that goes on until somebody opens the gate, and says which pod completed it."""
+"""The program in the pods: a task that runs until the gate is opened, and returns the pod that completed it."""
 
 from __future__ import annotations
 

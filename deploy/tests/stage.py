@@ -1,4 +1,4 @@
-"""One namespace with our manifests in it, the API beside it, and a stand-in kubelet that turns its pods into workers."""
+"""A namespace with the project's manifests, the API, and a substitute kubelet that runs the pods as workers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from deploy.tests.kubelet import Kubelet, node_environment
 ROOT = Path(__file__).resolve().parents[2]
 OVERLAYS = ROOT / "deploy" / "kubernetes" / "overlays"
 PATIENCE = 30.0
-# Kubernetes 1.20 has neither, and neither makes a pod.
+# Kubernetes 1.20 has neither, and neither creates a pod.
 LEFT_OUT = {"PodDisruptionBudget", "PersistentVolumeClaim"}
 ROLE = "product_resync"
 
@@ -40,7 +40,7 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """What a test sees and does."""
+    """The deployed system, as tests observe and control it."""
 
     plane: ControlPlane
     namespace: str
@@ -51,36 +51,36 @@ class Stage:
     gate: Path
 
     def enqueue(self, number: int) -> None:
-        """Store tasks that go on until the gate is opened."""
+        """Enqueue tasks that run until the gate is opened."""
         self.rows("select rolecall.enqueue_many(%s)", Jsonb([{"handler": "pass_the_gate"}] * number))
 
     def rows(self, query: str, *params: object) -> list[tuple[Any, ...]]:
         return self.database.execute(query.encode(), params or None).fetchall()
 
     def running(self) -> dict[str, int]:
-        """How many tasks run in each pod."""
+        """Return how many tasks run in each pod."""
         return dict(self.rows("select pod, running from rolecall.pods_at_work('') where running > 0"))
 
     def workers(self) -> set[str]:
-        """The pods whose workers are on the roll."""
+        """Return the pods whose workers are registered."""
         return {pod for (pod,) in self.rows("select pod from rolecall.pods_at_work('')")}
 
     def leaving(self) -> set[str]:
-        """The pods whose workers follow the command to leave, or have left."""
+        """Return the pods whose workers have received the decommission command, or have left."""
         query = "select pod from rolecall.all_workers where following = 'decommission' or stopped_at is not null"
         return {pod for (pod,) in self.rows(query)}
 
     def tasks(self) -> list[tuple[str, int, str | None]]:
-        """State, attempts spent, and the pod that completed it."""
+        """Return each task's state, its spent attempts, and the pod that completed it."""
         return self.rows("select state::text, attempt, result #>> '{}' from rolecall.all_tasks order by id")
 
     async def pods(self) -> dict[str, Any]:
-        """All pods, by name."""
+        """Return all pods by name."""
         found: list[Any] = [pod async for pod in self.client.list(Pod)]
         return {pod.metadata.name: pod for pod in found}
 
     async def until(self, fact: Callable[[], object], what: str) -> None:
-        """Wait for a fact. Raises AssertionError when it does not come."""
+        """Wait for a condition. Raises AssertionError if it does not become true."""
         give_up = time.monotonic() + PATIENCE
         while not fact():
             assert time.monotonic() < give_up, f"not within {PATIENCE:.0f} s: {what}; tasks: {self.tasks()}"
@@ -95,7 +95,7 @@ class Stage:
         say(what)
 
     async def account(self, name: str) -> Path:
-        """The credentials of a service account, with a token from the cluster itself."""
+        """Return the credentials of a service account, with a token from the cluster itself."""
         token = ServiceAccountToken(metadata=ObjectMeta(), spec=TokenRequestSpec(audiences=[], expirationSeconds=3600))
         made: Any = await self.client.create(token, name)
         return self.plane.kubeconfig(f"{self.namespace}-{name}", made.status.token)
@@ -106,7 +106,7 @@ class Stage:
 
     @asynccontextmanager
     async def api(self, credentials: Path) -> AsyncIterator[httpx2.AsyncClient]:
-        """Serve the API as a process of its own, under these credentials."""
+        """Serve the API in a separate process, with these credentials."""
         url = f"127.0.0.1:{free_port()}"
         token = self.kubelet.folder / "local-token"
         own = {"KUBECONFIG": str(credentials), "ROLECALL_HTTP": url, "ROLECALL_TOKEN_FILE": str(token)}
@@ -122,7 +122,7 @@ class Stage:
 async def open_stage(
     plane: ControlPlane, dsn: str, folder: Path, overlay: str, components: Sequence[str] = ()
 ) -> AsyncIterator[Stage]:
-    """Apply an overlay into a namespace of its own, with one replica of each set and our own program."""
+    """Apply an overlay to a new namespace, with one replica of each set and the tests' program."""
     namespace = f"{overlay}-{secrets.token_hex(4)}"
     credentials = KubeConfig.from_file(plane.kubeconfig("admin", plane.admin_token))
     async with AsyncClient(credentials, namespace=namespace) as client:
@@ -171,7 +171,7 @@ def _tending(kubelet: Kubelet) -> Iterator[None]:
 
 
 def rendered(overlay: str, components: Sequence[str]) -> list[Document]:
-    """What kustomize makes of an overlay, with other components than its own where they are named."""
+    """Return the documents that kustomize renders for an overlay, optionally with other components."""
     command = [find_kubectl(), "kustomize", str(OVERLAYS / overlay)]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     documents = [each for each in yaml.safe_load_all(text) if each["kind"] not in LEFT_OUT]
@@ -184,7 +184,7 @@ def rendered(overlay: str, components: Sequence[str]) -> list[Document]:
 
 
 def fitted(document: Document, namespace: str) -> Document:
-    """The document in the test's namespace; of workers one replica, the test's program, and less patience."""
+    """Adapt a document: the test's namespace, and for workers one replica, the test's program, and shorter timeouts."""
     document["metadata"]["namespace"] = namespace
     for subject in document.get("subjects", []):
         subject["namespace"] = namespace

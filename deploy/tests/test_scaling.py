@@ -1,4 +1,4 @@
-"""Workers of a real set, made by real controllers, scaled by our API under our own RBAC."""
+"""Workers of real sets, created by real controllers and scaled by the API under the project's RBAC."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ SLOTS = 3
 
 @pytest.fixture
 async def stage(plane: ControlPlane, database: str, tmp_path: Path) -> AsyncIterator[Stage]:
-    """The StatefulSet, and the API's account with the scale sub-resource only."""
+    """The StatefulSet, and an API account with access to the scale subresource only."""
     async with open_stage(plane, database, tmp_path, "stateful") as stage:
         yield stage
 
 
 @pytest.fixture
 async def old_stage(plane: ControlPlane, database: str, tmp_path: Path) -> AsyncIterator[Stage]:
-    """The same with the Role that knows the object only."""
+    """The same with a Role that has access to the object only."""
     async with open_stage(plane, database, tmp_path, "stateful", ["scale-by-object"]) as stage:
         yield stage
 
 
 @pytest.fixture
 async def deployed(plane: ControlPlane, database: str, tmp_path: Path) -> AsyncIterator[Stage]:
-    """A Deployment for each role, of which that for resyncs has a pod."""
+    """A Deployment for each role; the one for resyncs has a pod."""
     async with open_stage(plane, database, tmp_path, "roles") as stage:
         yield stage
 
 
 async def is_allowed(stage: Stage, account: str, verb: str, resource: str, subresource: str | None = None) -> bool:
-    """Ask the cluster what an account may do, as `kubectl auth can-i` does."""
+    """Query the permissions of an account, as `kubectl auth can-i` does."""
     asked = ResourceAttributes(
         group="apps" if resource != "pods" else "",
         resource=resource,

@@ -1,4 +1,4 @@
-"""Run a command of Django's for this project."""
+"""Run a Django command for this project."""
 
 from __future__ import annotations
 

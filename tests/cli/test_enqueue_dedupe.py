@@ -14,7 +14,7 @@ Sql = Callable[..., list[tuple[Any, ...]]]
 D = ("--dedupe-key", "d")
 # What is typed, and a part of the one line that says why.
 REFUSED = [
-    (("--dedupe-mode", "merge"), "there is none"),
+    (("--dedupe-mode", "merge"), "dedupe requires a dedupe_key"),
     ((*D, "--dedupe-mode", "ignore"), "ignore"),
     ((*D, "--dedupe-scope", "all"), "all"),
     ((*D, "--dedupe-scope", "any"), "the scope any needs a window"),
@@ -40,7 +40,7 @@ def test_a_duplicate_is_refused_with_a_code_of_its_own(cli: Run) -> None:
     done = cli("enqueue", "add", *D, "--dedupe-mode", "error")
 
     assert (done.code, done.out) == (5, "")
-    assert f"task {task_id} has the dedupe_key 'd' already" in done.err
+    assert f"task {task_id} already has the dedupe_key 'd'" in done.err
 
 
 def test_within_the_window_a_cancelled_task_stands(cli: Run, sql: Sql) -> None:

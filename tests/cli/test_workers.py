@@ -33,7 +33,7 @@ def test_a_worker_is_shown_and_told(cli: Run, worker: int) -> None:
 def test_an_unknown_worker_is_not_found(cli: Run) -> None:
     done = cli("workers", "drain", 4711)
 
-    assert (done.code, done.err) == (4, "rolecall: no worker 4711 is on the roll\n")
+    assert (done.code, done.err) == (4, "rolecall: no worker 4711 is registered\n")
 
 
 def test_a_role_is_paused_for_a_time_and_resumed(cli: Run) -> None:

@@ -79,7 +79,7 @@ def test_no_function_acts_for_another_logins_worker(
             mailer.execute(f"select * from rolecall.{name}({', '.join([str(worker_id), *arguments])})".encode())
             accepted.add(name)
         except psycopg.errors.InsufficientPrivilege as error:
-            assert "was registered by another login" in str(error)
+            assert "was not registered by login" in str(error)
 
     assert accepted == READ_ONLY
     assert connection.execute(STATE).fetchall() == before

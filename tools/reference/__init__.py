@@ -1,10 +1,10 @@
-"""The reference: pages made of the code, so that what they say is what runs. `tools.site` puts them beside the others.
+"""The reference pages, which are generated from the code. `tools.site` adds them to the other pages.
 
-python_api   what `rolecall` and its public modules export, by their docstrings
+python_api   the exports of `rolecall` and its public modules, from their docstrings
 commands     each command of `rolecall` with its options
-routes       the HTTP API, by its own OpenAPI document
-functions    the SQL functions made for callers, by their headers
-settings     what the environment and flags can say
+routes       the HTTP API, from its OpenAPI document
+functions    the public SQL functions, from their headers
+settings     the environment variables and flags
 errors       the tree of errors, with SQLSTATE, HTTP status and exit code
 """
 
@@ -20,7 +20,7 @@ SCHEMA = Path("docs/reference/schema.sql")
 
 
 def reference_pages(root: Path) -> dict[str, str]:
-    """Each page by its place on the site."""
+    """Return each page by its path on the site."""
     return {
         **python_api.pages(root),
         **functions.pages(root),
@@ -33,6 +33,6 @@ def reference_pages(root: Path) -> dict[str, str]:
 
 
 def schema(root: Path) -> str:
-    """The tables as pg_dump sees them."""
+    """Return the page with the schema as pg_dump prints it."""
     said = "Types, tables and indexes of the schema `rolecall`, as `pg_dump` writes them."
     return f"# Tables\n\n{said}\n\n```sql\n{(root / SCHEMA).read_text('utf-8')}```\n"

@@ -1,4 +1,4 @@
-"""The page of the command line: every command, its arguments and its options."""
+"""The page of the command line: every command with its arguments and options."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["commands", "page"]
 SAYS = """\
 `rolecall COMMAND --help` says the same at a terminal. Answers go to stdout, an error as one line to stderr, and its
 kind decides [the exit code](errors.md). Every option that stands for a setting has [a variable](settings.md), too."""
-# What every command takes stands at one place.
+# The options that all commands share are described once.
 EVERYWHERE = {"--json", "--help", *(setting.flag for setting in (*DATABASE, *LOGGING))}
 
 
 def page() -> str:
-    """All commands, in the order in which the command itself lists them."""
+    """Return all commands, in the order of the command's own help."""
     sections = [text for words, command in commands() for text in described(words, command)]
     any_command = next(command for _words, command in commands())
     return "\n\n".join(
@@ -38,7 +38,7 @@ def page() -> str:
 
 
 def commands() -> Iterator[tuple[str, Any]]:
-    """Each command with the words that it is called by."""
+    """Yield each command with its words."""
     listed: Any = build().commands
     for each in COMMANDS:
         if isinstance(each, Verb):
@@ -60,7 +60,7 @@ def described(words: str, command: Any) -> Iterator[str]:
 
 
 def options_of(command: Any, *, shared: bool) -> Iterator[list[str]]:
-    """What the command's help says of its arguments and options, or of those that all commands share."""
+    """Return the help of the command's arguments and options, or of those that all commands share."""
     for parameter in command.get_params(context(command)):
         record = parameter.get_help_record(context(command))
         if record is not None and bool(EVERYWHERE & set(parameter.opts)) is shared:

@@ -1,4 +1,4 @@
-"""The page of the errors: the tree, and each with its SQLSTATEs, HTTP status and exit code."""
+"""The page of the errors: the tree, and each error with its SQLSTATEs, HTTP status and exit code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ error is a problem document (RFC 9457), whose `type` is the name below; from SQL
 
 
 def page() -> str:
-    """Every error of the table, the tree first."""
+    """Return the tree and every error of the table."""
     tree = (model.__doc__ or "").partition("\n\n")[2]
     rows = (
         [

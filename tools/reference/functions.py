@@ -1,4 +1,4 @@
-"""The pages of the SQL functions: those that are made for callers, by the folder they stand in, from their headers."""
+"""The pages of the public SQL functions, by folder, from their headers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SAYS = """\
 The engine is SQL, and any language with a Postgres driver calls it. These functions are made for callers: they keep
 their name, parameters and result from release to release. Others in the schema `rolecall` are the engine's own. What a
 function raises are SQLSTATEs of [the table of errors](errors.md)."""
-# What a header says besides its sentence, in this order.
+# The fields of a header that are shown, in this order.
 ANSWERS = ("returns", "raises", "locks", "notifies")
 OPTIONS = re.compile(
     r"^(language|(im)?mutable|stable|volatile|strict|security|parallel|set|rows|cost|as|leakproof)\b", re.MULTILINE
@@ -26,7 +26,7 @@ BY_ITSELF = "base"
 
 
 def pages(root: Path) -> Mapping[str, str]:
-    """An overview, and a page a subject."""
+    """Return an overview, and a page per folder."""
     engine = Engine.read(root)
     subjects = public(engine, root)
     return {"reference/sql.md": overview(subjects)} | {
@@ -38,7 +38,7 @@ def pages(root: Path) -> Mapping[str, str]:
 
 
 def public(engine: Engine, root: Path) -> Mapping[str, Sequence[Made]]:
-    """What is made for callers, by subject."""
+    """Return the public functions by folder."""
     found: dict[str, list[Made]] = defaultdict(list)
     for made in engine.made:
         if made.is_public:
@@ -64,7 +64,7 @@ def described(engine: Engine, made: Made) -> str:
 
 
 def answer(engine: Engine, made: Made, word: str) -> str:
-    """What a header says after a word; what it says as another one does, that one's words."""
+    """Return a field of a header, with each `as X` replaced by the field of X's header."""
 
     def same(found: re.Match[str]) -> str:
         other = engine.by_name.get(found[1])
@@ -74,6 +74,6 @@ def answer(engine: Engine, made: Made, word: str) -> str:
 
 
 def signature(made: Made) -> str:
-    """What stands before the body: name, parameters and result; of a view, its name."""
+    """Return the part before the body: name, parameters and result; for a view, its name."""
     head = made.code[: found.start()] if (found := OPTIONS.search(made.code)) else made.code
     return head.replace("create or replace ", "", 1).strip()

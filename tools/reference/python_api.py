@@ -1,6 +1,6 @@
-"""The pages of the Python API: what `rolecall` and its public modules export, with signatures and docstrings.
+"""The pages of the Python API: the exports of `rolecall` and its public modules, with signatures and docstrings.
 
-The code is read, not run: what type checkers see is what stands here, overloads included.
+The code is parsed, not imported: the pages show what type checkers see, including overloads.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tools.reference.markdown import cell, code, heading, prose, table
 __all__ = ["exported", "pages", "public_modules"]
 
 ROLECALL = "rolecall"
-# Where a name of `rolecall` stands decides on which page it is told of; the first that fits does.
+# The module that defines an export determines its page; the first match applies.
 PAGES = {
     "rolecall.model.errors": "errors",
     "rolecall.db.embedded.errors": "errors",
@@ -43,18 +43,18 @@ TITLES = {
     "events": "Events",
     "errors": "Exceptions",
 }
-# Floors of the engine, of which `rolecall` exports what is for others.
+# Internal packages, whose public names `rolecall` exports.
 INSIDE = frozenset(
     {"app", "brokers", "client", "config", "db", "extras", "handoff", "hosting"}
     | {"maintenance", "model", "scaling", "service", "sql", "wake", "worker", "__main__"}
 )
 WIDEST = 100
-# What every object has is not told of each.
+# Methods that every object has are not listed.
 CALLED = frozenset({"__call__", "__aenter__", "__enter__"})
 
 
 def pages(root: Path) -> dict[str, str]:
-    """An overview, a page for each kind of names that `rolecall` exports, and one for each other public module."""
+    """Return an overview, a page for each kind of export of `rolecall`, and one for each other public module."""
     package = read(root / PACKAGE.parent)
     parts = grouped(package)
     modules = public_modules(package)
@@ -68,7 +68,7 @@ def pages(root: Path) -> dict[str, str]:
 
 @cache
 def read(source: Path) -> griffe.Module:
-    """Read the package, with the names that lead to other modules."""
+    """Load the package and resolve names that are defined in other modules."""
     loader = griffe.GriffeLoader(search_paths=[source], allow_inspection=False)
     loader.load(ROLECALL)
     loader.resolve_aliases(implicit=False)
@@ -77,12 +77,12 @@ def read(source: Path) -> griffe.Module:
 
 
 def public_modules(package: griffe.Module) -> list[griffe.Module]:
-    """The modules that others may import besides `rolecall` itself."""
+    """Return the modules that programs may import besides `rolecall` itself."""
     return [module for name, module in sorted(package.modules.items()) if name not in INSIDE and module.exports]
 
 
 def exported(module: griffe.Module) -> dict[str, griffe.Object]:
-    """What a module exports, by its names."""
+    """Return the exports of a module by name."""
     names = sorted((str(name) for name in module.exports or ()), key=str.lower)
     return {name: real(module[name]) for name in names}
 
@@ -157,7 +157,7 @@ def attribute(each: griffe.Attribute) -> list[str]:
 
 
 def header(name: str, each: griffe.Class, members: Mapping[str, griffe.Object]) -> str:
-    """How it is made; of what is never made by a caller, its bases."""
+    """Return a class's constructor; for classes that callers never construct, its bases."""
     bases = ", ".join(map(str, each.bases))
     if "Protocol" in bases:
         return f"class {name}({bases})"
@@ -179,7 +179,7 @@ def function(name: str, each: griffe.Function) -> Iterator[str]:
 
 
 def signature(name: str, each: griffe.Function, *, keyword: str = "def", with_result: bool = True) -> str:
-    """As it is declared, without `self`; in one line where there is room."""
+    """Format a signature as it is declared, without `self`; in one line if it fits."""
     given = list(parameters(each))
     head = f"{'async ' if 'async' in each.labels else ''}{keyword} {name}"
     result = f" -> {each.returns}" if with_result and each.returns is not None else ""

@@ -1,4 +1,4 @@
-"""The page of the HTTP API: every route with its scope, what it takes and what it answers, by the OpenAPI document."""
+"""The page of the HTTP API: every route with its scope, parameters and responses, from the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ authenticated caller, *open* everybody. With an `Idempotency-Key`, a request tha
 
 Any route may also refuse: """
 METHODS = ("get", "post", "put", "delete")
-# Reading it is all that it is for, so it does not tell of itself.
+# The document's own route is omitted.
 DOCUMENT = ("GET", "/openapi.json")
 NOWHERE = "postgresql:///nowhere"
 
 
 def page() -> str:
-    """Every route of the API, by the tags that they have."""
+    """Return every route of the API, by tag."""
     application = served()
     document, asked = application.openapi(), scopes(application)
     refusals = ", ".join(f"{status} {HTTPStatus(status).phrase}" for status in ANYWHERE)
@@ -63,12 +63,12 @@ def page() -> str:
 
 
 def served() -> FastAPI:
-    """The application, without a database: nobody asks it anything."""
+    """Return the application, without a database, because it receives no requests."""
     return build(NOWHERE, App("reference"), Settings(access=AccessSettings(auth=AuthMode.keys)))
 
 
 def scopes(application: FastAPI) -> Mapping[tuple[str, str], str]:
-    """The least that is needed for each method and path, as the document writes them."""
+    """Return the required scope of each method and path."""
     found = {}
     for each in iter_route_contexts(application.routes):
         for method in each.methods or ():
@@ -126,14 +126,14 @@ def object_(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
 
 
 def said(described: Mapping[str, Any]) -> str:
-    """The description, and the default where there is one."""
+    """Return the description, and the default if there is one."""
     default = described.get("schema", described).get("default")
     pieces = [cell(described.get("description")), "" if default in (None, "") else f"Default `{default}`."]
     return " ".join(filter(None, pieces))
 
 
 def type_of(schema: Mapping[str, Any]) -> str:
-    """A schema in a few words."""
+    """Describe a schema in a few words."""
     match schema:
         case {"$ref": reference}:
             name = str(reference).rpartition("/")[2]

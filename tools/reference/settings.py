@@ -1,4 +1,4 @@
-"""The page of the settings: each variable that is read, its flag, what its text looks like, and what it means."""
+"""The page of the settings: each environment variable with its flag, format and meaning."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS = ["variable", "flag", "what it says", "default", "other names"]
 
 
 def page() -> str:
-    """Every setting, by its subject."""
+    """Return every setting, by subject."""
     sections = (
         text
         for subject, settings in SETTINGS.items()

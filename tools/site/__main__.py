@@ -1,4 +1,4 @@
-"""`./dev docs`: build the site, or serve it and build it anew whenever something that it is made of is saved."""
+"""`./dev docs`: builds the site, or serves it and rebuilds it whenever one of its sources is saved."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WATCHED = ("docs", "src", "tools/site", "tools/reference", "apps/storecrawl/READ
 
 
 def main(words: list[str]) -> int:
-    """Build the site, or with `--serve` show it at ADDRESS, or at the address that follows."""
+    """Build the site, or with `--serve` serve it at ADDRESS, or at the address that follows."""
     match words:
         case []:
             try:
@@ -36,7 +36,7 @@ def main(words: list[str]) -> int:
 
 def serve(address: str = ADDRESS) -> int:
     """Serve the site until Ctrl-C or SIGTERM."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that the server below is ended, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that the server below is stopped too
     write_sources(ROOT, ROOT / FOLDER)
     configuration = str(ROOT / FOLDER / CONFIGURATION)
     server = subprocess.Popen([program(ROOT), "serve", "--config-file", configuration, "--dev-addr", address])

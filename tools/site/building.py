@@ -1,4 +1,4 @@
-"""Puts the pages together, has the generator make HTML of them, and fails for what is wrong with either."""
+"""Collects the pages, has the generator convert them to HTML, and fails on errors in either."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ CONFIGURED: dict[str, Any] = {
 def build(root: Path, folder: Path) -> None:
     """Build the site below a folder.
 
-    Raises SetupError for a page without a place in the navigation, a broken link, and whatever the generator warns of.
+    Raises SetupError for a page that is not in the navigation, a broken link, and any warning of the generator.
     """
     write_sources(root, folder)
     command = [program(root), "build", "--strict", "--clean", "--config-file", str(folder / CONFIGURATION)]
@@ -87,7 +87,7 @@ def build(root: Path, folder: Path) -> None:
 
 
 def write_sources(root: Path, folder: Path) -> None:
-    """Write what the generator reads. Raises SetupError for what does not fit together."""
+    """Write the generator's input. Raises SetupError if it is inconsistent."""
     pages = sources.pages(root) | reference_pages(root)
     configuration = CONFIGURED | {"nav": [part.as_entry() for part in navigation.read(root, pages)]}
     target = folder / PAGES
@@ -98,18 +98,18 @@ def write_sources(root: Path, folder: Path) -> None:
         put(target / place, text.encode())
     for place, file in (sources.pictures(root) | {f"assets/{file.name}": file for file in ASSETS.iterdir()}).items():
         put(target / place, file.read_bytes())
-    put(folder / CONFIGURATION, json.dumps(configuration, indent=1).encode())  # JSON is YAML, too
+    put(folder / CONFIGURATION, json.dumps(configuration, indent=1).encode())  # JSON is valid YAML
 
 
 def put(file: Path, content: bytes) -> None:
-    """Write a file, unless it says that already: whoever watches it would build anew."""
+    """Write a file unless it has this content already, because each write triggers a rebuild."""
     if not (file.exists() and file.read_bytes() == content):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
 
 
 def program(root: Path) -> str:
-    """The generator."""
+    """Return the path of the generator."""
     found = shutil.which("zensical", path=str(root / ".venv" / "bin"))
     if found is None:
         raise SetupError("there is no zensical in .venv: ./dev setup")

@@ -1,4 +1,4 @@
-"""Looks at the built pages as a browser would: each link leads somewhere, and nothing is loaded from elsewhere."""
+"""Checks the built pages: each link has a target, and nothing is loaded from other sites."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-# What a browser loads by itself.
+# Elements that a browser loads automatically.
 LOADED = {("script", "src"), ("img", "src"), ("link", "href"), ("source", "src"), ("iframe", "src")}
 FOLLOWED = {("a", "href")}
-# It is served for any address, so its links begin at the root.
+# Served for every missing address, so its links start at the root.
 NOT_FOUND = "404.html"
 TOP = frozenset({"", "__top"})
 
 
 @dataclass
 class Seen(HTMLParser):
-    """What a page has for links, and where links may lead in it."""
+    """The links of a page, and its anchors."""
 
     loaded: list[str] = field(default_factory=list)
     followed: list[str] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Seen(HTMLParser):
         super().__init__()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what a tag leads to."""
+        """Record a tag's links and anchors."""
         for name, value in attrs:
             if name == "id" and value:
                 self.ids.add(value)
@@ -39,7 +39,7 @@ class Seen(HTMLParser):
 
 
 def faults(html: Path) -> Iterator[str]:
-    """What is wrong with the pages below a folder, a line each."""
+    """Return the errors of the pages below a folder, one line each."""
     pages = {file: seen(file) for file in sorted(html.rglob("*.html")) if file.name != NOT_FOUND}
     for file, page in pages.items():
         name = file.relative_to(html).as_posix()

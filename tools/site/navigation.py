@@ -1,4 +1,4 @@
-"""What stands where on the site: `docs/navigation.toml` as a tree of titles and pages."""
+"""The navigation of the site: `docs/navigation.toml` as a tree of titles and pages."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ WILD = frozenset("*?[")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A title with pages below it, and parts of its own."""
+    """A title with pages and subordinate parts."""
 
     title: str
     pages: tuple[str, ...]
     parts: tuple[Part, ...] = ()
 
     def as_entry(self) -> dict[str, list[Any]]:
-        """The part as the generator's configuration has it."""
+        """The part in the format of the generator's configuration."""
         return {self.title: [*self.pages, *(part.as_entry() for part in self.parts)]}
 
     def all_pages(self) -> Iterator[str]:
@@ -35,9 +35,9 @@ class Part:
 
 
 def read(root: Path, pages: Collection[str]) -> list[Part]:
-    """Give each page its place, where the file first names it; a part without pages is left out.
+    """Assign each page to the first part that names it; parts without pages are omitted.
 
-    Raises SetupError for a name without a page, and for a page without a place.
+    Raises SetupError for a name without a page, and for a page that no part names.
     """
     left = sorted(pages)
     named = tomllib.loads((root / FILE).read_text("utf-8"))["part"]
@@ -58,7 +58,7 @@ def names_in(part: Mapping[str, Any]) -> Iterator[str]:
 
 
 def part_of(named: Mapping[str, Any], left: list[str]) -> Part:
-    """Make a part, and take what its patterns find out of the pages that are left."""
+    """Create a part, and assign the remaining pages that match its patterns."""
     found: list[str] = []
     for name in named.get("pages", ()):
         matching = [page for page in left if fnmatchcase(page, name)] if WILD & set(name) else [name]

@@ -1,7 +1,7 @@
-"""The pages that are written by hand: docs/, and what stands beside it, with their links as the site has them.
+"""The hand-written pages: docs/ and other files of the project, with their links adapted to the site.
 
-What a page leads to is a page of the site, a picture, or a file of the project, of which only the words are left: it
-has no address that everybody could open. Drawings in SVG are put into the page, so that they follow its theme.
+A link can lead to a page of the site, to a picture, or to a file of the project. The latter is replaced by its text,
+because the file has no public address. SVG drawings are embedded in the page, so that they follow its theme.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 DOCS = "docs"
 CRAWLERS = "apps/storecrawl/docs"
-# What stands elsewhere in the project, and what it is called on the site.
+# Pages outside of docs/, with their paths on the site.
 BESIDE = {
     "ARCHITECTURE.md": "architecture.md",
     "CHANGELOG.md": "changelog.md",
@@ -24,7 +24,7 @@ BESIDE = {
     "apps/storecrawl/README.md": "crawler.md",
     "bench/README.md": "benchmarks.md",
 }
-# What links name, and which page says it.
+# Files that links name, with the pages that contain them.
 SAID_BY = {"README.md": "index.md", "docs/reference/schema.sql": "reference/schema.md"}
 FOLDERS_PAGE = re.compile(r"\bREADME\.md$")
 PICTURES = (".png", ".svg")
@@ -36,19 +36,19 @@ BLANK_LINES = re.compile(r"\n\s*\n")
 
 
 def pages(root: Path) -> dict[str, str]:
-    """Each page by its place on the site."""
+    """Return each page by its path on the site."""
     places = places_of(root)
     return {place: page(root, source, places) for source, place in places.items()}
 
 
 def pictures(root: Path) -> dict[str, Path]:
-    """Each picture by its place on the site."""
+    """Return each picture by its path on the site."""
     docs = root / DOCS
     return {file.relative_to(docs).as_posix(): file for file in sorted(docs.rglob("*")) if file.suffix in PICTURES}
 
 
 def places_of(root: Path) -> dict[str, str]:
-    """Where each source stands on the site."""
+    """Return the path of each source on the site."""
     docs = {f"{DOCS}/{page}": FOLDERS_PAGE.sub("index.md", page) for page in _pages_in(root / DOCS)}
     crawlers = {f"{CRAWLERS}/{page}": f"crawler/{page}" for page in _pages_in(root / CRAWLERS)}
     return docs | crawlers | BESIDE
@@ -59,7 +59,7 @@ def _pages_in(folder: Path) -> list[str]:
 
 
 def page(root: Path, source: str, places: Mapping[str, str]) -> str:
-    """A source with its links led to where things are on the site; what is fenced is left as it is."""
+    """Return a source with its links adapted to the site; fenced blocks are unchanged."""
     pieces = FENCED.split((root / source).read_text("utf-8"))
     lead = partial(led, root, source, places)
     return "".join(piece if piece.startswith("```") else LINK.sub(lead, piece) for piece in pieces)
@@ -82,7 +82,7 @@ def led(root: Path, source: str, places: Mapping[str, str], link: re.Match[str])
 
 
 def drawing(file: Path, words: str) -> str | None:
-    """An SVG of ours as a part of the page; None for other pictures."""
+    """Return one of our SVG drawings as HTML; None for other pictures."""
     if file.suffix != ".svg" or not (found := DRAWING.search(file.read_text("utf-8"))):
         return None
     drawn = BLANK_LINES.sub("\n", found[0])

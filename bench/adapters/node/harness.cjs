@@ -1,4 +1,4 @@
-// The adapter protocol in Node: counts and start times as bench/tally.py writes them, and calls within Python's watch.
+// The adapter protocol in Node: writes counts and start times like bench/tally.py; Python measures the calls.
 'use strict'
 const fs = require('fs')
 const path = require('path')
@@ -8,7 +8,7 @@ const { performance } = require('perf_hooks')
 
 const { BENCH_STATS_DIR: folder, BENCH_PGDSN: dsn } = process.env
 const { BENCH_HANDLER_MS: ms, BENCH_PAYLOAD_BYTES: bytes, BENCH_CHUNK: chunk } = process.env
-// As bench/asked.py has them.
+// The same as in bench/asked.py.
 const text = bytes && randomBytes(Number(bytes)).toString('base64').slice(0, Number(bytes))
 const payload = (i) => text ? { i, text } : { i }
 const now = () => BigInt(Math.round((performance.timeOrigin + performance.now()) * 1000)) * 1000n
@@ -19,7 +19,7 @@ let executed = 0
 let last = 0n
 let unwritten = false
 
-// One write a turn of the event loop: a write a task would cost more than the peers' own work.
+// One write per turn of the event loop: one per task would cost more than the peers' own work.
 function write () {
   unwritten = false
   counts.writeBigInt64LE(BigInt(executed), 0)
@@ -40,7 +40,7 @@ function tick () {
   }
 }
 
-// What the no-op task does; where nothing waits, `tick` does as well.
+// The no-op task. If it does not wait, `tick` is sufficient.
 async function noop () {
   tick()
   if (ms) await new Promise((resolve) => setTimeout(resolve, Number(ms)))
@@ -53,7 +53,7 @@ function stamp (number) {
   fs.writeSync(stampsFile, `${number} ${started}\n`)
 }
 
-// Says that it is connected, waits until the watch runs, and says with its CPU seconds that it is done.
+// Reports that it is connected, waits until the measurement begins, and reports its CPU seconds at the end.
 async function watched (call) {
   const lines = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]()
   console.log('ready')
@@ -64,7 +64,7 @@ async function watched (call) {
   console.log(JSON.stringify({ cpu_s: (user + system) / 1e6 }))
 }
 
-// Enqueues a task for each number, one every `interval` seconds, and says when each call began and returned.
+// Enqueues a task for each number, one every `interval` seconds, and reports when each call began and returned.
 async function send (numbers, interval, enqueue) {
   const sent = []
   const began = performance.now()
@@ -78,7 +78,7 @@ async function send (numbers, interval, enqueue) {
   console.log(JSON.stringify({ sent }))
 }
 
-// Runs the subcommand of the command line: `peer` has setup, connect, enqueueMany, enqueue and work.
+// Runs the subcommand of the command line. `peer` has setup, connect, enqueueMany, enqueue and work.
 async function main (peer) {
   const [command, first, second] = process.argv.slice(2)
   if (command === 'work') return await peer.work({ noop, tick, stamp })

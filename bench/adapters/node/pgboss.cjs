@@ -1,4 +1,4 @@
-// pg-boss: a handler gets a whole batch, which is acknowledged as one; woken by LISTEN.
+// pg-boss: a handler gets a whole batch, which is acknowledged together; woken by LISTEN.
 'use strict'
 const { PgBoss } = require('pg-boss')
 const { chunk, dsn, payload, run, waits } = require('./harness.cjs')

@@ -1,1 +1,1 @@
-"""Orders, and what follows from them."""
+"""Orders, invoices and their background tasks."""

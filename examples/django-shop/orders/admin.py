@@ -1,4 +1,4 @@
-"""Orders in the admin, beside the pool, which brings its own pages."""
+"""Orders in the admin. The pool has its own pages there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An order, and its invoice."""
+"""An order and its invoice."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class Order(models.Model):
-    """What somebody has ordered."""
+    """A customer's order."""
 
     customer = models.CharField(max_length=200)
     email = models.EmailField()
@@ -18,7 +18,7 @@ class Order(models.Model):
 
 
 class Invoice(models.Model):
-    """The one invoice of an order; `mailed_at` is when the customer got it."""
+    """The only invoice of an order; `mailed_at` is when it was mailed to the customer."""
 
     order = models.OneToOneField(Order, on_delete=models.PROTECT)
     mailed_at = models.DateTimeField(null=True)

@@ -1,4 +1,4 @@
-"""What workers do: Rolecall finds the handlers here, as in the `tasks` of every installed app."""
+"""The handlers. Rolecall finds them here, as in the `tasks` module of every installed app."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ app.role("billing", max_attempts=10, timeout=timedelta(minutes=1))
 
 @app.task(role="billing", key="order:{order_id}")
 def bill_order(ctx: Context, order_id: int) -> int:
-    """Write the invoice of an order, once however often this is tried, and let it be mailed."""
+    """Write the invoice of an order, only once even if the task is retried, and enqueue its mail."""
     order = Order.objects.get(pk=order_id)
     invoice, _ = Invoice.objects.get_or_create(order=order)
     ctx.follow_up(mail_invoice.task(invoice_id=invoice.pk))
@@ -25,7 +25,7 @@ def bill_order(ctx: Context, order_id: int) -> int:
 
 @app.task(role="mail")
 def mail_invoice(invoice_id: int) -> None:
-    """Mail an invoice that was not mailed yet."""
+    """Mail an invoice that has not been mailed yet."""
     invoice = Invoice.objects.select_related("order").get(pk=invoice_id)
     if invoice.mailed_at is None:
         send_mail(
@@ -40,7 +40,7 @@ def mail_invoice(invoice_id: int) -> None:
 
 @app.task(role="mail")
 def report_sales() -> dict[str, int]:
-    """Count what was ordered within a day."""
+    """Count the orders of the last day."""
     orders = Order.objects.filter(placed_at__gt=timezone.now() - timedelta(days=1))
     return {"orders": orders.count(), "pence": sum(orders.values_list("pence", flat=True))}
 

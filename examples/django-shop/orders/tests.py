@@ -1,4 +1,4 @@
-"""The shop's tests: each in a transaction of its own, tasks and what they do included."""
+"""The shop's tests: each in its own transaction, including tasks and their effects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ORDER = {"customer": "Ada", "email": "ada@example.org", "pence": 450}
 
 
 class OrderTest(TestCase):
-    """What a request leads to."""
+    """Requests and the tasks that follow from them."""
 
     def place(self, **changes: object) -> Any:
         """Send an order as a customer's browser does."""

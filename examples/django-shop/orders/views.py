@@ -1,4 +1,4 @@
-"""How an order is placed."""
+"""The view that places orders."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from orders.tasks import bill_order
 @csrf_exempt
 @require_POST
 def place_order(request: HttpRequest) -> JsonResponse:
-    """Store an order and the task that bills it, in the one transaction of the request (ATOMIC_REQUESTS)."""
+    """Store an order and the task that bills it, in the request's transaction (ATOMIC_REQUESTS)."""
     wanted = json.loads(request.body)
     order = Order(customer=wanted["customer"], email=wanted["email"], pence=wanted["pence"])
     order.save()
     task = bill_order.enqueue(order_id=order.pk)
-    order.full_clean()  # what it refuses takes order and task back, as any error does
+    order.full_clean()  # if this raises, order and task are rolled back, as with any error
     return JsonResponse({"order": order.pk, "task": task.id}, status=201)

@@ -1,4 +1,4 @@
-"""The settings; what differs from place to place comes from the environment."""
+"""The settings. Values that depend on the deployment come from the environment."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INSTALLED_APPS = [
     "rolecall.django",
     "orders",
 ]
-# Where the pages of `manage.py rolecall serve` are: the admin links to them.
+# The address of the pages of `manage.py rolecall serve`, for the admin's links.
 ROLECALL = {"DASHBOARD": os.environ.get("SHOP_DASHBOARD")}
 
 MIDDLEWARE = [

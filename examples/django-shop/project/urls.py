@@ -1,4 +1,4 @@
-"""What is answered where."""
+"""The addresses of the views."""
 
 from __future__ import annotations
 

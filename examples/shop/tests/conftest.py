@@ -1,4 +1,4 @@
-"""A database for each test, with the shop's tables; the plugin `rolecall.testing.plugin` brings the server."""
+"""A database with the shop's tables for each test; the plugin `rolecall.testing.plugin` provides the server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def migrations() -> Sequence[Migrations]:
 
 @pytest.fixture
 async def client(database_url: str) -> AsyncIterator[AsyncClient]:
-    """The shop's client; its sessions lead to the test's database, too."""
+    """The shop's client; its sessions use the test's database too."""
     connect(database_url)
     async with running(app, database_url) as client:
         yield client

@@ -1,4 +1,4 @@
-"""What the web application answers, and what it leaves behind."""
+"""The responses of the web application, and the rows and tasks that it stores."""
 
 from __future__ import annotations
 

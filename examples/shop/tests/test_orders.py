@@ -1,4 +1,4 @@
-"""What follows from an order, done by a real worker."""
+"""The tasks after an order, run by a real worker."""
 
 from __future__ import annotations
 

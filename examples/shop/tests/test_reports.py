@@ -17,7 +17,6 @@ MONDAY = date(2026, 11, 23)
 
 
 async def bill(customer_id: int, total: str, *, at: datetime) -> None:
-    """Store an order and its invoice."""
     order_id = uuid4()
     async with sessions.begin() as session:
         session.add(Order(id=order_id, customer_id=customer_id, email="ada@example.org"))

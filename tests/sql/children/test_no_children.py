@@ -75,7 +75,7 @@ def test_follow_ups_of_the_first_step_are_stored(engine: Engine) -> None:
 def test_continuation_of_the_first_step_is_refused(engine: Engine) -> None:
     engine.enqueue()
 
-    with refused("RC042", "only its last step continues the chain"):
+    with refused("RC042", "only its last step can continue the chain"):
         engine.complete(engine.claim_one(), next={"gathers": True, "continuation": WORK})
 
 

@@ -127,7 +127,7 @@ def test_only_what_runs_or_waits_can_have_more_children(engine: Engine, state: s
     if state == "completed":
         engine.complete(engine.claim_one())
 
-    with refused("RC044", "not found among those that run or wait"):
+    with refused("RC044", "is not running or waiting"):
         engine.spawn(task_id if state != "missing" else 404, WORK)
 
 

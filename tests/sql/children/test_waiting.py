@@ -108,7 +108,7 @@ def test_the_work_of_a_parent_is_on_its_timeline(engine: Engine) -> None:
 def test_children_and_a_continuation_in_one_report_are_refused(engine: Engine) -> None:
     engine.enqueue()
 
-    with refused("RC042", "only its last step continues"):
+    with refused("RC042", "only its last step can continue"):
         engine.complete(engine.claim_one(), next={"children": [WORK], "continuation": WORK})
 
 

@@ -61,7 +61,7 @@ def test_a_name_that_needs_quotes_is_found_and_stored_with_them(engine: Engine) 
     ("said", "problem"),
     [
         ({"procedure": "shop.missing"}, "there is no procedure shop.missing(payload jsonb, inout info jsonb)"),
-        ({"procedure": "count"}, "say its schema too"),
+        ({"procedure": "count"}, "include its schema in the name"),
         ({"procedure": "shop.count(jsonb, jsonb)"}, "there is no procedure"),
         ({"procedure": "shop.count; drop table rolecall.tasks"}, "there is no procedure"),
         ({"procedure": ""}, "there is no procedure"),
@@ -72,7 +72,7 @@ def test_a_name_that_needs_quotes_is_found_and_stored_with_them(engine: Engine) 
             {"procedure": "shop.count", "after": "shop.missing"},
             "there is no procedure shop.missing(payload jsonb), nor",
         ),
-        ({"before": "shop.ring"}, "only a procedure has hooks"),
+        ({"before": "shop.ring"}, "only SQL handlers can have hooks"),
     ],
     ids=str,
 )

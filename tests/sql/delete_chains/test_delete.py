@@ -61,7 +61,7 @@ def test_a_chain_that_an_open_task_needs_is_not_deleted(engine: Engine) -> None:
     chain = engine.enqueue()
     dependent = engine.enqueue(needs=[{"chain": chain}])
 
-    assert refusal_of(engine, chain) == f"chain {chain} is needed by task {dependent}, which is open and stays"
+    assert refusal_of(engine, chain) == f"chain {chain} is needed by task {dependent}, which is open and would remain"
 
 
 def test_a_result_that_an_open_task_will_read_is_not_deleted(engine: Engine) -> None:
@@ -96,7 +96,10 @@ def test_a_child_whose_parent_waits_is_not_deleted_alone(engine: Engine) -> None
     child = engine.claim_one()
     engine.complete(child, result="gathered later")
 
-    assert refusal_of(engine, child.id) == f"chain {child.id} is needed by task {parent.id}, which is open and stays"
+    assert (
+        refusal_of(engine, child.id)
+        == f"chain {child.id} is needed by task {parent.id}, which is open and would remain"
+    )
 
 
 def test_a_cascade_deletes_what_the_chain_needs_and_so_on(engine: Engine) -> None:
@@ -124,7 +127,7 @@ def test_a_cascade_stops_at_what_others_need(engine: Engine) -> None:
 
     message = refusal_of(engine, chain, cascade=True)
 
-    assert message == f"chain {shared} is needed by task {other}, which is open and stays"
+    assert message == f"chain {shared} is needed by task {other}, which is open and would remain"
 
 
 def test_the_worker_of_a_running_task_hears_that_it_is_deleted(engine: Engine) -> None:

@@ -186,7 +186,7 @@ def test_a_uuid_gives_one_key_however_it_is_written(engine: Engine, written: str
 @pytest.mark.parametrize(
     ("store", "words"),
     [
-        ([4], "task 1: the key of fetch is made of 'store_id', which is an array in this payload"),
+        ([4], "task 1: the key of fetch contains 'store_id', which is an array in this payload"),
         ({"id": 4}, "which is an object"),
         ("x" * 300, "the key has 306 characters"),
     ],
@@ -210,12 +210,12 @@ def test_what_is_no_task_is_refused_as_ever(engine: Engine, task: object, code: 
 @pytest.mark.parametrize("template", ["", "x" * 201, "{", "store:{}", "a}b", "{a{b}}"])
 @pytest.mark.parametrize("word", ["key", "dedupe_key"])
 def test_what_is_no_template_is_refused(engine: Engine, word: str, template: str) -> None:
-    with refused("RC041", "is no template of a key"):
+    with refused("RC041", "is not a valid key template"):
         engine.declare(handlers=[FETCH | {word: template}])
 
 
 def test_a_role_with_one_root_at_a_time_takes_no_handler_with_a_key(engine: Engine) -> None:
-    with refused("RC041", "fetch: its role work has one root at a time"):
+    with refused("RC041", "fetch: its role work runs one root at a time"):
         engine.declare({"name": "work", "one_root": True})
 
 

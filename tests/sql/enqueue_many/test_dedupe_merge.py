@@ -101,7 +101,7 @@ def test_a_function_of_the_database_merges_with_the_callers_rights(engine: Engin
 def test_a_function_that_makes_no_object_is_refused(engine: Engine) -> None:
     engine.rows("create function public.nothing(jsonb, jsonb) returns jsonb language sql return null::jsonb")
 
-    assert "public.nothing made no object" in problem(engine, {"a": 1}, {}, {"function": "public.nothing"})
+    assert "public.nothing did not return an object" in problem(engine, {"a": 1}, {}, {"function": "public.nothing"})
 
 
 def test_a_function_that_fails_stores_nothing(engine: Engine) -> None:

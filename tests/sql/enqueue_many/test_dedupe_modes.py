@@ -137,7 +137,7 @@ def test_a_dedupe_key_that_must_be_new_is_refused_with_the_standing_id(engine: E
     """Nothing of the batch is stored."""
     standing = engine.enqueue(dedupe_key="d")
 
-    with pytest.raises(psycopg.Error, match=f"task 1: task {standing} has the dedupe_key 'd' already") as refusal:
+    with pytest.raises(psycopg.Error, match=f"task 1: task {standing} already has the dedupe_key 'd'") as refusal:
         engine.enqueue_many([{"role": "work"}, draft({**ERROR, **scope})])
 
     assert (refusal.value.sqlstate, refusal.value.diag.message_detail) == ("RC045", str(standing))

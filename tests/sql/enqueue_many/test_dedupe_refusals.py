@@ -7,19 +7,19 @@ import pytest
 
 from tests.sql.engine import Document, Engine
 
-RULE = "is no rule to merge by: it is"
+RULE = "the merge rule must be"
 
 
 @pytest.mark.parametrize(
     ("dedupe", "says"),
     [
-        ([], "dedupe is not an object but array"),
-        ("merge", "dedupe is not an object but string"),
-        ({"moed": "merge"}, "dedupe has mode, scope, window, merge and except_chain, but no moed"),
+        ([], "dedupe must be an object, not array"),
+        ("merge", "dedupe must be an object, not string"),
+        ({"moed": "merge"}, "dedupe has the fields mode, scope, window, merge and except_chain, not moed"),
         ({"mode": "ignore"}, "the dedupe mode is 'ignore'; it is keep, replace, merge or error"),
         ({"scope": "all"}, "the dedupe scope is 'all'; it is pending, open or any"),
-        ({"mode": "replace", "scope": "open"}, "replace changes only what nobody has claimed: its scope is pending"),
-        ({"mode": "merge", "scope": "any", "window": 1}, "merge changes only what nobody has claimed"),
+        ({"mode": "replace", "scope": "open"}, "replace changes only unclaimed tasks: its scope is pending"),
+        ({"mode": "merge", "scope": "any", "window": 1}, "merge changes only unclaimed tasks"),
         ({"scope": "any"}, "the scope any needs a window, in seconds, and no other scope has one"),
         ({"scope": "any", "window": None}, "the scope any needs a window"),
         ({"scope": "open", "window": 60}, "the scope any needs a window, in seconds, and no other scope has one"),
@@ -28,15 +28,15 @@ RULE = "is no rule to merge by: it is"
         ({"scope": "any", "window": 1e10}, "allowed are 0.001 to 4e9"),
         ({"scope": "any", "window": "60"}, "the dedupe window is 60 s"),
         ({"scope": "any", "window": [60]}, "the dedupe window is [60] s"),
-        ({"except_chain": "mine"}, "except_chain is 'mine', not the id of a chain"),
-        ({"except_chain": -1}, "except_chain is '-1', not the id of a chain"),
+        ({"except_chain": "mine"}, "except_chain must be the id of a chain, not 'mine'"),
+        ({"except_chain": -1}, "except_chain must be the id of a chain, not '-1'"),
         ({"merge": {"kind": "json"}}, "only the mode merge has a rule to merge by"),
         ({"mode": "keep", "merge": {"kind": "json"}}, "only the mode merge has a rule to merge by"),
         ({"mode": "merge", "merge": "union"}, RULE),
         ({"mode": "merge", "merge": {}}, RULE),
         ({"mode": "merge", "merge": {"kind": "yaml"}}, RULE),
         ({"mode": "merge", "merge": {"fields": {}, "function": "x.y"}}, RULE),
-        ({"mode": "merge", "merge": {"fields": ["ids"]}}, "the fields of a merge are not an object but array"),
+        ({"mode": "merge", "merge": {"fields": ["ids"]}}, "the fields of a merge rule must be an object, not array"),
         (
             {"mode": "merge", "merge": {"fields": {"ids": "unoin"}}},
             "field 'ids' merges by \"unoin\"; it is union, sum, max, min, last or keep",
@@ -50,7 +50,7 @@ RULE = "is no rule to merge by: it is"
         ({"mode": "merge", "merge": {"function": "drop table x; --"}}, "there is no function"),
         (
             {"mode": "merge", "merge": {"function": "pg_catalog.jsonb_contains"}},
-            "that returns jsonb; say its schema too",
+            "that returns jsonb; include its schema in the name",
         ),
     ],
     ids=str,
@@ -66,7 +66,7 @@ def test_a_rule_about_a_dedupe_key_that_cannot_be_is_refused_by_name(engine: Eng
 
 
 def test_a_rule_without_a_dedupe_key_is_refused(engine: Engine) -> None:
-    with pytest.raises(psycopg.Error, match="dedupe says how to treat a dedupe_key, but there is none"):
+    with pytest.raises(psycopg.Error, match="dedupe requires a dedupe_key"):
         engine.enqueue(dedupe={"mode": "merge"})
 
 

@@ -154,7 +154,7 @@ def test_a_task_that_runs_stands_for_a_new_one_whenever_it_was_to_begin(engine: 
     assert engine.enqueue_many([{"role": "work", "dedupe_key": "d"}]) == ([first], [first])
 
 
-@pytest.mark.parametrize(("expires", "shown"), [(0, "expires is 0.001 to 4e9 s"), (1e300, "expires is 0.001")])
+@pytest.mark.parametrize(("expires", "shown"), [(0, "expires must be 0.001 to 4e9 s"), (1e300, "expires must")])
 def test_a_handler_that_says_no_time_is_refused(engine: Engine, expires: float, shown: str) -> None:
     query = "select rolecall.declare('[]', %s)"
 

@@ -38,7 +38,7 @@ def test_an_unknown_role_is_refused(engine: Engine, task: Document) -> None:
         ({"key": "k" * 201}, "the key has 201 characters"),
         ({"dedupe_key": ""}, "the dedupe_key has 0 characters"),
         ({"dedupe_key": "d" * 201}, "the dedupe_key has 201 characters"),
-        ({"max_attempts": -1}, "max_attempts is -1; 0 stands for unlimited"),
+        ({"max_attempts": -1}, "max_attempts must be positive, or 0 for unlimited, not -1"),
         ({"retry": {"kind": "maybe"}}, "is not a retry policy"),
         ({"retry": []}, "is not a retry policy"),
         ({"expires": 0}, "expires is 0 s, allowed are 0.001 to 4e9"),

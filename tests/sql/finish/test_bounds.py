@@ -170,4 +170,4 @@ def test_session_of_another_user_costs_a_warning_only(engine: Engine, claim: Cla
         engine.rows("reset role")
         engine.rows(f"drop owned by {owner}")
         engine.rows(f"drop role {owner}")
-    assert any("hangs in task 7" in warning for warning in warnings)
+    assert any("is stuck in task 7" in warning for warning in warnings)

@@ -74,7 +74,7 @@ def test_info_that_is_no_object_fails_the_attempt(engine: Engine) -> None:
 
     _, end = run_one(engine)
 
-    assert "info is an object" in (end.error or "")
+    assert "info must be an object" in (end.error or "")
 
 
 def test_a_procedure_knows_its_task(engine: Engine) -> None:

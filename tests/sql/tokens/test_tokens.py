@@ -24,7 +24,7 @@ def complete(engine: Engine, token: str, result: object = None) -> int:
 def refused(engine: Engine, token: str) -> bool:
     with pytest.raises(psycopg.Error) as refusal:
         complete(engine, token)
-    assert refusal.value.diag.message_primary == "the token is unknown, used or expired, or its task has ended"
+    assert refusal.value.diag.message_primary == "the token is unknown, used or expired, or its task has finished"
     return refusal.value.sqlstate == "RC004"
 
 

@@ -94,7 +94,7 @@ def test_who_is_not_on_the_roll_cannot_be_told(engine: Engine) -> None:
     engine.rows("select rolecall.deregister_worker(%s)", gone)
 
     for worker in (gone, 4711):
-        with pytest.raises(psycopg.Error, match=f"no worker {worker} is on the roll") as raised:
+        with pytest.raises(psycopg.Error, match=f"no worker {worker} is registered") as raised:
             tell(engine, worker, "drain")
         assert raised.value.sqlstate == "RC030"
 

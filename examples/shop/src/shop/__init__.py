@@ -1,1 +1,1 @@
-"""A shop: orders come in over HTTP, and what follows from them runs in the background."""
+"""A shop: orders arrive over HTTP, and are billed and confirmed in the background."""

@@ -1,4 +1,4 @@
-"""The web application: orders come in, and are stored together with the task that bills them."""
+"""The web application: stores orders together with the tasks that bill them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ router = APIRouter()
 
 
 class State(TypedDict):
-    """What a request finds of its application."""
+    """The application's resources for requests."""
 
     client: AsyncClient
 
 
 def make_api(settings: Settings) -> FastAPI:
-    """Make the application; it connects when it starts."""
+    """Create the application; it connects when it starts."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[State]:
@@ -53,7 +53,7 @@ def client_of(request: Request) -> AsyncClient:
     return client
 
 
-# Committed before the answer is sent: nobody is told of an order that is not there.
+# Committed before the response is sent, so that no response describes an order that does not exist.
 Transaction = Annotated[AsyncSession, Depends(transaction, scope="function")]
 Client = Annotated[AsyncClient, Depends(client_of)]
 
@@ -83,7 +83,7 @@ async def show_order(order_id: UUID, session: Transaction) -> OrderOut:
 
 @router.post("/reports/{day}", status_code=status.HTTP_202_ACCEPTED)
 async def ask_for_report(day: date, client: Client) -> dict[str, int]:
-    """Have a day's report made, or made anew; the answer names the task."""
+    """Enqueue a task that creates or replaces a day's report, and return its id."""
     return {"task": (await client.enqueue(report_day, day=day)).id}
 
 

@@ -1,4 +1,4 @@
-"""Sessions of SQLAlchemy on asyncpg, by way of a PgBouncer in transaction mode."""
+"""SQLAlchemy sessions on asyncpg, through a PgBouncer in transaction mode."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from sqlalchemy import URL
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 from sqlalchemy.pool import NullPool
 
-# Web application and worker bind it when they start.
+# The web application and the worker bind it when they start.
 sessions: async_sessionmaker[AsyncSession] = async_sessionmaker(expire_on_commit=False)
 
 
 def connect(database_url: str) -> None:
-    """Let sessions lead to this database; connections are opened when they are needed."""
+    """Bind the sessions to this database; connections are opened when they are needed."""
     sessions.configure(bind=make_engine(database_url))
 
 
 def make_engine(database_url: str) -> AsyncEngine:
-    """Make an engine of an address as libpq and Rolecall know it: a URL, or words such as `host=...`.
+    """Create an engine from an address in the syntax of libpq and Rolecall: a URL, or words such as `host=...`.
 
-    The pool is PgBouncer's. Two sessions may meet on one of its connections: no prepared statement has a name that
-    another could have, and none is kept.
+    PgBouncer does the pooling. Two sessions may share one of its connections, so prepared statements get unique names
+    and are not cached.
     """
     parts = {name: str(value) for name, value in conninfo_to_dict(database_url).items() if value is not None}
     url = URL.create(

@@ -1,4 +1,4 @@
-"""One JSON object a line, of the shop's code and of all libraries; within a handler each says which task wrote it."""
+"""Logging as one JSON object per line, for the shop and all libraries; lines from a handler contain its task."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rolecall.telemetry import add_task_fields
 
 
 def set_up_logging(level: int = logging.INFO) -> None:
-    """Let structlog and the logging module write the same lines; a program calls this once."""
+    """Make structlog and the logging module write the same format. Call this once per program."""
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         add_task_fields,

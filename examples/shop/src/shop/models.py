@@ -1,4 +1,4 @@
-"""The tables; `migrations` makes them."""
+"""The tables; `migrations` creates them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 
 class OrderStatus(StrEnum):
-    """How far an order is."""
+    """The progress of an order."""
 
     PLACED = "placed"
     BILLED = "billed"
@@ -22,13 +22,13 @@ class OrderStatus(StrEnum):
 
 
 class Base(DeclarativeBase):
-    """What all tables have in common."""
+    """The base class of all tables."""
 
     type_annotation_map: ClassVar = {datetime: DateTime(timezone=True)}
 
 
 class Order(Base):
-    """What a customer wants."""
+    """A customer's order."""
 
     __tablename__ = "orders"
 
@@ -41,7 +41,7 @@ class Order(Base):
 
     @property
     def total(self) -> Decimal:
-        """What it costs."""
+        """The total price."""
         return sum((line.price * line.quantity for line in self.lines), Decimal())
 
 
@@ -58,7 +58,7 @@ class OrderLine(Base):
 
 
 class Invoice(Base):
-    """What a customer has to pay; an order has one."""
+    """The amount that a customer owes for an order; one per order."""
 
     __tablename__ = "invoices"
 
@@ -70,7 +70,7 @@ class Invoice(Base):
 
 
 class DailyReport(Base):
-    """What a day has brought."""
+    """The sales of a day."""
 
     __tablename__ = "daily_reports"
 

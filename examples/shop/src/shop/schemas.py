@@ -1,4 +1,4 @@
-"""What comes in and goes out: over HTTP, and as payloads of tasks."""
+"""Data of the HTTP API, and payloads and results of tasks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NewLine(BaseModel):
 
 
 class NewOrder(BaseModel):
-    """What a customer sends."""
+    """A new order, as a customer sends it."""
 
     customer_id: int
     email: str = Field(pattern=r"^[^@\s]+@[^@\s]+$")
@@ -31,7 +31,7 @@ class NewOrder(BaseModel):
 
 
 class OrderOut(BaseModel):
-    """An order, as the shop shows it."""
+    """An order, as the API returns it."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -43,7 +43,7 @@ class OrderOut(BaseModel):
 
 
 class ReportOut(BaseModel):
-    """A day's report, as the shop shows it."""
+    """A day's report, as the API returns it."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -54,7 +54,7 @@ class ReportOut(BaseModel):
 
 
 class PlacedOrder(BaseModel):
-    """What billing is sent."""
+    """The payload for billing an order."""
 
     id: UUID
     email: str
@@ -62,7 +62,7 @@ class PlacedOrder(BaseModel):
 
 
 class Bill(BaseModel):
-    """What became of an order at billing, and what its customer is told."""
+    """The result of billing an order, and the payload of the mail to its customer."""
 
     order_id: UUID
     invoice: int
@@ -71,7 +71,7 @@ class Bill(BaseModel):
 
 
 class Sales(BaseModel):
-    """What one customer has been billed on one day."""
+    """The invoices of one customer on one day."""
 
     invoices: int
     revenue: Decimal

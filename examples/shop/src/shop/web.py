@@ -10,6 +10,6 @@ from shop.settings import Settings
 
 
 def make() -> FastAPI:
-    """Set up this process, and make the application that the environment asks for."""
+    """Set up this process, and create the application with the settings from the environment."""
     set_up_logging()
     return make_api(Settings.from_environment())

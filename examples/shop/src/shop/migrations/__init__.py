@@ -1,4 +1,4 @@
-"""The shop's tables, moved along with Rolecall's: `rolecall migrate --app shop.worker:app`."""
+"""The migrations of the shop's tables, applied together with Rolecall's: `rolecall migrate --app shop.worker:app`."""
 
 from __future__ import annotations
 

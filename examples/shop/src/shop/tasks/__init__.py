@@ -1,4 +1,4 @@
-"""What runs in the background: the shop's app, and its handlers by subject."""
+"""The background tasks: the shop's app, and its handlers by subject."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from an order: it is billed, one order of a customer at a time, and then its customer is told."""
+"""The tasks after an order: it is billed, one order of a customer at a time, and then confirmed by mail."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = structlog.stdlib.get_logger("shop.orders")
 
 @orders.task(role="mail")
 async def confirm(ctx: Context, bill: Bill) -> None:
-    """Tell the customer: at least once, as a mail cannot be taken back."""
+    """Mail the customer, at least once, because a mail cannot be undone."""
     text = f"You owe us {bill.total} for order {bill.order_id}."
     await mail.send(bill.email, f"Invoice {bill.invoice}", text)
     async with sessions.begin() as session:
@@ -32,7 +32,7 @@ async def confirm(ctx: Context, bill: Bill) -> None:
 
 @orders.task(role="billing", key="customer:{customer_id}")
 async def bill_order(ctx: Context, customer_id: int, order: PlacedOrder) -> Bill:
-    """Write the invoice, exactly once: it stands in the transaction that completes the task."""
+    """Write the invoice exactly once, in the transaction that completes the task."""
     async with sessions.begin() as session:
         invoice = Invoice(order_id=order.id, customer_id=customer_id, total=order.total)
         session.add(invoice)

@@ -1,4 +1,4 @@
-"""The nightly report: a task a customer, and one step that puts together what they counted."""
+"""The nightly report: one task per customer, and a step that combines their results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ reports = App("reports")
 
 @reports.task(role="counting")
 async def count_sales(customer_id: int, day: date) -> Sales:
-    """Count one customer's invoices of a day."""
+    """Sum up one customer's invoices of a day."""
     query = select(func.count(), func.coalesce(func.sum(Invoice.total), 0)).where(
         Invoice.customer_id == customer_id, _of_day(day)
     )
@@ -27,7 +27,7 @@ async def count_sales(customer_id: int, day: date) -> Sales:
 
 
 async def put_together(ctx: Context, day: date) -> None:
-    """Store the report when the last customer is counted."""
+    """Store the report after the last customer has been counted."""
     counted = {str(child.payload["customer_id"]): child.result for child in await ctx.children(count_sales)}
     report = DailyReport(
         day=day,
@@ -42,7 +42,7 @@ async def put_together(ctx: Context, day: date) -> None:
 
 @reports.task(role="reports", gather=put_together, dedupe_key="{day}")
 async def report_day(ctx: Context, day: date) -> None:
-    """Have each customer counted who was billed on that day; no slot is held meanwhile."""
+    """Spawn a task for each customer who was billed on that day; waiting for them uses no slot."""
     async with sessions() as session:
         customers = (await session.scalars(select(Invoice.customer_id).where(_of_day(day)).distinct())).all()
     ctx.spawn(*(count_sales.task(customer_id=customer, day=day) for customer in customers))
@@ -50,7 +50,7 @@ async def report_day(ctx: Context, day: date) -> None:
 
 @reports.task(role="reports")
 async def report_yesterday(ctx: Context) -> None:
-    """Ask for the report of the day before; it may also be asked for by hand."""
+    """Create the report of the previous day; a person can also run it manually."""
     ctx.follow_up(report_day.task(day=datetime.now(UTC).date() - timedelta(days=1)))
 
 

@@ -1,4 +1,4 @@
-"""What a worker has for as long as it runs."""
+"""Resources that a worker has for as long as it runs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from shop.database import connect
 
 @asynccontextmanager
 async def resources(workplace: Workplace) -> AsyncGenerator[None]:
-    """Let handlers' sessions lead to the worker's own database."""
+    """Bind the handlers' sessions to the worker's database."""
     connect(workplace.dsn)
     yield

@@ -31,14 +31,14 @@ begin
             exit when found;
         end loop;
     exception when lock_not_available then
-        perform rolecall.refuse('RC060', 'a request with this key is under way: ask again for its answer');
+        perform rolecall.refuse('RC060', 'a request with this key is in progress: try again later');
     end;
     if v_kept.answered_at <= rolecall.clock() - interval '1 day' then
         return;
     end if;
     if v_kept.digest <> p_digest then
         perform rolecall.refuse(
-            'RC061', 'this key was used for another request: each needs a key of its own'
+            'RC061', 'this key was used for a different request: each request needs its own key'
         );
     end if;
     return query select v_kept.status, v_kept.location, v_kept.body;

@@ -11,7 +11,7 @@ as $$
 begin
     if p_seconds is null or p_seconds not between 86400 and 3.2e9 then
         perform rolecall.refuse(
-            'RC041', 'the audit log is kept for a day at least, and for a hundred years at most'
+            'RC041', 'the retention of the audit log must be between a day and a hundred years'
         );
     end if;
     update rolecall.retention set keep = make_interval(secs => p_seconds),

@@ -201,7 +201,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     raise exception using errcode = 'RC045', detail = p_id::text,
-        message = format('task %s: task %s has the dedupe_key %L already', p_n - 1, p_id, p_dedupe_key);
+        message = format('task %s: task %s already has the dedupe_key %L', p_n - 1, p_id, p_dedupe_key);
 end
 $$;
 
@@ -352,7 +352,7 @@ begin
         execute format('select %s($1, $2)', v_merger) into v_merged using p_old, p_new;
         if jsonb_typeof(v_merged) is distinct from 'object' then
             perform rolecall.refuse(
-                'RC040', format('%s made no object of two payloads', p_rule ->> 'function')
+                'RC040', format('%s did not return an object', p_rule ->> 'function')
             );
         end if;
         return v_merged;

@@ -145,7 +145,7 @@ as $$
         when length(p_dedupe_key) not between 1 and 200
             then format('the dedupe_key has %s characters, allowed are 1 to 200', length(p_dedupe_key))
         when p_max_attempts < 0
-            then format('max_attempts is %s; 0 stands for unlimited', p_max_attempts)
+            then format('max_attempts must be positive, or 0 for unlimited, not %s', p_max_attempts)
         when p_retry is not null and not rolecall.is_retry_policy(p_retry)
             then format('%s is not a retry policy', p_retry)
     end
@@ -163,7 +163,7 @@ stable
 as $$
     select case
         when num_nonnulls(p_moment, p_after) = 2
-            then 'scheduled_for and after exclude each other: say a moment or a delay'
+            then 'scheduled_for and after exclude each other: pass a time or a delay'
         when length(p_trace_context) > 1000
             then format('the trace_context has %s characters, allowed are 1000', length(p_trace_context))
     end
@@ -182,7 +182,7 @@ stable
 as $$
     select case
         when num_nonnulls(p_moment, p_seconds) = 2
-            then 'expires_at and expires exclude each other: say a moment or a duration'
+            then 'expires_at and expires exclude each other: pass a time or a duration'
         when p_seconds not between 0.001 and 4e9
             then format('expires is %s s, allowed are 0.001 to 4e9', p_seconds)
         when p_moment > p_now + interval '100 years' or p_moment = '-infinity'
@@ -204,7 +204,7 @@ as $$
         when p_timeout not between 0.001 and 4e9
             then format('the timeout is %s s, allowed are 0.001 to 4e9', p_timeout)
         when p_on_failure not in ('fail_parent', 'ignore', 'cancel_siblings')
-            then format('on_failure is %L; a child says fail_parent, ignore or cancel_siblings', p_on_failure)
+            then format('on_failure must be fail_parent, ignore or cancel_siblings, not %L', p_on_failure)
         when p_needs is not null then rolecall.needs_problem(p_needs)
     end
 $$;
@@ -218,12 +218,12 @@ stable
 set search_path = pg_catalog, pg_temp
 as $$
     select case
-        when p_dedupe_key is null then 'dedupe says how to treat a dedupe_key, but there is none'
+        when p_dedupe_key is null then 'dedupe requires a dedupe_key'
         when jsonb_typeof(p_dedupe) <> 'object' then format(
-            'dedupe is not an object but %s', jsonb_typeof(p_dedupe)
+            'dedupe must be an object, not %s', jsonb_typeof(p_dedupe)
         )
         when p_dedupe - array['mode', 'scope', 'window', 'merge', 'except_chain'] <> '{}'
-            then format('dedupe has mode, scope, window, merge and except_chain, but no %s', (
+            then format('dedupe has the fields mode, scope, window, merge and except_chain, not %s', (
                 select string_agg(key, ', ')
                 from jsonb_object_keys(
                     p_dedupe - array['mode', 'scope', 'window', 'merge', 'except_chain']
@@ -234,7 +234,7 @@ as $$
         when p_dedupe ->> 'scope' not in ('pending', 'open', 'any')
             then format('the dedupe scope is %L; it is pending, open or any', p_dedupe ->> 'scope')
         when p_dedupe ->> 'mode' in ('replace', 'merge') and p_dedupe ->> 'scope' <> 'pending'
-            then format('%s changes only what nobody has claimed: its scope is pending', p_dedupe ->> 'mode')
+            then format('%s changes only unclaimed tasks: its scope is pending', p_dedupe ->> 'mode')
         when (coalesce(p_dedupe ->> 'scope', '') = 'any') <> (
             nullif(p_dedupe -> 'window', 'null') is not null
         )
@@ -243,7 +243,7 @@ as $$
             or (p_dedupe ->> 'window')::float8 not between 0.001 and 4e9
             then format('the dedupe window is %s s, allowed are 0.001 to 4e9', p_dedupe ->> 'window')
         when p_dedupe ->> 'except_chain' !~ '^[0-9]{1,18}$'
-            then format('except_chain is %L, not the id of a chain', p_dedupe ->> 'except_chain')
+            then format('except_chain must be the id of a chain, not %L', p_dedupe ->> 'except_chain')
         when p_dedupe ->> 'merge' is not null and coalesce(p_dedupe ->> 'mode', '') <> 'merge'
             then 'only the mode merge has a rule to merge by'
         when p_dedupe ->> 'merge' is not null then rolecall.merge_problem(p_dedupe -> 'merge')
@@ -262,15 +262,17 @@ as $$
         when jsonb_typeof(p_rule) <> 'object' or (select count(*) from jsonb_object_keys(p_rule)) <> 1
             or p_rule not in ('{"kind": "json"}') and not p_rule ?| array['fields', 'function']
             then format(
-                '%s is no rule to merge by: it is {"kind": "json"}, {"fields": ...} or {"function": ...}',
+                'the merge rule must be {"kind": "json"}, {"fields": ...} or {"function": ...}, not %s',
                 p_rule
             )
         when jsonb_typeof(p_rule -> 'fields') <> 'object'
-            then format('the fields of a merge are not an object but %s', jsonb_typeof(p_rule -> 'fields'))
+            then format(
+                'the fields of a merge rule must be an object, not %s', jsonb_typeof(p_rule -> 'fields')
+            )
         when p_rule ? 'fields' then (
             select format(
-                'field %s merges by %s; it is union, sum, max, min, last or keep', quote_literal(field.key),
-                field.value
+                'field %s merges by %s; it is union, sum, max, min, last or keep',
+                quote_literal(field.key), field.value
             )
             from jsonb_each(p_rule -> 'fields') as field
             where field.value not in ('"union"', '"sum"', '"max"', '"min"', '"last"', '"keep"')
@@ -278,7 +280,7 @@ as $$
         )
         when p_rule ? 'function' and rolecall.find_merger(p_rule ->> 'function') is null
             then format(
-                'there is no function %s(jsonb, jsonb) that returns jsonb; say its schema too',
+                'there is no function %s(jsonb, jsonb) that returns jsonb; include its schema in the name',
                 p_rule ->> 'function'
             )
     end
@@ -294,11 +296,13 @@ set search_path = pg_catalog, pg_temp
 as $$
     select case
         when jsonb_typeof(p_needs) <> 'array' then format(
-            'needs is not an array but %s', jsonb_typeof(p_needs)
+            'needs must be an array, not %s', jsonb_typeof(p_needs)
         )
-        when jsonb_array_length(p_needs) > 10000 then 'a task needs at most 10000 others'
+        when jsonb_array_length(p_needs) > 10000 then 'a task can have at most 10000 needs'
         else (
-            select format('%s is no need: it is a task''s id, or an object with task, chain or item', need)
+            select format(
+                '%s is not a need: expected a task''s id, or an object with task, chain or item', need
+            )
             from jsonb_array_elements(p_needs) as need
             where case jsonb_typeof(need)
                 when 'number' then need::text !~ '^[0-9]{1,18}$'
@@ -399,7 +403,7 @@ declare
 begin
     if v_type in ('object', 'array') then
         raise exception using errcode = 'RC040', message = format(
-            '%s is made of %s, which is an %s in this payload', p_what, quote_literal(p_field), v_type
+            '%s contains %s, which is an %s in this payload', p_what, quote_literal(p_field), v_type
         );
     end if;
     return case

@@ -22,7 +22,7 @@ declare
     v_needy jsonb;
 begin
     if jsonb_typeof(p_tasks) is distinct from 'array' then
-        perform rolecall.refuse('RC040', 'a batch of tasks is an array of objects');
+        perform rolecall.refuse('RC040', 'a batch of tasks must be an array of objects');
     end if;
     -- Most programs have no such handler.
     if exists (

@@ -188,7 +188,7 @@ begin
         select from unnest(rolecall.with_open_descendants(p_above)) as below (id)
         where below.id <> all(p_above) and below.id <> all(v_all)
     ) then
-        perform rolecall.refuse('RC090', 'a task came while others were waited for');
+        perform rolecall.refuse('RC090', 'a task appeared while this call waited for locks');
     end if;
 end
 $$;
@@ -309,7 +309,7 @@ begin
             case when v_odd.problem is null then 'RC042' else 'RC040' end,
             format(
                 'the report on task %s is blocked: %s', v_odd.id,
-                coalesce(v_odd.problem, 'it says not by what')
+                coalesce(v_odd.problem, 'it names no needs')
             )
         );
     end if;
@@ -368,7 +368,7 @@ begin
         if nullif(v_report.next -> 'continuation', 'null') is not null then
             perform rolecall.refuse(
                 'RC042',
-                format('task %s has another step: only its last step continues the chain', v_report.id)
+                format('task %s has another step: only its last step can continue the chain', v_report.id)
             );
         end if;
         ids := ids || v_report.id;
@@ -573,7 +573,7 @@ begin
         array_agg(draft.place order by draft.id, draft.n)
     into v_drafts, v_places
     from draft;
-    perform rolecall.refuse('RC040', format('the chain %s goes on already', link.chain_id))
+    perform rolecall.refuse('RC040', format('chain %s has already been continued', link.chain_id))
     from rolecall.tasks as link
     where link.chain_index > 0
         and link.chain_id = any(

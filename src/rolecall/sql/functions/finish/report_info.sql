@@ -12,7 +12,7 @@ as $$
 begin
     perform rolecall.require_own_worker(p_worker_id);
     if jsonb_typeof(p_info) is distinct from 'object' then
-        perform rolecall.refuse('RC040', 'info is an object');
+        perform rolecall.refuse('RC040', 'info must be an object');
     end if;
     update rolecall.tasks as task
     set info = coalesce(task.info, '{}') || p_info

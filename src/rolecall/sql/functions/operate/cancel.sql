@@ -60,7 +60,7 @@ begin
     select * into v_returned from rolecall.return_tasks(v_losses);
     v_all := rolecall.with_open_descendants(v_all);
     if exists (select from rolecall.tasks where id = any(v_all) and id <> all(v_asked)) then
-        perform rolecall.refuse('RC090', 'a task came or was claimed while others were waited for');
+        perform rolecall.refuse('RC090', 'a task appeared or was claimed while this call waited for locks');
     end if;
     perform rolecall.conclude(v_returned.endings, v_returned.keys);
     return query

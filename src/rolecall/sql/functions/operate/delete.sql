@@ -151,7 +151,7 @@ declare
     v_ids bigint[] := rolecall.tasks_of_chains(v_chains);
 begin
     if exists (select from rolecall.tasks as task where task.id = any(v_ids) and task.id <> all(v_held)) then
-        perform rolecall.refuse('RC090', 'a task came while others were waited for');
+        perform rolecall.refuse('RC090', 'a task appeared while this call waited for locks');
     end if;
     return query
     select chain.id, (select count(*)::int from rolecall.tasks_of_chain(chain.id))
@@ -258,7 +258,7 @@ begin
     if found then
         raise exception using errcode = 'RC005', detail = format('%s %s', v_tie.chain_id, v_tie.id),
             message = format(
-                'chain %s is needed by task %s, which is open and stays', v_tie.chain_id, v_tie.id
+                'chain %s is needed by task %s, which is open and would remain', v_tie.chain_id, v_tie.id
             );
     end if;
 end

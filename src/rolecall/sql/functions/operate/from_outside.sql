@@ -114,9 +114,9 @@ declare
 begin
     select case
         when item.state is null or item.state not in ('completed', 'failed')
-            then format('task %s cannot end from outside as %L: completed or failed', item.id, item.state)
-        when item.state = 'failed' then format('task %s fails: nothing comes next', item.id)
-        else format('task %s ends: it can have no more children', item.id)
+            then format('task %s can only be completed or failed from outside, not %L', item.id, item.state)
+        when item.state = 'failed' then format('task %s fails, so it cannot have next tasks', item.id)
+        else format('task %s ends, so it cannot get more children', item.id)
     end
     into v_problem
     from jsonb_to_recordset(p_ends) as item (id bigint, state text, next jsonb)

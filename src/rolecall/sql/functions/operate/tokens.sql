@@ -18,7 +18,7 @@ declare
 begin
     perform rolecall.require_durability();
     if p_ttl is null or p_ttl <= '0 s' or p_ttl > '10 years' then
-        perform rolecall.refuse('RC040', 'a token lives for up to ten years, and more than no time');
+        perform rolecall.refuse('RC040', 'a token''s time to live must be positive and at most ten years');
     end if;
     if not rolecall.is_open(p_task_id, false) then
         raise exception using errcode = 'RC002', detail = p_task_id::text,
@@ -90,7 +90,7 @@ declare
 begin
     -- The same error in all cases, so that guessing reveals nothing.
     if v_outcome is null or v_outcome in ('finished', 'missing') then
-        perform rolecall.refuse('RC004', 'the token is unknown, used or expired, or its task has ended');
+        perform rolecall.refuse('RC004', 'the token is unknown, used or expired, or its task has finished');
     end if;
     delete from rolecall.task_tokens where task_id = v_id;
     return v_id;

@@ -24,7 +24,7 @@ begin
     from jsonb_array_elements(p_handlers) as item
     order by item ->> 'name';
     perform rolecall.refuse('RC041', format(
-        '%s: its role %s has one root at a time, by a key of its own', handler.name, role.name
+        '%s: its role %s runs one root at a time, by the role''s own key', handler.name, role.name
     ))
     from rolecall.handlers as handler
     join rolecall.roles as role on role.name = handler.role
@@ -46,7 +46,7 @@ begin
     for v_item in select * from jsonb_array_elements(p_said) loop
         if coalesce(v_item ->> 'name', '') !~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$' then
             perform rolecall.refuse(
-                'RC041', format('%s is not a name of a role or handler', coalesce(v_item ->> 'name', 'null'))
+                'RC041', format('%s is not a valid role or handler name', coalesce(v_item ->> 'name', 'null'))
             );
         elsif v_item -> 'retry' <> 'null' and not rolecall.is_retry_policy(v_item -> 'retry') then
             perform rolecall.refuse(
@@ -55,26 +55,26 @@ begin
         elsif (v_item ->> 'lease')::float8 not between 0.1 and 86400
             or (v_item ->> 'timeout')::float8 not between 0.001 and 4e9 then
             perform rolecall.refuse(
-                'RC041', format('%s: lease is 0.1 to 86400 s, timeout 0.001 to 4e9 s', v_item ->> 'name')
+                'RC041', format('%s: lease must be 0.1 to 86400 s, timeout 0.001 to 4e9 s', v_item ->> 'name')
             );
         elsif (v_item ->> 'expires')::float8 not between 0.001 and 4e9 then
-            perform rolecall.refuse('RC041', format('%s: expires is 0.001 to 4e9 s', v_item ->> 'name'));
+            perform rolecall.refuse('RC041', format('%s: expires must be 0.001 to 4e9 s', v_item ->> 'name'));
         elsif (v_item ->> 'max_attempts')::int < 0 then
             perform rolecall.refuse(
-                'RC041', format('%s: max_attempts is positive, or 0 for unlimited', v_item ->> 'name')
+                'RC041', format('%s: max_attempts must be positive, or 0 for unlimited', v_item ->> 'name')
             );
         elsif (v_item ->> 'max_payload_bytes')::int not between 1024 and 67108864 then
             perform rolecall.refuse(
-                'RC041', format('%s: max_payload_bytes is 1024 to 67108864', v_item ->> 'name')
+                'RC041', format('%s: max_payload_bytes must be 1024 to 67108864', v_item ->> 'name')
             );
         elsif (v_item ->> 'keep_completed')::float8 not between 0 and 4e9
             or (v_item ->> 'keep_failed')::float8 not between 0 and 4e9 then
             perform rolecall.refuse(
-                'RC041', format('%s: what is finished is kept 0 to 4e9 s', v_item ->> 'name')
+                'RC041', format('%s: the retention of finished tasks must be 0 to 4e9 s', v_item ->> 'name')
             );
         end if;
         perform rolecall.refuse('RC041', format(
-            '%s: %s is no template of a key: it is 1 to 200 characters, with fields of the payload in braces',
+            '%s: %s is not a valid key template: expected 1 to 200 characters, with payload fields in braces',
             v_item ->> 'name', quote_literal(template)
         ))
         from unnest(array[v_item ->> 'key', v_item ->> 'dedupe_key']) as template
@@ -100,7 +100,7 @@ begin
     loop
         if v_item.procedure is null and num_nonnulls(v_item.before, v_item.after) > 0 then
             perform rolecall.refuse(
-                'RC041', format('%s: only a procedure has hooks before and after it', v_item.name)
+                'RC041', format('%s: only SQL handlers can have hooks', v_item.name)
             );
         end if;
         perform rolecall.require_procedure(v_item.name, said.procedure, said.is_hook)
@@ -128,7 +128,7 @@ begin
             case when p_is_hook then '%s: there is no procedure %s(payload jsonb), nor %s()'
                 else '%s: there is no procedure %s(payload jsonb, inout info jsonb), nor %s(payload jsonb)'
             end
-            || '; say its schema too',
+            || '; include its schema in the name',
             p_handler, p_procedure, p_procedure
         ));
     elsif v_found > 1 then

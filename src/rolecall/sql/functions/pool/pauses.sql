@@ -20,7 +20,7 @@ declare
     v_now timestamptz := rolecall.clock();
 begin
     if p_seconds <= 0 or p_seconds > 315576000 then
-        perform rolecall.refuse('RC041', 'a pause is longer than nothing, and not longer than ten years');
+        perform rolecall.refuse('RC041', 'a pause must be longer than 0 s and at most ten years');
     end if;
     return query
     update rolecall.roles as role

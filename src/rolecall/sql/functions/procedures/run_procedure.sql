@@ -127,7 +127,7 @@ declare
     v_info jsonb := p_info;
 begin
     if p_procedure is null then
-        perform rolecall.refuse('RC041', 'no procedure of the database is declared as this handler');
+        perform rolecall.refuse('RC041', 'no stored procedure is declared as this handler');
     elsif v_with_info is not null and v_without is not null then
         perform rolecall.refuse('RC041', rolecall.told_twice('this handler', p_procedure, false));
     end if;

@@ -76,8 +76,8 @@ begin
     perform pg_terminate_backend(p_pid, (extract(epoch from p_wait) * 1000)::bigint);
 exception when insufficient_privilege then
     raise warning using message = format(
-        'session %s hangs in task %s of the lost worker %s, but belongs to a user whose sessions this'
-        ' one may not end',
+        'session %s is stuck in task %s of the lost worker %s, but this login must not terminate the'
+        ' sessions of its user',
         p_pid, p_task_id, p_worker_id
     );
 end

@@ -163,7 +163,7 @@ declare
     v_problem text;
 begin
     if coalesce(length(v_name), 0) not between 1 and 100 then
-        perform rolecall.refuse('RC021', 'a schedule has a name of 1 to 100 characters');
+        perform rolecall.refuse('RC021', 'the name of a schedule must have 1 to 100 characters');
     end if;
     v_problem := case
         when num_nonnulls(p_schedule ->> 'every', p_schedule ->> 'cron') = 0 then
@@ -174,7 +174,7 @@ begin
         when length(p_schedule ->> 'cron') > 200 then 'a cron expression has at most 200 characters'
         when not isfinite(
             (p_schedule ->> 'first_run_at')::timestamptz
-        ) then 'first_run_at is a moment, not infinity'
+        ) then 'first_run_at must not be infinity'
         when v_misfire not in ('skip', 'one', 'all') then format(
             'misfire is skip, one or all, not %L', v_misfire
         )
@@ -183,7 +183,7 @@ begin
         )
         when v_misfire = 'all' and v_overlap <> 'queue' then
             format(
-                'misfire all needs overlap queue: with %s only one of the missed runs would stay', v_overlap
+                'misfire all needs overlap queue: with %s only one of the missed runs would remain', v_overlap
             )
         when v_jitter not between 0 and 86400 then 'jitter is 0 to 86400 seconds'
         when v_jitter > v_every then 'jitter is no longer than the interval'
@@ -219,20 +219,21 @@ declare
 begin
     if p_standing.id is null then
         if v_revision > 0 then
-            perform rolecall.refuse('RC023', format('schedule %s is gone', p_amended ->> 'name'));
+            perform rolecall.refuse('RC023', format('schedule %s was deleted', p_amended ->> 'name'));
         end if;
     elsif v_revision = 0 then
         perform rolecall.refuse('RC022', format('there is already a schedule %L', p_standing.name));
     elsif v_revision <> p_standing.revision then
         perform rolecall.refuse('RC023', format(
-            'schedule %s was changed meanwhile: it has revision %s, not %s', p_standing.name,
+            'schedule %s was changed in the meantime: it has revision %s, not %s', p_standing.name,
             p_standing.revision, v_revision
         ));
     elsif p_standing.immutable and p_declared is null
         and p_amended - v_editable <> rolecall.schedule_document(p_standing) - v_editable
     then
         perform rolecall.refuse('RC022', format(
-            'schedule %s is immutable: only its rhythm and its priority can be changed', p_standing.name
+            'schedule %s is immutable: only its interval, cron expression and priority can be changed',
+            p_standing.name
         ));
     end if;
 end

@@ -112,7 +112,7 @@ begin
         or case when want.needed_id = want.id
             then rolecall.refuse('RC043', format('task %s would wait for itself', want.id))
             else rolecall.refuse(
-                'RC040', format('task %s can need only what was enqueued before it', want.id)
+                'RC040', format('task %s can only need tasks that were enqueued before it', want.id)
             )
         end;
 exception when unique_violation then

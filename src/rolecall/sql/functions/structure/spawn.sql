@@ -43,7 +43,7 @@ declare
     v_serial boolean;
 begin
     if jsonb_typeof(p_tasks) is distinct from 'array' then
-        perform rolecall.refuse('RC040', 'a batch of tasks is an array of objects');
+        perform rolecall.refuse('RC040', 'a batch of tasks must be an array of objects');
     end if;
     perform rolecall.hold_needed(p_tasks, p_parent_id);
     select case when task.open_children is not null then task.serial end into v_serial
@@ -52,7 +52,7 @@ begin
     for update;
     if not found then
         perform rolecall.refuse(
-            'RC044', format('Parent task %s not found among those that run or wait', p_parent_id)
+            'RC044', format('parent task %s is not running or waiting', p_parent_id)
         );
     elsif v_serial <> p_serial then
         perform rolecall.refuse('RC044', format(

@@ -22,7 +22,7 @@ declare
     v_stood int;
 begin
     if jsonb_typeof(p_drafts) <> 'array' then
-        perform rolecall.refuse('RC040', 'children are an array of tasks');
+        perform rolecall.refuse('RC040', 'children must be an array of tasks');
     elsif p_drafts = '[]' then
         return '{}';
     end if;
@@ -185,7 +185,7 @@ begin
         select task.id from rolecall.tasks as task where task.id = any(v_all) for update skip locked
     );
     if cardinality(v_held) < (select count(*) from rolecall.tasks as task where task.id = any(v_all)) then
-        perform rolecall.refuse('RC090', 'a task came or was claimed while others were waited for');
+        perform rolecall.refuse('RC090', 'a task appeared or was claimed while this call waited for locks');
     end if;
     return v_held;
 end

@@ -21,7 +21,7 @@ begin
         end
     where id = p_worker_id and stopped_at is null;
     if not found then
-        perform rolecall.refuse('RC030', format('no worker %s is on the roll', p_worker_id));
+        perform rolecall.refuse('RC030', format('no worker %s is registered', p_worker_id));
     end if;
     perform rolecall.notify('rolecall_command', p_worker_id::text);
 end

@@ -27,7 +27,7 @@ begin
         select from rolecall.workers as worker where worker.id = p_worker_id and worker.login <> session_user
     ) and not rolecall.acts_for_all_workers() then
         perform rolecall.refuse('42501', format(
-            'worker %s was registered by another login than %s: call with the login that registered it',
+            'worker %s was not registered by login %s: use the login that registered it',
             p_worker_id, session_user
         ));
     end if;
