@@ -136,7 +136,7 @@ class AsyncResult:
 
     def _number(self) -> int:
         if not self.id.isdecimal():
-            raise InvalidTask(f"{self.id!r} is no id: tasks have numbers here")
+            raise InvalidTask(f"{self.id!r} is not a task id: ids are numbers here")
         return int(self.id)
 
     def _last(self) -> Task:

@@ -57,7 +57,7 @@ class OnlyToLookAt(admin.ModelAdmin):
         """Return the link, which is not a model field."""
         return ["dashboard"]
 
-    @admin.display(description="in the dashboard")
+    @admin.display(description="dashboard")
     def dashboard(self, row: Any) -> str:
         """Return a link to the row's page on the dashboard."""
         address = f"{(options().dashboard or '').rstrip('/')}/{self.place}/{row.pk}"
@@ -114,7 +114,7 @@ class TaskAdmin(OnlyToLookAt):
     list_display = ("id", "handler", "role", "status", "attempt", "key", "created_at", "finished_at")
     list_filter = (OfState, OfRole, OfHandler)
     search_fields = ("id", "key")
-    search_help_text = "an id, or a key"
+    search_help_text = "an id or a key"
     exclude = ("payload", "result", "info")
     readonly_fields = ("given", "returned", "told")
 

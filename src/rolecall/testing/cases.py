@@ -120,5 +120,5 @@ class RolecallTestCase(unittest.TestCase):
 
     def _required_app(self) -> App:
         if self.app is None:
-            raise ConfigError("say whose tasks these are: `app = ...` in the test case", variable="app")
+            raise ConfigError("set `app = ...` in the test case", variable="app")
         return self.app
