@@ -35,7 +35,7 @@ def function_of(task: Task, fields: Fields, app: AnyApp) -> Callable[..., Any]:
                 result = task.run(*args, **kwargs)
             except Ignore as ignored:
                 return Cancel(str(ignored) or "ignored")
-            except Exception as error:  # noqa: BLE001 - whatever a task raises is its end
+            except Exception as error:  # noqa: BLE001 - any error ends the task
                 _fail(task, error)
             # The function has run, so errors from here on must not retry it.
             with final_errors():

@@ -120,7 +120,7 @@ class Program:
 
     def _payload(self, step: Step) -> dict[str, Any]:
         name = step[TASK]
-        self.app  # noqa: B018 - it knows the fields then
+        self.app  # noqa: B018 - completes the fields
         if name in self._fields:
             return self._fields[name].payload(tuple(step["args"]), step["kwargs"])
         if step["args"]:

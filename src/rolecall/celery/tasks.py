@@ -98,7 +98,7 @@ class Task:
         errors of `Client.enqueue`.
         """
         answer = self.signature(args or (), kwargs).apply_async(**options)
-        assert not isinstance(answer, GroupResult)  # noqa: S101 - a signature is no group
+        assert not isinstance(answer, GroupResult)  # noqa: S101 - a signature is not a group
         return answer
 
     def signature(

@@ -145,7 +145,7 @@ class Reloader:
                 self._changed.set()
         except (OSError, RuntimeError) as error:
             # For example when the limit of inotify watches is reached. The process keeps running.
-            log.error("No longer watching for changes: %s", error)  # noqa: TRY400 - it is no bug
+            log.error("No longer watching for changes: %s", error)  # noqa: TRY400 - not a bug
 
     def _send(self, number: signal.Signals) -> None:
         if self._process is not None and self._process.returncode is None:

@@ -150,7 +150,7 @@ class _Mailbox:
         while batch := self._take():
             try:
                 self._deliver(batch)
-            except Exception as error:  # noqa: BLE001 - a sink may fail in any way, and harms nothing
+            except Exception as error:  # noqa: BLE001 - a sink can raise anything
                 self._complain("%s failed to handle events: %s", error)
 
     def _take(self) -> list[Event]:
@@ -169,7 +169,7 @@ class _Mailbox:
         for event in batch:
             try:
                 self._emit(event)
-            except Exception as error:  # noqa: BLE001 - a sink may fail in any way, and harms nothing
+            except Exception as error:  # noqa: BLE001 - a sink can raise anything
                 self._complain("%s failed to handle an event: %s", error)
 
     def _complain(self, problem: str, what: object) -> None:

@@ -168,7 +168,7 @@ async def _work_off(
         await fire(Session(connection))
     # A new worker for each moment, because open sessions do not see the clock move.
     async with working(app, dsn, options):
-        while await _open_tasks(connection):  # noqa: ASYNC110 - the fact stands in the database
+        while await _open_tasks(connection):  # noqa: ASYNC110 - the state is in the database
             await asyncio.sleep(LOOK_SECONDS)
 
 

@@ -285,7 +285,7 @@ class InlineSlot:
         take_back_cancellation(asyncio.current_task())
         return True
 
-    def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:  # noqa: ARG002 - they are there already
+    def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:  # noqa: ARG002 - already claimed
         others, self._others = self._others, []
         return others
 

@@ -79,7 +79,7 @@ class Listener:
             except DeafForGood as error:
                 self._went_deaf(error)
                 return
-            except Exception as error:  # noqa: BLE001 - whatever a transport raises, polling goes on and it is tried again
+            except Exception as error:  # noqa: BLE001 - retried after any error
                 self._went_deaf(error)
             finally:
                 self._alive = False

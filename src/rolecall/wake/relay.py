@@ -76,7 +76,7 @@ class Relay:
         while True:
             try:
                 await self._pass_on()
-            except Exception as error:  # noqa: BLE001 - whatever a transport raises, it is tried again
+            except Exception as error:  # noqa: BLE001 - retried after any error
                 self._failed(error)
                 await asyncio.sleep(self._backoff.next())
             else:

@@ -56,7 +56,7 @@ def _at_url(place: str, *, ready: bool) -> str | None:
     asked = READY if ready else ALIVE
     url = place if urlsplit(place).path.strip("/") else place.rstrip("/") + asked
     try:
-        with urllib.request.urlopen(url, timeout=PATIENCE):  # noqa: S310 - whoever types it names what he likes
+        with urllib.request.urlopen(url, timeout=PATIENCE):  # noqa: S310 - the user chooses the URL
             return None
     except urllib.error.HTTPError as error:
         return _reason(error)

@@ -27,7 +27,7 @@ DryRun = Annotated[bool, Option("--dry-run", help="Only show which tasks would b
 Ids = Annotated[list[int], Argument(metavar="ID...", help="The ids of the tasks.")]
 
 NEEDS = ("name", "task", "whole chain", "outcome", "result", "error")
-ATTEMPTS = ("attempt", "worker", "claimed", "began", "ended", "came to", "error")
+ATTEMPTS = ("attempt", "worker", "claimed", "started", "finished", "outcome", "error")
 COLUMNS = ("id", "role", "handler", "status", "priority", "key", "attempt", "due", "created", "error")
 
 

@@ -110,7 +110,7 @@ async def a_subscription_ends_when_its_server_goes_away(ground: Ground) -> None:
                     pass
         except TimeoutError:
             raise AssertionError("the subscription does not raise although the server is gone") from None
-        except Exception:  # noqa: BLE001, S110 - any error will do
+        except Exception:  # noqa: BLE001, S110 - any error is accepted
             pass
     await ground.bring_back()
     await transport.close()
@@ -185,7 +185,7 @@ async def _fails(attempt: Coroutine[Any, Any, None]) -> bool:
             await attempt
     except TimeoutError:
         return False
-    except Exception:  # noqa: BLE001 - any error will do
+    except Exception:  # noqa: BLE001 - any error is accepted
         return True
     return False
 
