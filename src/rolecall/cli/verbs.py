@@ -152,7 +152,7 @@ COMMANDS: tuple[Verb | Noun, ...] = (
                 "tasks.retry",
                 "Make failed or cancelled tasks pending again; with ids, exit with 0 only if all of them are.",
             ),
-            Verb("cancel", "tasks.cancel", "Cancel open tasks. Running ones are asked to stop."),
+            Verb("cancel", "tasks.cancel", "Cancel open tasks, and stop running ones."),
             Verb(
                 "delete",
                 "tasks.delete",

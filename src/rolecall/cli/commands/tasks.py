@@ -75,7 +75,7 @@ def retry(
 def cancel(
     shell: Shell, which: TaskFilter, ids: SomeIds = None, *, limit: Limit = 1_000, dry_run: DryRun = False
 ) -> None:
-    """Cancel open tasks. Running ones are asked to stop."""
+    """Cancel open tasks, and stop running ones."""
     if ids is None or which.conditions() or dry_run:
         _do_to_many(shell, "cancel", replace(which, ids=ids), limit, dry_run=dry_run)
         return
