@@ -1,8 +1,8 @@
-"""What a shape asks of every adapter alike, by variables; without them tasks are no-ops with a number as payload.
+"""Variables by which a shape configures every adapter; by default, tasks are no-ops with a number as payload.
 
-    BENCH_HANDLER_MS       how long a handler waits (async, no processor time)
-    BENCH_PAYLOAD_BYTES    how long a text each payload carries besides
-    BENCH_AT_ONCE          how many tasks a worker runs at once, instead of the peer's own settings
+    BENCH_HANDLER_MS       how long a handler waits (async, without CPU time)
+    BENCH_PAYLOAD_BYTES    the length of an additional text in each payload
+    BENCH_AT_ONCE          how many tasks a worker runs at once, instead of the peer's own setting
 
 Standard library only: an adapter runs in its peer's environment.
 """
@@ -18,9 +18,9 @@ PAYLOAD_BYTES = int(os.environ.get("BENCH_PAYLOAD_BYTES", "0"))
 AT_ONCE = int(os.environ.get("BENCH_AT_ONCE", "0"))
 MOST_A_CALL = 20_000
 BYTES_A_CALL = 10_000_000
-# Tasks a bulk call: of large payloads fewer, as nobody sends a gigabyte at once.
+# Tasks per bulk call. Fewer for large payloads, because nobody sends a gigabyte at once.
 CHUNK = min(MOST_A_CALL, max(1, BYTES_A_CALL // PAYLOAD_BYTES)) if PAYLOAD_BYTES else MOST_A_CALL
 
 
-# Letters by chance, which do not compress, and the same in every run.
+# Random letters, which do not compress, identical in every run.
 TEXT = b64encode(random.Random(0).randbytes(PAYLOAD_BYTES))[:PAYLOAD_BYTES].decode()

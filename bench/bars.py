@@ -1,4 +1,4 @@
-"""The bars: what our figures are to reach beside peers and ceilings of the same run, and what they do reach."""
+"""The bars: targets for Rolecall's figures, relative to peers and ceilings of the same run, and whether they are met."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNITS = {"worker_us": "us", "server_us": "us", "wal": "bytes", "p50": "ms", "p99
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """A figure of ours, and its bound: a value, or so many times the same figure of `against`, a peer and its work."""
+    """A figure of Rolecall with its bound: a value, or a multiple of the same figure of `against`, a peer and its work."""
 
     title: str
     work: str
@@ -33,7 +33,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came of a bar: the value or the ratio, and its least and its most over the repeats."""
+    """The result of a bar: the median of the value or ratio, and its range over the repeats."""
 
     bar: Bar
     value: float
@@ -42,12 +42,12 @@ class Verdict:
 
     @property
     def met(self) -> bool:
-        """Whether the median reaches the bar."""
+        """Whether the median meets the bar."""
         return self.value >= self.bar.value if self.bar.bound == "at least" else self.value <= self.bar.value
 
     @property
     def reached(self) -> str:
-        """The median with its range, in words."""
+        """The median with its range, as text."""
         unit = "x" if self.bar.against else UNITS[self.bar.figure]
         form = "{:.2f}" if self.bar.against or self.value < 10 else "{:,.0f}"  # noqa: PLR2004 - ms have decimals
         spread = "" if self.least == self.most else f" ({form.format(self.least)}-{form.format(self.most)})"
@@ -55,7 +55,7 @@ class Verdict:
 
     @property
     def asked(self) -> str:
-        """The bound, in words."""
+        """The bound, as text."""
         return f"{self.bar.bound} {self.bar.value:,g}"
 
 
@@ -153,7 +153,7 @@ BARS = (
 
 
 def verdicts(records: Iterable[Record]) -> list[Verdict]:
-    """Judge every bar of which enough was measured."""
+    """Evaluate every bar with enough measurements."""
     known = [record for record in records if record.problem is None]
     return [verdict for bar in BARS if (verdict := _verdict(bar, known))] + _wal(known)
 
@@ -167,13 +167,13 @@ def _verdict(bar: Bar, records: Iterable[Record]) -> Verdict | None:
     theirs = values(records, *bar.against, bar.figure)
     if not theirs:
         return None
-    # Those of one repeat met the same minute.
+    # Figures of one repeat were measured close together.
     pairs = [mine / other for mine, other in zip(ours, theirs, strict=False) if other]
     return Verdict(bar, median(ours) / median(theirs), min(pairs), max(pairs)) if pairs else None
 
 
 def _wal(records: Iterable[Record]) -> list[Verdict]:
-    """WAL from the enqueue to the finish: what two works have written together."""
+    """Return the WAL from enqueue to finish, the sum of two works."""
     bar = Bar(title="WAL a task, enqueue to finish", work="W2", bound="at most", value=1_000, figure="wal")
     stored, run = (values(records, OURS, work, "wal") for work in ("W1", "W2"))
     sums = [sum(pair) for pair in zip(stored, run, strict=False)]
@@ -181,6 +181,6 @@ def _wal(records: Iterable[Record]) -> list[Verdict]:
 
 
 def values(records: Iterable[Record], peer: str, work: str, figure: str) -> list[float]:
-    """One figure of a peer's work in every repeat that has it."""
+    """Return one figure of a peer's work for every repeat that has it."""
     found = [getattr(record, figure) for record in records if (record.peer, record.work) == (peer, work)]
     return [value for value in found if value is not None]

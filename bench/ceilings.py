@@ -1,4 +1,4 @@
-"""What the server itself allows: bare SQL on psycopg connections, without a queue's books, fences or keys."""
+"""The server's own limits: bare SQL on psycopg connections, without a queue's bookkeeping, fences or keys."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ where id in (select id from task where state = 0 and queue = 'default'
              order by priority, id limit %s for update skip locked)
 returning id, name, args, attempt
 """
-# Half the price: this form cannot be planned as a join over the whole table.
+# Half the cost: this form cannot be planned as a join over the whole table.
 CLAIM_ARRAY = CLAIM.replace("id in (", "id = any(array(").replace("locked)", "locked))")
 FINISH = """
 with done as (delete from task where id = any(%s) returning *)
@@ -70,7 +70,7 @@ INSERT_ONE = "insert into task (name, args) values ('app.noop', %s) returning id
 
 
 class Ceilings:
-    """Measures the ceilings one after the other, each on fresh tables."""
+    """Measures the ceilings one after the other, each on new tables."""
 
     def __init__(self, server: Server, sizes: Sizes) -> None:
         self._server = server
@@ -104,7 +104,7 @@ class Ceilings:
         with self._server.connect(self._server.dsn) as connection:
             insert_singly(connection, number)
 
-    def _moving(  # sizes: what tells one ceiling of the drain from the other
+    def _moving(  # sizes: the parameters that distinguish the drain ceilings
         self, work: str, claim: str, step: int, *, connections: int = 1, preload: int = 0
     ) -> Record:
         number = self._sizes.tasks
@@ -153,13 +153,13 @@ def insert_singly(connection: Connection, number: int) -> None:
 
 
 def move(connection: Connection, claim: str, step: int) -> None:
-    """Claim and finish until nothing is left, a commit each."""
+    """Claim and finish until nothing is left, with a commit each."""
     while ids := [row[0] for row in connection.execute(claim.encode(), (step,), prepare=True)]:
         connection.execute(FINISH, (ids,), prepare=True)
 
 
 def _at_once(number: int, call: Callable[[], None]) -> None:
-    """Make the call in so many threads, and raise what one of them raises."""
+    """Make the call in several threads and raise the error of any of them."""
     with ThreadPoolExecutor(number) as threads:
         for done in [threads.submit(call) for _ in range(number)]:
             done.result()

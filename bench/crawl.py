@@ -1,9 +1,8 @@
 """Measures whole crawl cycles of Storecrawl: `bench/crawl.py --stores 5000 --products 400`.
 
-Real worker processes crawl the demo's upstream, which runs in a process of its own, so that its CPU is told apart.
-There is no politeness here: no pause between pages, no rate of a host or a store. Wall times suffer from whatever else
-the machine does, the upstream first of all; CPU a store is the steadier figure. Ctrl-C ends it, and tells what was
-measured until then.
+Real worker processes crawl the demo's upstream, without pauses or rate limits. The upstream is a separate
+process, so that its CPU time can be excluded. Wall times depend on other load on the machine; CPU time per store
+is more stable. Ctrl-C stops the benchmark and prints what was measured so far.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from bench.server import Server, throw_away_server  # noqa: E402
 
 
 def main(words: Sequence[str]) -> int:
-    """Measure and tell."""
+    """Measure and print the report."""
     arguments = _parser().parse_args(words)
-    for number in (signal.SIGINT, signal.SIGTERM):  # started in the background, a program has Ctrl-C ignored
+    for number in (signal.SIGINT, signal.SIGTERM):  # a program that is started in the background ignores Ctrl-C
         signal.signal(number, signal.default_int_handler)
     sizes = CrawlSizes(
         stores=arguments.stores,
@@ -54,7 +53,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def measure(server: Server, sizes: CrawlSizes) -> Iterator[Part]:
-    """Run the cycles on a server, part by part; what they leave behind is in its database only."""
+    """Run the cycles on a server, part by part; all their results are in its database."""
     with (
         tempfile.TemporaryDirectory(prefix="storecrawl-bench-") as folder,
         crawl_world(server, Path(folder), sizes) as world,

@@ -1,4 +1,4 @@
-"""The crawler as the benchmark's workers run it: as it is, and looked at from a thread of its own."""
+"""The crawler as the benchmark's workers run it: unchanged, with a sampling thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs crawl cycles part by part, and measures each: discovery, then fetching and refreshing, then deriving."""
+"""Runs crawl cycles and measures each part: discovery, then fetching and refreshing, then deriving."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NOW = "select clock_timestamp()"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """What each worker held, in bytes, when so many stores had been fetched and refreshed in this part."""
+    """The memory of each worker, in bytes, after a number of stores had been fetched and refreshed in this part."""
 
     fetched: int
     stores: int
@@ -61,7 +61,7 @@ class Part:
 
     @property
     def seconds(self) -> float:
-        """What it took on the clock."""
+        """The wall time."""
         return self.end.at - self.begin.at
 
     @property
@@ -71,11 +71,11 @@ class Part:
 
     @property
     def products(self) -> int:
-        """Products in the menus that were refreshed."""
+        """Products in the refreshed menus."""
         return self.end.products - self.begin.products
 
     def cpu(self, kind: str) -> float:
-        """CPU seconds of one kind of process."""
+        """Return the CPU seconds of one kind of process."""
         return self.end.cpu[kind] - self.begin.cpu[kind]
 
 
@@ -90,9 +90,9 @@ class Cycles:
         self._is_interrupted = False
 
     def run(self) -> Iterator[Part]:
-        """Discover every store, crawl all of them so many times, and derive the statistics after each time.
+        """Discover every store, then repeatedly crawl all of them and derive the statistics.
 
-        An interrupt ends the part under way and all.
+        An interrupt ends the current part and the run.
         """
         for name, start, roles in self._plan():
             yield self._part(name, start, roles)
@@ -130,7 +130,7 @@ class Cycles:
         except KeyboardInterrupt:
             self._is_interrupted = True
         end, statements = take_reading(self._world), read_statements(self._connection)
-        # Servers count rows for their tables when they have been idle for ten seconds.
+        # Servers update their table statistics only after they have been idle for ten seconds.
         time.sleep(self._sizes.settling)
         return Part(
             name=name,
@@ -143,7 +143,7 @@ class Cycles:
         )
 
     def _watched(self, name: str, since: object, roles: tuple[str, ...]) -> Iterator[Memory]:
-        """Wait until no task of these roles is open, and tell meanwhile how far it is."""
+        """Wait until no task of these roles is open, and report progress meanwhile."""
         began = told_at = time.monotonic()
         while True:
             left, fetched, stores = (

@@ -1,4 +1,4 @@
-"""What the crawl benchmark reads before and after each part of a cycle: CPU, WAL, tables, files, statements."""
+"""Readings before and after each part of a crawl cycle: CPU, WAL, tables, files, statements."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """What one statement cost on the server; seconds are on the clock, waiting for locks and disk included."""
+    """The cost of one statement on the server; seconds are wall time, including waits for locks and disk."""
 
     name: str
     calls: int
@@ -82,7 +82,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handler:
-    """What the tasks of one handler took, on the clock, from their start to their end; no median where none ran."""
+    """Wall times of one handler's tasks from start to end; the median is None if none ran."""
 
     name: str
     tasks: int
@@ -94,7 +94,7 @@ class Handler:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """One moment. CPU seconds by kind of process, WAL bytes and its full pages, bytes of files as the disk has them."""
+    """One reading: CPU seconds by kind of process, WAL bytes and full-page images, bytes of files on disk."""
 
     at: float
     cpu: Mapping[str, float]
@@ -108,7 +108,7 @@ class Reading:
 
 
 def take_reading(world: World) -> Reading:
-    """Read everything now."""
+    """Take all readings now."""
     with world.server.connect(world.server.dsn) as connection:
         wal, full_pages = _row(connection, WAL)
         return Reading(
@@ -129,18 +129,18 @@ def take_reading(world: World) -> Reading:
 
 
 def read_tables(connection: psycopg.Connection[Any]) -> dict[str, Table]:
-    """Every table by name."""
+    """Read every table by name."""
     rows = connection.cursor(row_factory=class_row(Table)).execute(TABLES).fetchall()
     return {table.name: table for table in rows}
 
 
 def forget_statements(connection: psycopg.Connection[Any]) -> None:
-    """Count statements from now on."""
+    """Reset the statement statistics."""
     connection.execute("select pg_stat_statements_reset()")
 
 
 def read_statements(connection: psycopg.Connection[Any]) -> list[Statement]:
-    """What each statement cost since they were forgotten, the dearest first."""
+    """Return the cost of each statement since the last reset, the most expensive first."""
     names = dict(_known_statements())
     rows = connection.cursor().execute(STATEMENTS).fetchall()
     found = (
@@ -151,7 +151,7 @@ def read_statements(connection: psycopg.Connection[Any]) -> list[Statement]:
 
 
 def read_handlers(connection: psycopg.Connection[Any], since: object) -> list[Handler]:
-    """What the tasks took that ended since a moment of the database's."""
+    """Return the durations of tasks that finished since a time of the database's clock."""
     return connection.cursor(row_factory=class_row(Handler)).execute(HANDLERS, [since]).fetchall()
 
 
@@ -163,7 +163,7 @@ def _row(connection: psycopg.Connection[Any], query: str) -> tuple[Any, ...]:
 
 
 def _known_statements() -> Iterator[tuple[str, str]]:
-    """The crawler's statements: their text up to the first value in it, and their names."""
+    """Return the crawler's statements by their text up to the first parameter."""
     for package in ("storecrawl.catalog.sql", "storecrawl.egress.sql"):
         for file in resources.files(package).iterdir():
             if file.name.endswith(".sql"):

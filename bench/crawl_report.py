@@ -32,7 +32,7 @@ def show(parts: Sequence[Part], console: Console) -> None:
 
 
 def slope(part: Part) -> float:
-    """Bytes by which a worker grows with each store, over the second half of a part: the first half fills caches."""
+    """Return a worker's growth in bytes per store in the second half of a part; the first half fills caches."""
     later = [each for each in part.memory if 2 * _done(each) >= part.stores]
     stores = [_done(each) for each in later]
     if len(set(stores)) <= 1:
@@ -41,7 +41,7 @@ def slope(part: Part) -> float:
 
 
 def _done(memory: Memory) -> float:
-    """How many stores' worth of work had been done: a store is first fetched, then refreshed."""
+    """Return the work done, in stores: fetching and refreshing a store count half each."""
     return (memory.fetched + memory.stores) / 2
 
 

@@ -1,9 +1,9 @@
-"""Where the CPU time of a Python process goes: a thread looks at all others fifty times a second.
+"""Samples where a Python process spends CPU time: a thread inspects all others fifty times a second.
 
-What a thread has burnt since the last look (by the kernel's count) is put down to the innermost function of ours that
-it is in, or to the innermost one where none is ours. So waiting costs nothing, and what libraries burn counts for
-whoever called them. The processes in which handlers have functions called (`ctx.in_process`) are not looked at: what
-they burn counts for the workers as a whole.
+The CPU time of a thread since the last sample (from the kernel) is attributed to the innermost function of this
+project on its stack, or to the innermost function if there is none. Waiting therefore costs nothing, and
+libraries count for their callers. The child processes of `ctx.in_process` are not sampled; their CPU time counts
+for the workers as a whole.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ FOLDER = "BENCH_SAMPLES"
 LOOK_SECONDS = 0.02
 KEEP_SECONDS = 1.0
 PACKAGES = ("storecrawl.", "rolecall.")
-# Below these is whatever a thread does.
+# Frames below these can be anything that a thread runs.
 STARTERS = ("rolecall.worker.loop:run", "rolecall.cli.")
 A_NANOSECOND = 1e-9
 
 
 def start_sampling(folder: Path) -> None:
-    """Look at this process until it ends; what was seen so far stands in a file of its own there."""
+    """Sample this process until it ends, and keep the results in a separate file in the folder."""
     file = folder / f"{os.getpid()}.json"
     threading.Thread(target=_sample, args=(file,), name="bench-sampler", daemon=True).start()
 
 
 def read_samples(folder: Path) -> dict[str, float]:
-    """CPU seconds by `module:function`, of all processes that wrote into the folder so far."""
+    """Return CPU seconds by `module:function` of all processes that have written to the folder."""
     total: dict[str, float] = defaultdict(float)
     for file in folder.glob("*.json"):
         for place, seconds in json.loads(file.read_text()).items():
@@ -57,7 +57,7 @@ def _sample(file: Path) -> None:
 
 def _look(before: dict[int, int]) -> Iterator[tuple[str, int]]:
     frames = sys._current_frames()  # noqa: SLF001 - the documented way for debuggers
-    # Its own frame would hold itself, and with it all that the others had in hand, until garbage is collected.
+    # This thread's frame would reference itself, and with it all objects of the others, until garbage collection.
     frames.pop(threading.get_ident())
     for thread in threading.enumerate():
         number, frame = thread.native_id, frames.get(thread.ident or 0)

@@ -1,4 +1,4 @@
-"""The world of the crawl benchmark: a database, an upstream and workers, each kind in processes of its own."""
+"""The environment of the crawl benchmark: a database, an upstream and workers, each kind in separate processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rolecall import migrate
 ROOT = Path(__file__).resolve().parent.parent
 APP = "bench.crawl_app:app"
 STOP_SECONDS = 60.0
-# The benchmark's upstream needs no politeness, and asks for none.
+# The benchmark's upstream needs no politeness.
 AT_WILL = 1_000_000.0
 AT_ONCE = 0.000_001
 SERVER = replace(OPTIONS, extra={**OPTIONS.extra, "shared_preload_libraries": "pg_stat_statements"})
@@ -32,10 +32,10 @@ SERVER = replace(OPTIONS, extra={**OPTIONS.extra, "shared_preload_libraries": "p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlSizes:
-    """How much is crawled, how often, and by how many.
+    """The amount of crawling and the number of workers.
 
-    `products` is the length of each menu, `changing` the share of it at which something happens between two cycles.
-    After each part so many `settling` seconds go by before rows are counted.
+    `products` is the length of each menu, `changing` the fraction of it that changes between two cycles. After each
+    part, rows are counted only after `settling` seconds.
     """
 
     stores: int = 5_000
@@ -49,7 +49,7 @@ class CrawlSizes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """What runs: sessions name its processes."""
+    """The running processes, identified by their sessions."""
 
     server: Server
     folder: Path
@@ -60,22 +60,22 @@ class World:
 
     @property
     def samples(self) -> Path:
-        """Where the workers keep what their samplers saw."""
+        """The folder of the workers' samples."""
         return self.folder / "samples"
 
     @property
     def payloads(self) -> Path:
-        """Where the workers keep payload files."""
+        """The folder of the workers' payload files."""
         return self.folder / "payloads"
 
     def next_step(self) -> None:
-        """Let four hours go by at the upstream."""
+        """Advance the upstream's clock by four hours."""
         httpx2.post(f"{self.address}/_control/advance", json={"steps": 1}).raise_for_status()
 
 
 @contextmanager
 def crawl_world(server: Server, folder: Path, sizes: CrawlSizes) -> Iterator[World]:
-    """Prepare the server's database, and start what crawls and what is crawled; all of it ends with the block."""
+    """Prepare the server's database and start the upstream and the workers; all of them end with the block."""
     _prepare(server)
     samples = folder / "samples"
     samples.mkdir()

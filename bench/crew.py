@@ -1,4 +1,4 @@
-"""The worker processes of one measure: each in a session of its own, by which its CPU time is found."""
+"""The worker processes of one measurement, each in a separate session, by which its CPU time is found."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STOP_SECONDS = 3.0
 
 
 class Crew:
-    """Workers that run while the block does; whatever they started ends with them."""
+    """Workers that run during the block; whatever they started ends with them."""
 
     def __init__(self, script: str, number: int, log: Path) -> None:
         self._command = [sys.executable, script, "worker"]
@@ -43,15 +43,15 @@ class Crew:
 
     @property
     def cpu(self) -> float:
-        """CPU seconds of the workers and everything they started."""
+        """Return the CPU seconds of the workers and everything they started."""
         return cpu_of_sessions(self._sessions)
 
     def has_lost_one(self) -> bool:
-        """Whether a worker has ended by itself."""
+        """Return whether a worker has exited unexpectedly."""
         return any(worker.poll() is not None for worker in self._workers)
 
     def last_words(self) -> str:
-        """The end of what the workers said."""
+        """Return the end of the workers' output."""
         return self._log.read_text(errors="replace")[-600:] if self._log.exists() else ""
 
     @property

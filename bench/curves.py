@@ -1,4 +1,4 @@
-"""Draws a session's curves: waits of an idle worker, the rate while dead rows pile up, the rate over slots."""
+"""Draws a session's curves: waits of an idle worker, the rate as dead rows accumulate, the rate by slots."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench.report import Summary
 
 LEFT, TOP, ACROSS, DOWN, WIDTH, BELOW = 70, 30, 480, 200, 760, 60
 TICKS = 4
-# Beyond the slowest of a hundred a curve tells of single tasks.
+# Above the 99th percentile, the curve shows single tasks.
 SHOWN = 0.99
 DEFAULT_SLOTS = 10
 
@@ -21,7 +21,7 @@ Points = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """Curves by name, and what the axes are of."""
+    """Curves by name, and the labels of the axes."""
 
     title: str
     across: str
@@ -29,7 +29,7 @@ class Chart:
 
 
 def charts(summary: Summary) -> list[Chart]:
-    """The charts of which anything was measured."""
+    """Return the charts for which there are measurements."""
     drawn = [
         Chart(title="W4: share of tasks that have begun", across="ms after the enqueue", curves=_waits(summary)),
         Chart(title="W5: tasks/s under a held snapshot", across="tasks processed under it", curves=_held(summary)),
@@ -39,7 +39,7 @@ def charts(summary: Summary) -> list[Chart]:
 
 
 def curves(summary: Summary) -> str:
-    """All charts below each other, as one SVG drawing."""
+    """Return all charts as one SVG drawing."""
     drawn = charts(summary)
     height = len(drawn) * (TOP + DOWN + BELOW)
     body = "\n".join(
@@ -52,7 +52,7 @@ def curves(summary: Summary) -> str:
 
 
 def _waits(summary: Summary) -> dict[str, Points]:
-    """Of all repeats together."""
+    """Return the waits of all repeats together."""
     waits: dict[str, list[float]] = defaultdict(list)
     for record in summary.records:
         waits[record.peer] += record.detail.get("waits", [])
@@ -65,7 +65,7 @@ def _shares(ranked: Sequence[float]) -> Points:
 
 
 def _held(summary: Summary) -> dict[str, Points]:
-    """Of the last repeat: the rates of the drains that piled the dead rows up, and of the last one."""
+    """Return the rates of the last repeat: of the drains that produced the dead rows, and of the final one."""
     held = {record.peer: record for record in summary.records if record.work == "W5"}
     return {
         peer: [*map(tuple, record.detail["rates"]), (record.detail["preloaded"], record.rate or 0.0)]

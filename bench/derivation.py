@@ -1,7 +1,7 @@
-"""Measures the rounds that derive statistics: an edit end to end, a cycle of everything, what logging costs a refresh.
+"""Measures the rounds that derive statistics: single edits end to end, a full cycle, and what logging adds to a refresh.
 
-Figures are ratios first: what a peak cycle takes a thousand products, and how many times a refresh costs with the
-triggers what it costs without. Run it as `bench/derivation.py --stores 250`.
+Compare ratios first: the time per thousand products in a peak cycle, and the cost of a refresh with the triggers
+relative to one without. Run it as `bench/derivation.py --stores 250`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Refreshed:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Fill a throw-away server, measure, print."""
+    """Fill a temporary server, measure, and print the report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--stores", type=int, default=250, help="each has 400 products of two options")
     stores: int = parser.parse_args(arguments).stores
@@ -117,7 +117,7 @@ async def _run(dsn: str, app: App, task: NewTask) -> None:
 
 
 async def _edits(dsn: str, app: App) -> list[float]:
-    """Seconds from each edit's commit until a reader sees it, one after the other, with a worker that idles."""
+    """Return the seconds from each edit's commit until a reader sees it, sequentially, with an idle worker."""
     taken = []
     async with working(app, dsn, OPTIONS), await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
         for number in range(1, EDITS + 1):
@@ -140,7 +140,7 @@ async def _row(connection: psycopg.AsyncConnection[Any], query: str, *parameters
 
 
 async def _refreshes(dsn: str) -> tuple[Refreshed, Refreshed]:
-    """What refreshes cost without the triggers, and with them, in turns."""
+    """Measure refreshes with and without the triggers, alternating."""
     costs: dict[bool, list[Refreshed]] = {False: [], True: []}
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
         for turn, store in enumerate(range(1, REFRESHES + 1)):
@@ -153,7 +153,7 @@ async def _refreshes(dsn: str) -> tuple[Refreshed, Refreshed]:
 
 
 async def _refresh(connection: psycopg.AsyncConnection[Any], store: int) -> Refreshed:
-    """Write a store's menu as the crawl does, and then three others; what writes it first is not counted."""
+    """Write the menus of a store and then of three others as the crawl does; the first writes are not counted."""
     seconds = []
     for hour, menu in enumerate(_menus()):
         fetched_at = LATER + timedelta(hours=hour)

@@ -1,4 +1,4 @@
-"""Measures how fast workers run what is queued: from the first task's call to nothing left unfinished."""
+"""Measures how fast workers run queued tasks: from the first task's start until nothing is left unfinished."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SHORTEST = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drained:
-    """What a drain came to, from the first task function called on.
+    """The result of a drain, from the first task function on.
 
-    `rate` is tasks a second until the database says nothing is left, `exec_rate` until the last task function
-    was called. CPU is in seconds from the first look after the beginning on: that of `cpu_tasks` tasks.
+    `rate` is tasks per second until the database contains no unfinished task, `exec_rate` until the last task
+    function was called. CPU is in seconds since the first reading after the start, for `cpu_tasks` tasks.
     """
 
     n: int
@@ -42,12 +42,12 @@ class Drained:
 
 
 class DrainFailed(Exception):
-    """Nothing ran, or a worker ended by itself."""
+    """Nothing ran, or a worker exited unexpectedly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The clock (nanoseconds), and by then: CPU seconds of the workers and of the server, executions."""
+    """The clock (nanoseconds), and until then: CPU seconds of the workers and of the server, executions."""
 
     at: int
     workers: float
@@ -57,7 +57,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A drain's moments: the workers' launch, the first task seen to run, and the end."""
+    """The moments of a drain: the launch of the workers, the first task seen running, and the end."""
 
     launched: int
     first: Moment
@@ -74,14 +74,14 @@ class Drain:
         self._pending = pending
 
     def run(self, script: str, number: int, processes: int, seconds: float) -> Drained:
-        """Drain with so many processes; what is not done after `seconds` is left. Raises DrainFailed."""
+        """Drain with this many processes, for at most `seconds`. Raises DrainFailed."""
         clear(self._folder)
         before, launched, deadline = self._pending(), time.time_ns(), time.monotonic() + seconds
         with Crew(script, processes, self._log) as crew:
             self._wait_for(1, crew, deadline)
             first = self._moment(crew, time.time_ns())
             self._wait_for(number, crew, deadline)
-            # Until the last handlers have returned there is nothing to ask for.
+            # Until the last handlers have returned, a query would be useless.
             time.sleep(HANDLER_SECONDS)
             left = self._settle(number, deadline)
             last = self._moment(crew, time.time_ns())
@@ -97,7 +97,7 @@ class Drain:
             raise DrainFailed(f"nothing ran: {crew.last_words()}")
 
     def _settle(self, number: int, deadline: float) -> int:
-        """Wait until the database knows of what ran; return how many tasks it still holds."""
+        """Wait until the database contains all results; return how many tasks are left in it."""
         left = self._pending()
         while left and read_counts(self._folder).total >= number and time.monotonic() < deadline:
             time.sleep(LAST_LOOK_SECONDS)

@@ -32,14 +32,14 @@ A_DAY = 86_400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FullPool:
-    """What stands there: what the paths of pages name, and the tree that is too big for one page."""
+    """Contents of the pool: the values for the paths of pages, and a tree that is too big for one page."""
 
     scenery: Scenery
     big_parent: int
 
 
 def full_pool(server: Server) -> FullPool:
-    """Fill the server's database, unless it is full already: that takes some minutes."""
+    """Fill the server's database unless it is full already, which takes some minutes."""
     with connect(server.dsn, "bench") as connection:
         known = _read(connection)
     if known is None:
@@ -100,7 +100,7 @@ def _big_tree(engine: Engine) -> int:
 
 
 def _work(engine: Engine) -> None:
-    """Put workers on the roll, with something in each hand."""
+    """Register workers, each with some running tasks."""
     for number in range(ALIVE):
         role = f"crew-{number % CREWS}"
         worker = engine.worker(role, name=f"{role}-worker-{number}", slots=SLOTS)
@@ -110,7 +110,7 @@ def _work(engine: Engine) -> None:
 
 
 def _large_fleet(engine: Engine) -> None:
-    """Declare hundreds of roles with a handler each, and put a thousand workers on the roll that serve one each."""
+    """Declare hundreds of roles with a handler each, and register a thousand workers that serve one each."""
     roles = [f"fleet-{number}" for number in range(FLEET_ROLES)]
     handlers = [{"name": f"{role}-{number}", "role": role} for role in roles for number in range(HANDLERS)]
     engine.declare(*({"name": role} for role in roles), handlers=handlers)
@@ -126,7 +126,7 @@ def _large_fleet(engine: Engine) -> None:
 
 
 def _keep_alive(connection: psycopg.Connection[Any]) -> None:
-    """Let nobody miss the workers, who are but rows, while the pages are measured."""
+    """Keep the workers, which are only rows, alive while the pages are measured."""
     connection.execute(
         "update rolecall.workers set heartbeat_at = rolecall.clock() + interval '1 day' where stopped_at is null"
     )

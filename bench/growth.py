@@ -1,10 +1,11 @@
-"""Measures whether what a claim and a finish read grows with what the pool holds: finished, pending, parked and so on.
+"""Measures whether the reads of a claim and a finish grow with the contents of the pool: finished, pending, parked etc.
 
     python bench/growth.py --quick
     python bench/growth.py --finished 1000,100000,1000000,10000000 --pending 1000,5000000
 
-Each kind is filled by bulk SQL into a database of its own, step by step, and after each step a batch of 20 tasks is
-claimed and finished: buffers, hit and read. tests/sql/test_growth.py asserts the same of what a test can fill.
+Each kind is filled step by step with bulk SQL in a separate database. After each step, a batch of 20 tasks is
+claimed and finished, and the buffers that were hit and read are counted. tests/sql/test_growth.py asserts the same
+for sizes that a test can fill.
 """
 
 from __future__ import annotations

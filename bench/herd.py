@@ -1,12 +1,11 @@
-"""Measures many workers on one role: what they cost while idle, whom one enqueue wakes, how fast they drain.
+"""Measures many workers on one role: their cost while idle, how many one enqueue wakes, how fast they drain.
 
     python bench/herd.py --workers 8,200
 
-Real workers of one slot, spread over four processes whatever their number, each with its own connections and with the
-pool's upkeep, as they come. `idle` is what Postgres does while there is nothing to do, by statement too; `claims an
-enqueue` counts what one task that comes alone makes all workers claim. Both drains are of tasks that do nothing: one
-claimed at a time, and as many as workers take by themselves. On few cores the rates tell of the cores: 200 beside 8 of
-one run is what counts.
+Real workers with one slot, always spread over four processes, each with its own connections and maintenance duties.
+`idle` is Postgres's activity while there is nothing to do, by statement; `claims an enqueue` is the number of
+claims by all workers for one single task. Both drains run tasks that do nothing: one claimed at a time, and with
+the default prefetch. On few cores, the rates depend on the cores: compare 200 with 8 workers of the same run.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ from rolecall import App, Worker, WorkerOptions, migrate  # noqa: E402
 Connection = psycopg.Connection[tuple[str, str]]
 
 PROCESSES = 4
-# What each worker holds at most; and room for us and the server itself.
+# The maximum per worker, and a reserve for this script and the server itself.
 CONNECTIONS_A_WORKER, CONNECTIONS_BESIDE = 6, 50
 IDLE_SECONDS = 30.0
 SINGLE, LATER = 50, 3
-# Until who was woken for nothing waits for its next poll again.
+# Until unnecessarily woken workers wait for their next poll again.
 RESTED = 3.0
-# So many that each of 200 workers takes some hundred of them, or some.
+# So that each of 200 workers takes a few hundred of them, or a few.
 BATCH, FEW, ROUNDS = 40_000, 4_000, 3
 ONE_AT_A_TIME = 0
 STATEMENTS = """
@@ -72,7 +71,7 @@ async def nothing() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idle:
-    """What Postgres does a second: its share of a core, transactions, and calls with milliseconds by statement."""
+    """Postgres's activity per second: its share of a core, transactions, and calls with milliseconds by statement."""
 
     cpu: float
     transactions: float
@@ -81,7 +80,7 @@ class Idle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drain:
-    """One round: tasks a second, microseconds of Postgres' time a task, tasks and pages read a claim."""
+    """One round: tasks per second, microseconds of Postgres's CPU time per task, tasks and pages read per claim."""
 
     rate: float
     cpu: float
@@ -91,7 +90,7 @@ class Drain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Herd:
-    """What came of so many workers, in each round of the drains."""
+    """The results for one number of workers, for each round of the drains."""
 
     workers: int
     connections: int
@@ -119,7 +118,7 @@ def main() -> None:
 
 
 def measure(server: Server, workers: int, *, idle_only: bool) -> Herd:
-    """Start so many workers over an empty database, twice, and measure."""
+    """Start this many workers over an empty database, twice, and measure."""
     with working(server, workers, WorkerOptions().prefetch) as connection:
         time.sleep(SETTLING_SECONDS)
         idle = watched(server, connection)
@@ -148,7 +147,7 @@ def measure(server: Server, workers: int, *, idle_only: bool) -> Herd:
 
 @contextmanager
 def working(server: Server, workers: int, prefetch: int) -> Iterator[Connection]:
-    """Have so many workers on the roll of an empty pool while the block lasts."""
+    """Run this many registered workers over an empty pool during the block."""
     server.empty()
     with server.connect(server.dsn) as connection, ExitStack() as stack:
         migrate(connection)
@@ -163,7 +162,7 @@ def working(server: Server, workers: int, prefetch: int) -> Iterator[Connection]
 
 
 async def crew(number: int, prefetch: int) -> None:
-    """Run so many workers in this process until SIGTERM."""
+    """Run this many workers in this process until SIGTERM."""
     options = WorkerOptions(slots=1, prefetch=prefetch)
     workers = [Worker(app, os.environ["DATABASE_URL"], options) for _ in range(number)]
 
@@ -176,7 +175,7 @@ async def crew(number: int, prefetch: int) -> None:
 
 
 def watched(server: Server, connection: Connection) -> Idle:
-    """See what Postgres does while nothing is to be done."""
+    """Measure Postgres's activity while there is nothing to do."""
     transactions = "select sum(xact_commit + xact_rollback)::int from pg_stat_database"
     before, cpu = ask(connection, transactions), cpu_of_server(server.postmaster)
     connection.execute("select pg_stat_statements_reset()")
@@ -193,7 +192,7 @@ def watched(server: Server, connection: Connection) -> Idle:
 
 
 def one_by_one(server: Server, connection: Connection) -> tuple[float, float]:
-    """Enqueue tasks one at a time: claims, and milliseconds of Postgres' time, for each."""
+    """Enqueue tasks one at a time; return claims and milliseconds of Postgres's CPU time per task."""
     connection.execute("select pg_stat_statements_reset()")
     cpu = cpu_of_server(server.postmaster)
     for _ in range(SINGLE):
@@ -201,28 +200,28 @@ def one_by_one(server: Server, connection: Connection) -> tuple[float, float]:
         time.sleep(1 / A_SECOND)
     until(connection, "select count(*) from rolecall.finished_tasks", SINGLE)
     cpu = cpu_of_server(server.postmaster) - cpu
-    claims = sum(calls for name, calls, _, _ in statements(connection) if name == "claim_in_order")
+    claims = sum(calls for name, calls, _, _ in statements(connection) if name == "claim")
     return claims / SINGLE, cpu / SINGLE * 1000
 
 
 def one_later(connection: Connection) -> float:
-    """Enqueue a task for later than every worker's next poll, a few times: claims for each."""
+    """Enqueue a task that is due after every worker's next poll, several times; return claims per task."""
     time.sleep(RESTED)
     connection.execute("select pg_stat_statements_reset()")
     for number in range(LATER):
         connection.execute(ENQUEUED_LATER)
         until(connection, "select count(*) from rolecall.finished_tasks", SINGLE + number + 1)
         time.sleep(RESTED)
-    return sum(calls for name, calls, _, _ in statements(connection) if name == "claim_in_order") / LATER
+    return sum(calls for name, calls, _, _ in statements(connection) if name == "claim") / LATER
 
 
 def drains(server: Server, connection: Connection, batch: int) -> list[Drain]:
-    """Enqueue many at once, a few times; the first round is for the sessions to plan their statements."""
+    """Enqueue many tasks at once, several times; in the first round the sessions plan their statements."""
     return [drain(server, connection, batch) for _ in range(ROUNDS + 1)][1:]
 
 
 def drain(server: Server, connection: Connection, batch: int) -> Drain:
-    """Enqueue many at once; the rate is from the first start to the last finish."""
+    """Enqueue many tasks at once; the rate is from the first start to the last finish."""
     done = ask(connection, "select count(*) from rolecall.finished_tasks")
     connection.execute(ENQUEUED, [Jsonb([{"handler": "nothing"}] * batch)])
     cpu = cpu_of_server(server.postmaster)
@@ -231,25 +230,25 @@ def drain(server: Server, connection: Connection, batch: int) -> Drain:
     cpu = cpu_of_server(server.postmaster) - cpu
     [row] = connection.execute(DRAINED, [batch]).fetchall()
     [(calls, pages)] = [
-        (called, pages) for name, called, _, pages in statements(connection) if name == "claim_in_order"
+        (called, pages) for name, called, _, pages in statements(connection) if name == "claim"
     ]
     return Drain(rate=batch / float(row[0]), cpu=cpu / batch * 1e6, tasks=batch / calls, pages=pages / calls)
 
 
 def statements(connection: Connection) -> Iterable[tuple[str, int, float, int]]:
-    """Name each statement, with its calls, milliseconds and pages since the last reset."""
+    """Return each statement with its calls, milliseconds and pages since the last reset."""
     for row in connection.execute(STATEMENTS.encode()).fetchall():
         name, calls, milliseconds, pages = map(str, row)
         yield name, int(calls), float(milliseconds), int(pages)
 
 
 def span(figures: Sequence[float]) -> str:
-    """Show the median, with the least and the most."""
+    """Format the median with the minimum and maximum."""
     return f"{median(figures):,.0f} ({min(figures):,.0f}-{max(figures):,.0f})" if figures else ""
 
 
 def columns_of(title: str, drains_of: Callable[[Herd], Sequence[Drain]]) -> Iterator[tuple[str, Callable[[Herd], str]]]:
-    """Name the columns of one kind of drain."""
+    """Return the column names for one kind of drain."""
     yield f"{title}: tasks/s", lambda each: span([one.rate for one in drains_of(each)])
     yield "Postgres' us a task", lambda each: span([one.cpu for one in drains_of(each)])
     yield "tasks a claim", lambda each: span([one.tasks for one in drains_of(each)])

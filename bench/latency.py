@@ -1,4 +1,4 @@
-"""Measures how long a task waits for an idle worker: from the enqueue's return to the task's start."""
+"""Measures how long a task waits for an idle worker: from the return of the enqueue to the start of the task."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class LatencyFailed(Exception):
 
 
 class Latency:
-    """One idle worker, and tasks that come one at a time."""
+    """One idle worker, and tasks that arrive one at a time."""
 
     def __init__(self, folder: Path, log: Path, script: str) -> None:
         self._folder = folder
@@ -65,7 +65,7 @@ class Latency:
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """The value at or nearest to a percentage of the way through the sorted values."""
+    """Return the value nearest to a percentile of the sorted values."""
     ranked = sorted(values)
     return round(ranked[round(percent / 100 * (len(ranked) - 1))], 3)
 

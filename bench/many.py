@@ -1,12 +1,13 @@
-"""Measures what ten thousand workers behind PgBouncer cost Postgres: at rest, and at work.
+"""Measures what ten thousand workers behind PgBouncer cost Postgres: idle and working.
 
     python bench/many.py --workers 10000 --share 0.2
 
-So many stand on the roll, idle. Some clients behind a pooler in transaction mode send what those workers send, each
-statement in another worker's name: at rest at a share of their true rate, from which the whole is reckoned; at work as
-fast as it goes, a claim of a few tasks and a finish at a time. `quiet` workers know that they hear nothing
-(`ROLECALL_POOLED=yes`, `ROLECALL_NOTIFICATIONS=poll`) and poll every 5 s; those that found out only that notifications
-do not come through poll every second.
+All workers are registered as idle. Clients behind a pooler in transaction mode send the statements of these
+workers, each in the name of another worker: for idle workers at a fraction of their real rate, from which the
+total is extrapolated; for working ones as fast as possible, alternating between a claim of a few tasks and their
+finish. `quiet` workers are configured to receive no notifications (`ROLECALL_POOLED=yes`,
+`ROLECALL_NOTIFICATIONS=poll`) and poll every 5 s; `deaf` ones have only detected that notifications do not
+arrive, and poll every second.
 """
 
 from __future__ import annotations
@@ -57,14 +58,14 @@ ENROLLED = """
     select count(rolecall.register_worker('worker-' || n, '{work}', '{nothing}', 1, 'host-' || n %% 200, n, 'bench'))
     from generate_series(1, %s) as n
 """
-# As long as a fleet's first beats would take.
+# As long as a fleet's first heartbeats would take.
 MARKED = "select count(beat.known) from rolecall.workers as one cross join rolecall.beat(one.id, 0, true) as beat"
 NAMES = tuple(duty.name for duty in DUTIES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What came of one measure: Postgres' seconds and bytes of WAL, with what was sent or done meanwhile."""
+    """One measurement: Postgres's CPU seconds and bytes of WAL, with what was sent or done meanwhile."""
 
     title: str
     share: float
@@ -76,7 +77,7 @@ class Told:
 
 
 class Fleet:
-    """The ids of all on the roll; each statement is sent for another one."""
+    """The ids of all registered workers; each statement is sent for another one."""
 
     def __init__(self, ids: Sequence[int]) -> None:
         self._ids = ids
@@ -111,7 +112,7 @@ def main() -> None:
 
 
 def enrolled(server: Server, number: int) -> list[int]:
-    """Have so many workers on the roll of an empty pool, all marked idle."""
+    """Register this many workers in an empty pool, all marked idle."""
     server.empty()
     with server.connect(server.dsn) as connection:
         migrate(connection)
@@ -126,13 +127,13 @@ def enrolled(server: Server, number: int) -> list[int]:
 
 
 async def measured(server: Server, pooled: str, fleet: Fleet, number: int, share: float) -> list[Told]:
-    """Rest as quiet and as deaf workers, and work."""
+    """Measure quiet and deaf idle workers, and working ones."""
     connections = [await connect_async(pooled, "many") for _ in range(CLIENTS)]
     try:
         found = []
         for title, poll_every in (("quiet", PaceOptions().poll_interval), ("deaf", DEAF_INTERVAL)):
             wanted = at_rest(fleet, number, poll_every)
-            # As many a second of either kind: who polls five times as often is measured at a smaller share of it.
+            # The same rate for both kinds: workers that poll five times as often are measured at a smaller fraction.
             sent = share * sum(at_rest(fleet, number, PaceOptions().poll_interval).values()) / sum(wanted.values())
             found.append(await resting(server, connections, wanted, title, sent))
         found.append(await working(server, connections, fleet))
@@ -143,7 +144,7 @@ async def measured(server: Server, pooled: str, fleet: Fleet, number: int, share
 
 
 def at_rest(fleet: Fleet, number: int, poll_every: float) -> dict[Callable[[], Statement[Any]], float]:
-    """Say what so many idle workers send, and how often a second."""
+    """Return the statements that this many idle workers send, with their rates per second."""
     return {
         fleet.poll: number / poll_every,
         fleet.look: number / LONGEST_REST,
@@ -159,13 +160,13 @@ async def resting(
     title: str,
     share: float,
 ) -> Told:
-    """Send a share of what idle workers send."""
+    """Send a fraction of what idle workers send."""
     sent = Counter[str]()
     pause = len(connections) / (share * sum(wanted.values()))
     end = time.monotonic() + REST_SECONDS
 
     async def idle(connection: AsyncConnection) -> None:
-        # In step with the clock, not with the answers: a slow answer must not make for fewer questions.
+        # Paced by the clock, not by the responses: slow responses must not reduce the load.
         due = time.monotonic() + random.uniform(0, pause)
         while due < end:
             await asyncio.sleep(max(0.0, due - time.monotonic()))
@@ -191,7 +192,7 @@ async def resting(
 
 
 async def working(server: Server, connections: Sequence[AsyncConnection], fleet: Fleet) -> Told:
-    """Claim a few tasks at a time and finish them, in the name of one worker after the other, until all are done."""
+    """Claim and finish a few tasks at a time, in the name of one worker after the other, until all are done."""
     calls = done = 0
 
     async def work(connection: AsyncConnection) -> None:

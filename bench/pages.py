@@ -1,7 +1,7 @@
-"""Measures how fast the dashboard's pages open on a full pool, and what one that stays open costs: `bench/pages.py`.
+"""Measures how fast the dashboard's pages open on a full pool, and what an open page costs: `bench/pages.py`.
 
-Wall times suffer from whatever else the machine does; CPU is the steadier figure. `--keep FOLDER` keeps the filled
-database for the next time.
+Wall times depend on other load on the machine; CPU time is more stable. `--keep FOLDER` keeps the filled database
+for the next run.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ TIMEOUT = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A page's answers: seconds on the clock of each, CPU seconds of one by Postgres and by the web server.
+    """The responses for a page: wall seconds of each, CPU seconds of one by Postgres and by the web server.
 
-    The first one finds nothing prepared and little in memory.
+    The first response is measured without caches and prepared statements.
     """
 
     address: str
@@ -58,13 +58,13 @@ class Opened:
 
     @property
     def is_slow(self) -> bool:
-        """Whether it is over a limit: the web server's CPU seconds, or the seconds of the middle one of its answers."""
+        """Return whether it exceeds a limit: the web server's CPU seconds, or the median of the responses."""
         too_long = statistics.median(self.seconds) > LIMIT_SECONDS or self.web > LIMIT_CPU_SECONDS
         return too_long or self.status >= httpx2.codes.BAD_REQUEST
 
 
 def main(words: Sequence[str]) -> int:
-    """Measure; the result is 1 if something is over its limit."""
+    """Measure; return 1 if something exceeds its limit."""
     arguments = _parser().parse_args(words)
     console = Console(width=None if sys.stdout.isatty() else 150)
     with _server(arguments.keep) as server:
@@ -123,7 +123,7 @@ def _timed(client: httpx2.Client, address: str) -> float:
 
 
 def _addresses(pool: FullPool) -> Iterator[str]:
-    """Every page of the table, and those whose address asks for much."""
+    """Return every page of the table, and pages whose addresses have expensive filters."""
     for entry in read_table(ROUTES):
         if entry.method == "GET" and not entry.path.startswith("/assets/"):
             yield pool.scenery.path(entry.path)
@@ -148,7 +148,7 @@ def _addresses(pool: FullPool) -> Iterator[str]:
 
 
 def _watch(server: Server, site: Site, seconds: float, console: Console) -> bool:
-    """Compare what Postgres does while somebody looks at the overview with what it does anyway."""
+    """Compare Postgres's load while the overview is open with its base load."""
     table = Table("Postgres CPU, share of one core", title=f"{_load()}; an open overview may add {LIMIT_SHARE:.0%}")
     for title in ("nobody looks", "overview open", "it costs"):
         table.add_column(title, justify="right")

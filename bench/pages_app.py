@@ -1,4 +1,4 @@
-"""The app behind the pages that are measured: one handler that does nothing, for what runs meanwhile."""
+"""The app behind the measured pages: one handler that does nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The peers: what stands in peers.toml, their environments, and calls of their adapters."""
+"""The peers: the entries of peers.toml, their environments, and calls of their adapters."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ Answer = dict[str, Any]
 
 
 class AdapterFailed(Exception):
-    """An adapter gave no answer; the message is the end of what it said instead."""
+    """An adapter returned no result; the message is the end of its output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """One entry of peers.toml; `times` as many tasks are queued for it, so that a fast one is busy long enough.
+    """One entry of peers.toml; the queue gets `times` as many tasks for it, so that a fast peer is busy long enough.
 
-    It is measured in `works`, or where none are said in all of them. Its environment holds `packages` for Python, or
+    It is measured in `works`, or in all of them if that is empty. Its environment contains `packages` for Python, or
     `modules` for Node.
     """
 
@@ -51,7 +51,7 @@ class Peer:
         return self._folder / "bin" / "python" if self.packages else Path(sys.executable)
 
     def prepare(self) -> None:
-        """Make the peer's environment unless it is there. Raises SetupError."""
+        """Create the peer's environment unless it exists. Raises SetupError."""
         stamp = self._folder / "installed"
         wanted = "\n".join(self.packages + self.modules)
         if not wanted or (stamp.exists() and stamp.read_text() == wanted):
@@ -67,7 +67,7 @@ class Peer:
         stamp.write_text(wanted)
 
     def ask(self, *words: str, environment: Mapping[str, str], seconds: float = ADAPTER_SECONDS) -> Answer:
-        """Run a subcommand of the adapter and return its answer. Raises AdapterFailed."""
+        """Run a subcommand of the adapter and return its result. Raises AdapterFailed."""
         modules = {"BENCH_NODE_MODULES": str(self._folder / "node_modules")}
         command = [str(self.python), str(HERE / self.script), *words]
         try:
@@ -93,7 +93,7 @@ class Peer:
 
 
 def known_peers() -> dict[str, Peer]:
-    """Read peers.toml; a variant has all that it does not say from its peer."""
+    """Read peers.toml; a variant inherits all settings that it omits from its peer."""
     known = {}
     for name, entry in tomllib.loads((HERE / "peers.toml").read_text()).items():
         known[name] = _peer(name, entry)

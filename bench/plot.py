@@ -1,4 +1,4 @@
-"""Draws a session as bars: for each work the peers side by side, and the ceiling as a line across them."""
+"""Draws a session as bar charts: for each work the peers, and the ceiling as a line across them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BAR, GAP, LEFT, LONGEST, WIDTH = 18, 26, 230, 480, 860
 
 
 def bars(summary: Summary) -> str:
-    """The rates as an SVG drawing; every work has a scale of its own."""
+    """Return the rates as an SVG drawing; each work has its own scale."""
     height = GAP
     parts = []
     for work in summary.works:
@@ -54,5 +54,5 @@ def _ceiling_line(x: float, top: int, length: int, rate: float) -> str:
 
 
 def text(x: float, y: float, words: str, style: str = "") -> str:
-    """A line of words, in what else SVG says of a text."""
+    """Return an SVG text element."""
     return f'<text x="{x:.0f}" y="{y:.0f}" {style}>{escape(words)}</text>'

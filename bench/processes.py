@@ -1,4 +1,4 @@
-"""CPU time and memory from /proc (Linux only): of the workers' sessions, of the server, of the whole machine."""
+"""CPU time and memory from /proc (Linux only): of the workers' sessions, the server, and the whole machine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Process:
 
 
 def processes() -> Iterator[Process]:
-    """Every process that lives now."""
+    """Return every running process."""
     for folder in PROC.iterdir():
         if folder.name.isdecimal():
             try:
@@ -41,38 +41,38 @@ def processes() -> Iterator[Process]:
 
 
 def cpu_of_sessions(sessions: set[int]) -> float:
-    """CPU seconds of all processes of some sessions, their ended children included."""
+    """Return the CPU seconds of all processes of sessions, including their ended children."""
     return sum(each.own + each.reaped for each in processes() if each.session in sessions)
 
 
 def cpu_of_process(pid: int) -> float:
-    """CPU seconds of one process."""
+    """Return the CPU seconds of one process."""
     return _read(PROC / str(pid)).own
 
 
 def memory_of_session(session: int) -> int:
-    """Bytes of memory that the processes of a session hold."""
+    """Return the memory of a session's processes, in bytes."""
     return sum(_resident(each.pid) for each in processes() if each.session == session)
 
 
 def cpu_of_server(postmaster: int) -> float:
-    """CPU seconds of a Postgres server: the postmaster, its living backends and its ended ones."""
+    """Return the CPU seconds of a Postgres server: the postmaster, its running backends and its ended ones."""
     while True:
         root = _read(PROC / str(postmaster))
         backends = sum(each.own for each in processes() if each.parent == postmaster)
-        # A backend that ended while we looked may have been counted twice, or not at all.
+        # A backend that ended during the reading may have been counted twice, or not at all.
         if _read(PROC / str(postmaster)).reaped == root.reaped:
             return root.own + root.reaped + backends
 
 
 def cpu_of_machine() -> float:
-    """CPU seconds that anybody has used since the machine started."""
+    """Return the CPU seconds used by all processes since the machine started."""
     ticks = [int(word) for word in PROC.joinpath("stat").read_text().split("\n", 1)[0].split()[1:9]]
     return (sum(ticks) - ticks[IDLE] - ticks[IO_WAIT]) / TICKS_A_SECOND
 
 
 def wait_for_calm(patience: float) -> None:
-    """Wait until nobody keeps the machine busy, but no longer than `patience` seconds."""
+    """Wait until the machine is idle, but at most `patience` seconds."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         before = cpu_of_machine()
@@ -82,7 +82,7 @@ def wait_for_calm(patience: float) -> None:
 
 
 class Stopwatch:
-    """Measures a block: seconds on the clock, and CPU seconds of this process and of the server."""
+    """Measures a block: wall seconds, and CPU seconds of this process and of the server."""
 
     def __init__(self, postmaster: int) -> None:
         self._postmaster = postmaster

@@ -1,17 +1,17 @@
-"""The adapter protocol: a program that is given one subcommand and prints one JSON line last.
+"""The adapter protocol: a program that takes one subcommand and prints one line of JSON at the end.
 
     info                    name, kind, versions, settings
-    setup                   the database is empty: make the schema
+    setup                   the database is empty: create the schema
     enqueue N               N no-op tasks by the fastest documented bulk call, connections already open
-    enqueue-single N        N calls, one at a time, each its own commit
-    enqueue-children N      N no-op tasks as children of tasks that wait for them (where the peer has such)
+    enqueue-single N        N calls, one at a time, each with its own commit
+    enqueue-children N      N no-op tasks as children of waiting parents (if the peer supports it)
     drain N --procs P       run N queued tasks with P worker processes
     latency                 tasks 50 ms apart to an idle worker
     worker                  be ONE worker process until killed
 
-A peer's adapter says how; how it is measured stands here once, so that all are measured alike. Standard
-library only: an adapter runs in its peer's environment. The variables are those of any harness that speaks
-the protocol: BENCH_PGDSN, BENCH_PGDATA, BENCH_STATS_DIR, BENCH_DRAIN_TIMEOUT, BENCH_WORKER_LOG.
+A peer's adapter implements these; the measuring code is here, so that all are measured alike. Standard library
+only: an adapter runs in its peer's environment. The variables are those of any harness that implements the
+protocol: BENCH_PGDSN, BENCH_PGDATA, BENCH_STATS_DIR, BENCH_DRAIN_TIMEOUT, BENCH_WORKER_LOG.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["Adapter", "Sent", "main", "paced", "wait_for_beat"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where the measured server is and where the measures are kept, as the harness says."""
+    """The measured server and the folder for measurements, from the harness's variables."""
 
     dsn: str
     postmaster: int
@@ -62,7 +62,7 @@ class Place:
 
 
 class Adapter(ABC):
-    """How one peer is set up, filled, worked and asked; `packages` are those whose versions count."""
+    """Sets up, fills, runs and queries one peer; `packages` are those whose versions are reported."""
 
     name: str
     packages: Sequence[str]
@@ -73,23 +73,23 @@ class Adapter(ABC):
         self.tally = Tally(place.folder)
 
     def versions(self) -> Mapping[str, str]:
-        """Of each package; Python's is told with them."""
+        """Return the version of each package, and Python's."""
         return {package: metadata.version(package) for package in self.packages}
 
     @abstractmethod
     def setup(self) -> None:
-        """Make the schema in the empty database."""
+        """Create the schema in the empty database."""
 
     @abstractmethod
     def enqueue(self, number: int, watch: Stopwatch) -> None:
-        """Enqueue no-op tasks in bulk, within the watch."""
+        """Enqueue no-op tasks in bulk, within the measurement."""
 
     @abstractmethod
     def enqueue_single(self, number: int, watch: Stopwatch) -> None:
-        """Enqueue no-op tasks one awaited call at a time, within the watch."""
+        """Enqueue no-op tasks one awaited call at a time, within the measurement."""
 
     def enqueue_children(self, number: int, watch: Stopwatch) -> None:
-        """Enqueue no-op tasks as children, 10,000 a parent; raises NotImplementedError where there are none."""
+        """Enqueue no-op tasks as children, 10,000 per parent. Raises NotImplementedError if the peer has no children."""
         raise NotImplementedError(f"{self.name} has no tasks that wait for {number} others ({watch})")
 
     @abstractmethod
@@ -102,11 +102,11 @@ class Adapter(ABC):
 
     @abstractmethod
     def pending(self) -> AbstractContextManager[Callable[[], int]]:
-        """Connect, and give a call that counts the tasks that the database holds unfinished."""
+        """Connect, and return a function that counts the unfinished tasks in the database."""
 
 
 def main(kind: Callable[[Place], Adapter], script: str) -> None:
-    """Carry out the subcommand of the command line."""
+    """Run the subcommand of the command line."""
     place = Place.read(os.environ)
     adapter = kind(place)
     arguments = _parser().parse_args()
@@ -117,7 +117,7 @@ def main(kind: Callable[[Place], Adapter], script: str) -> None:
 
 
 def paced(numbers: Sequence[int], interval: float) -> Iterator[int]:
-    """Yield each number on a fixed beat."""
+    """Yield each number at a fixed interval."""
     for number, wait in wait_for_beat(numbers, interval):
         time.sleep(wait)
         yield number

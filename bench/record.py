@@ -1,4 +1,4 @@
-"""One measure, as it is kept in a file of JSON lines and as the report reads it."""
+"""One measurement, as it is stored in a file of JSON lines and read by the report."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """How much of each work: queued tasks, single calls, latency tasks, tasks run under a held snapshot.
+    """The amount of each work: queued tasks, single calls, latency tasks, tasks run under a held snapshot.
 
-    `drain_seconds` is the longest drain; what is not done by then counts as left over. `patience` is how many
-    seconds a measure may wait for a calm machine.
+    `drain_seconds` limits a drain; tasks that are not done by then count as left over. `patience` is how many seconds
+    a measurement may wait for an idle machine.
     """
 
     tasks: int = 20_000
@@ -33,11 +33,11 @@ QUICK = Sizes(tasks=10_000, singles=300, latencies=60, preload=20_000, preload_s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What one work came to: tasks a second and CPU microseconds a task, or latencies in milliseconds.
+    """The result of one work: tasks per second and CPU microseconds per task, or latencies in milliseconds.
 
-    `wal` is bytes of WAL a task, without the images of whole pages, which depend on when a checkpoint was. `other_cpu`
-    is what anybody else on the machine burnt meanwhile, in seconds, the start of our own programs included; `detail`
-    is the adapter's answer.
+    `wal` is bytes of WAL per task, without full-page images, which depend on the last checkpoint. `other_cpu` is the
+    CPU seconds of all other processes meanwhile, including the start of our own programs; `detail` is the adapter's
+    result.
     """
 
     peer: str
@@ -56,7 +56,7 @@ class Record:
 
 
 class Log:
-    """The file that a session's measures are appended to, after one line about the machine and the peers."""
+    """The file of a session's measurements, after a first line about the machine and the peers."""
 
     def __init__(self, path: Path, heading: dict[str, Any]) -> None:
         self.path = path
@@ -64,7 +64,7 @@ class Log:
         self._write(heading)
 
     def add(self, record: Record) -> None:
-        """Keep a measure, with the time and the machine's load."""
+        """Append a measurement, with the time and the machine's load."""
         moment = {"at": time.strftime("%FT%TZ", time.gmtime()), "load": os.getloadavg()[0]}
         facts = {name: value for name, value in asdict(record).items() if value not in (None, {})}
         self._write(moment | facts)
@@ -75,7 +75,7 @@ class Log:
 
 
 def read_log(lines: Iterable[str]) -> tuple[dict[str, Any], list[Record]]:
-    """Read a session's file: its heading and its measures."""
+    """Read a session's file: its heading and its measurements."""
     heading, *entries = [json.loads(line) for line in lines]
     known = {each.name for each in fields(Record)}
     return heading, [Record(**{name: entry[name] for name in entry if name in known}) for entry in entries]

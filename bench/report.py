@@ -1,4 +1,4 @@
-"""Turns a session's measures into a table of medians, and a list of the bars: on the terminal and in Markdown."""
+"""Formats a session's measurements as a table of medians and a list of the bars, for the terminal and in Markdown."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BARS_HEAD = ("bar", "reached", "asked", "")
 
 
 class Summary:
-    """The medians of a session, and what they say about the bars."""
+    """The medians of a session, and the verdicts on the bars."""
 
     def __init__(self, records: Iterable[Record]) -> None:
         self.records = [record for record in records if record.problem is None]
@@ -44,7 +44,7 @@ class Summary:
         self.verdicts: Sequence[Verdict] = verdicts(self.records)
 
     def cell(self, peer: str, work: str) -> str:
-        """The medians of a work in words: the rate with its extremes and its CPU, or the latencies."""
+        """Format the medians of a work: the rate with its range and CPU, or the latencies."""
         rates = values(self.records, peer, work, "rate")
         if not rates:
             waits = [self.median(peer, work, name) for name in ("p50", "p95", "p99")]
@@ -56,7 +56,7 @@ class Summary:
         return f"{median(rates):,.0f}{spread}\n{prices[0]:.0f} + {prices[1]:.0f} us{written}"
 
     def median(self, peer: str, work: str, figure: str) -> float | None:
-        """The median of one figure over the repeats."""
+        """Return the median of one figure over the repeats."""
         found = values(self.records, peer, work, figure)
         return median(found) if found else None
 
@@ -69,7 +69,7 @@ def show(summary: Summary, console: Console) -> None:
 
 
 def markdown(summary: Summary) -> str:
-    """The table and the bars in Markdown."""
+    """Return the table and the bars in Markdown."""
     tables = [table(*rows(summary))]
     if summary.verdicts:
         tables.append(table(BARS_HEAD, map(_judged, summary.verdicts)))
@@ -77,7 +77,7 @@ def markdown(summary: Summary) -> str:
 
 
 def rows(summary: Summary) -> tuple[list[str], list[list[str]]]:
-    """The table's heading and its rows: a row a peer, a column a work."""
+    """Return the table's heading and its rows: one row per peer, one column per work."""
     head = ["median (least-most)\nCPU a task: worker + server, WAL", *(TITLES[work] for work in summary.works)]
     body = [[peer, *(summary.cell(peer, work) for work in summary.works)] for peer in summary.peers]
     tops = [_ceiling(summary, CEILING_OF.get(work, "")) for work in summary.works]
@@ -85,7 +85,7 @@ def rows(summary: Summary) -> tuple[list[str], list[list[str]]]:
 
 
 def table(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
+    """Return a table in Markdown."""
     return "".join(f"{line}\n" for line in [_line(head), _line(["---"] * len(head)), *map(_line, body)])
 
 

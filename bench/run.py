@@ -1,7 +1,7 @@
-"""Measures Rolecall beside bare SQL and its peers on a throw-away server, in one run: `./dev bench --quick`.
+"""Measures Rolecall, its peers and bare SQL on a temporary server, in one run: `./dev bench --quick`.
 
-Only figures of one run are to be compared: repeats are the outer loop and peers the inner one, so that a
-noisy minute hits all alike. CPU a task is the steadiest figure on a busy machine.
+Compare only figures of one run: repeats are the outer loop and peers the inner one, so that a noisy minute affects
+all alike. CPU per task is the most stable figure on a busy machine.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PEERS = ("rolecall", "pgqueuer", "pg-boss", "graphile-worker", "awa")
 
 
 def main(words: Sequence[str]) -> int:
-    """Measure, or show a session again; the result is 1 if a measure failed."""
+    """Measure, or show a session again; return 1 if a measurement failed."""
     arguments = _parser().parse_args(words)
     console = Console(width=None if sys.stdout.isatty() else 200)
     if arguments.show:
@@ -69,7 +69,7 @@ def _measures(
 
 
 def prepared(peers: Sequence[Peer]) -> list[Peer]:
-    """Those of the peers that can be had: without a network, the rest is still worth measuring."""
+    """Prepare the peers and return the available ones: without a network, the others can still be measured."""
     ready = []
     for peer in peers:
         try:
@@ -82,7 +82,7 @@ def prepared(peers: Sequence[Peer]) -> list[Peer]:
 
 
 def heading(server: Server, peers: Sequence[Peer] = ()) -> dict[str, Any]:
-    """What must be known about where the figures come from."""
+    """Return the conditions of the measurements."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),

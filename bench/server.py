@@ -1,4 +1,4 @@
-"""The throw-away server that all is measured on: ours with 1 GB of buffers and 200 connections, or Debian's."""
+"""The temporary server of all measurements: the embedded one with 1 GB of buffers and 200 connections, or Debian's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tools.errors import SetupError
 from tools.servers import find
 
 DATABASE = "bench"
-# The embedded server saves where a demo may; a benchmark takes back what Postgres itself says.
+# The embedded server is configured to save resources; a benchmark restores Postgres's defaults.
 AS_POSTGRES_COMES = {
     "wal_level": "replica",
     "max_wal_senders": "10",
@@ -51,7 +51,7 @@ SHOWN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """A running server: `dsn` of the measured database, `admin` of another one, and a folder for measures."""
+    """A running server: `dsn` of the measured database, `admin` of another one, and a folder for measurements."""
 
     dsn: str = field(repr=False)
     admin: str = field(repr=False)
@@ -60,25 +60,25 @@ class Server:
     scratch: Path
 
     def empty(self) -> None:
-        """Give the measured database up for a new one."""
+        """Replace the measured database with a new one."""
         with self.connect(self.admin) as connection:
             connection.execute(f"drop database if exists {DATABASE} with (force)".encode())
             connection.execute(f"create database {DATABASE}".encode())
 
     def analyze(self) -> None:
-        """Let the planner know what is queued, and let no checkpoint fall into a measure."""
+        """Update the planner's statistics, and prevent checkpoints during the measurement."""
         with self.connect(self.dsn) as connection:
             connection.execute("analyze")
         self.checkpoint()
 
     def checkpoint(self) -> None:
-        """Write out now what a checkpoint would otherwise write during a measure."""
+        """Write out now what a checkpoint would otherwise write during a measurement."""
         with self.connect(self.dsn) as connection:
             connection.execute("checkpoint")
 
     @contextmanager
     def held_snapshot(self) -> Iterator[None]:
-        """Keep a snapshot as a forgotten transaction does: what dies meanwhile cannot be cleaned away."""
+        """Hold a snapshot as a forgotten transaction does, so that dead rows cannot be removed."""
         with psycopg.connect(self.dsn) as connection:
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             connection.execute("select count(*) from pg_class")
@@ -86,13 +86,13 @@ class Server:
             connection.rollback()
 
     def wal_position(self) -> str:
-        """Where the WAL ends now."""
+        """Return the current end of the WAL."""
         with self.connect(self.admin) as connection:
             row = connection.execute("select pg_current_wal_flush_lsn()").fetchone()
         return str(row[0]) if row else "0/0"
 
     def wal_since(self, position: str) -> int | None:
-        """Bytes of the WAL's records from there on, without images of whole pages; None where nobody can tell."""
+        """Return the bytes of WAL records since a position, without full-page images; None if unknown."""
         with self.connect(self.admin) as connection:
             try:
                 connection.execute("create extension if not exists pg_walinspect")
@@ -103,7 +103,7 @@ class Server:
         return int(row[0]) if row and row[0] is not None else None
 
     def settings(self) -> dict[str, str]:
-        """The server's settings that matter to the numbers."""
+        """Return the server's settings that affect the measurements."""
         with self.connect(self.admin) as connection:
             rows = connection.execute(
                 "select name, current_setting(name) from pg_settings where name = any(%s)", [list(SHOWN)]
@@ -111,7 +111,7 @@ class Server:
             return dict(rows.fetchall())
 
     def environment(self) -> dict[str, str]:
-        """What an adapter is told about the place."""
+        """Return the adapter's environment variables."""
         return {
             "BENCH_PGDSN": self.dsn,
             "BENCH_PGDATA": str(self.cluster),
@@ -120,27 +120,27 @@ class Server:
         }
 
     def connect(self, dsn: str) -> psycopg.Connection[tuple[str, str]]:
-        """Open a connection in autocommit."""
+        """Open a connection in autocommit mode."""
         return psycopg.connect(dsn, autocommit=True)
 
 
 @contextmanager
 def throw_away_server(options: ServerOptions = OPTIONS) -> Iterator[Server]:
-    """Start a server in a temporary folder, and leave nothing of it behind."""
+    """Start a server in a temporary folder, which is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="rolecall-bench-") as folder, server_in(Path(folder), options) as server:
         yield server
 
 
 @contextmanager
 def server_in(folder: Path, options: ServerOptions = OPTIONS) -> Iterator[Server]:
-    """Start a server in a folder, where what it holds stays."""
+    """Start a server in a folder that is kept."""
     with (
         tempfile.TemporaryDirectory(prefix="rolecall-bench-", dir=_memory()) as scratch,
         EmbeddedServer(folder, options=options) as embedded,
     ):
         embedded.dsn(DATABASE)
         yield Server(
-            # as the superuser: statistics of all sessions are measured, and checkpoints are asked for
+            # as the superuser: the measurements read the statistics of all sessions and request checkpoints
             dsn=embedded.superuser_dsn(DATABASE, tcp=True),
             admin=embedded.superuser_dsn(tcp=True),
             postmaster=embedded.pid or 0,
@@ -151,7 +151,7 @@ def server_in(folder: Path, options: ServerOptions = OPTIONS) -> Iterator[Server
 
 @contextmanager
 def debian_server() -> Iterator[Server]:
-    """Start Debian's Postgres on disk with its settings as they come. Raises SetupError where there is none."""
+    """Start Debian's Postgres on disk with its default settings. Raises SetupError if it is missing."""
     found = find()
     if found is None:
         raise SetupError("there is no Postgres of Debian's here: ./dev servers")
@@ -173,6 +173,6 @@ def debian_server() -> Iterator[Server]:
 
 
 def _memory() -> str | None:
-    """Where the measures are written: task functions must not wait for a disk."""
+    """Return a folder in memory for the measurements: task functions must not wait for a disk."""
     shared = "/dev/shm"  # noqa: S108 - the kernel's memory, if it has any
     return shared if os.access(shared, os.W_OK) else None

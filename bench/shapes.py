@@ -1,10 +1,10 @@
-"""Measures unusual tasks beside the peers: a thousand at once that wait a second, handlers of 1 ms, payloads of 100 kB.
+"""Measures unusual tasks with all peers: a thousand at once that wait a second, handlers of 1 ms, payloads of 100 kB.
 
     python bench/shapes.py --quick
 
-One worker process each, which runs as many tasks at once as the shape says. Of a second's wait a thousand slots do
-1,000 tasks/s at most; of 1 ms a hundred do 100,000. Handlers wait without processor time, so CPU a task is the queue's;
-it is left out where a peer had run most tasks before the first look.
+One worker process each, which runs as many tasks at once as the shape says. With handlers of 1 s, a thousand slots
+run at most 1,000 tasks/s; with 1 ms, a hundred slots run 100,000. Handlers wait without CPU time, so the CPU per
+task is the queue's. It is omitted if a peer had run most tasks before the first reading.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ HEAD = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """What the tasks are like, in words and in the variables of bench/asked.py; how many are run."""
+    """A kind of task, described in words and by the variables of bench/asked.py, and how many are run."""
 
     title: str
     tasks: int
@@ -89,7 +89,7 @@ def arguments() -> argparse.Namespace:
 
 
 def measures(server: Server, peer: Peer, shape: Shape, share: int) -> Iterator[Record]:
-    """Enqueue, and drain; each measure carries the shape's title."""
+    """Enqueue and drain; each measurement has the shape's title."""
     sizes = Sizes(tasks=shape.tasks // share, drain_seconds=DRAIN_SECONDS)
     for record in Round(server, replace(peer, times=1), sizes, 0, shape.asked).measure(frozenset({"W1", "W2"})):
         rate = record.problem or f"{record.rate:,.0f} tasks/s"
@@ -98,7 +98,7 @@ def measures(server: Server, peer: Peer, shape: Shape, share: int) -> Iterator[R
 
 
 def rows(found: Sequence[Record]) -> Iterator[list[str]]:
-    """A row for each drain, with the enqueue before it; what failed has none."""
+    """Return one row for each drain, together with its enqueue; failed ones have none."""
     filled = {(each.detail.get("shape"), each.peer): each for each in found if each.work == "W1"}
     for drained in found:
         enqueued = filled.get((drained.detail.get("shape"), drained.peer))

@@ -1,6 +1,6 @@
-"""Counts what task functions do, from within: executions in shared memory, start times in a file a process.
+"""Counts executions from within the task functions: in shared memory, with start times in a file per process.
 
-The clock of a benchmark must not believe a peer's own books: a task that runs twice counts twice here.
+A benchmark must not rely on a peer's own counters: a task that runs twice counts twice here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ COUNTS = struct.Struct("=qqq")
 
 
 class Tally:
-    """One process's executions, written below `folder`; safe for threads."""
+    """The executions of one process, written below `folder`; thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -39,7 +39,7 @@ class Tally:
             COUNTS.pack_into(self._memory, 0, self._count, self._first, now)
 
     def stamp(self, number: int) -> None:
-        """Note when the latency task with this number started."""
+        """Record when the latency task with this number started."""
         now = time.time_ns()
         with self._lock:
             if self._stamps < 0:
@@ -56,7 +56,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Executions of all processes together; the first and the last one's time in nanoseconds."""
+    """Executions of all processes together; the times of the first and the last one in nanoseconds."""
 
     total: int = 0
     first: int = 0
@@ -64,7 +64,7 @@ class Counts:
 
 
 def read_counts(folder: Path) -> Counts:
-    """Add up what every process has counted."""
+    """Add up the counts of all processes."""
     each = [COUNTS.unpack(data) for data in _contents(folder, "*.counts") if len(data) == COUNTS.size]
     counted = [counts for counts in each if counts[0]]
     if not counted:
@@ -74,7 +74,7 @@ def read_counts(folder: Path) -> Counts:
 
 
 def read_stamps(folder: Path) -> dict[int, int]:
-    """The start of every latency task by its number, in nanoseconds; of several starts the first counts."""
+    """Return the first start of every latency task by its number, in nanoseconds."""
     started: dict[int, int] = {}
     for data in _contents(folder, "*.stamps"):
         for line in data.decode().splitlines(keepends=True):
@@ -85,7 +85,7 @@ def read_stamps(folder: Path) -> dict[int, int]:
 
 
 def clear(folder: Path) -> None:
-    """Forget all executions."""
+    """Delete all counts."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.iterdir():
         file.unlink()

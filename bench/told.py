@@ -1,4 +1,4 @@
-"""How the scripts that measure one thing tell it: progress as it goes, a table in Markdown, and all of it as JSON."""
+"""Output of the single-topic benchmark scripts: progress messages, a Markdown table, and all results as JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RESULTS = Path(__file__).resolve().parent / "results"
 
 
 def say(what: str) -> None:
-    """Tell what is going on."""
+    """Print a progress message."""
     print(f"{time.strftime('%T')} {what}", file=sys.stderr, flush=True)
 
 
@@ -24,7 +24,7 @@ def tell(
     measures: Sequence[Mapping[str, object]],
     *tables: tuple[Sequence[str], Sequence[Sequence[str]]],
 ) -> None:
-    """Print the tables, and keep them and what was measured below bench/results."""
+    """Print the tables, and store them with the measurements below bench/results."""
     path = RESULTS / f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.{name}"
     text = "\n".join(table(head, body) for head, body in tables)
     path.parent.mkdir(parents=True, exist_ok=True)

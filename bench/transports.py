@@ -1,11 +1,11 @@
-"""Measures how workers hear of work: what it costs Postgres, how soon a task begins, how fast many are done.
+"""Measures how workers are notified: the cost for Postgres, how soon a task starts, how fast many are done.
 
     python bench/transports.py --workers 10,100 --kinds postgres,poll,redis,nats
 
-Real workers of one slot, many to a process, as nobody has that many machines: figures of one run are compared with each
-other. `idle` is what Postgres does while there is nothing to do; `wait` is from the enqueue to the start by the
-database's clock, of tasks that come one at a time; `rate` is of tasks that do nothing, enqueued at once. Wall times of
-a hundred workers on a few cores tell of the cores; Postgres' CPU a task is the steadier figure.
+Real workers with one slot, many per process, because few have that many machines: compare figures of one run only.
+`idle` is Postgres's activity while there is nothing to do; `wait` is the time from enqueue to start of single tasks,
+by the database's clock; `rate` is for tasks that do nothing, enqueued at once. Wall times of a hundred workers on
+a few cores depend on the cores; Postgres's CPU time per task is more stable.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from rolecall import App, Worker, WorkerOptions, migrate  # noqa: E402
 from rolecall.config import read_settings  # noqa: E402
 from tests import brokers  # noqa: E402
 
-# Notifications by each transport, which tell workers to look; and the hand-off, by which they need not.
+# Notifications by each transport, after which workers claim; and the hand-off, with which they need not.
 KINDS = ("poll", "postgres", "redis", "nats", "streams", "lists")
 HANDOFFS = ("streams", "lists")
 A_PROCESS = 50
-# What each worker holds at most, with room; and room for us.
+# The maximum per worker, with a margin, and a reserve for this script.
 CONNECTIONS_A_WORKER, CONNECTIONS_BESIDE = 6, 50
-# Until workers that found nothing for a while have come to ask as seldom as they ever do.
+# Until workers that found nothing have reached their longest poll interval.
 SETTLING_SECONDS = 25.0
 IDLE_SECONDS = 10.0
 SINGLE, A_SECOND = 60, 10.0
@@ -60,7 +60,7 @@ async def nothing() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What came of one kind with so many workers; times in milliseconds."""
+    """The results of one kind with one number of workers; times in milliseconds."""
 
     kind: str
     workers: int
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def measure(server: Server, kind: str, workers: int) -> Measured:
-    """Start so many workers over an empty database, and measure."""
+    """Start this many workers over an empty database, and measure."""
     server.empty()
     with server.connect(server.dsn) as connection, ExitStack() as stack:
         migrate(connection)
@@ -120,7 +120,7 @@ def measure(server: Server, kind: str, workers: int) -> Measured:
 
 @contextmanager
 def carried(kind: str) -> Iterator[dict[str, str]]:
-    """The variables that say so, with the broker that runs meanwhile."""
+    """Run the broker of a transport during the block, and yield the variables that select it."""
     if kind in {"poll", "postgres"}:
         yield {"ROLECALL_NOTIFICATIONS": kind}
         return
@@ -133,7 +133,7 @@ def carried(kind: str) -> Iterator[dict[str, str]]:
 
 @contextmanager
 def process(*words: str, **settings: str) -> Iterator[None]:
-    """Run a Python process of its own while the block lasts."""
+    """Run a separate Python process during the block."""
     running = subprocess.Popen(
         [sys.executable, *words], env={**os.environ, **settings}, cwd=ROOT, stderr=subprocess.DEVNULL
     )
@@ -149,10 +149,10 @@ def process(*words: str, **settings: str) -> Iterator[None]:
 
 
 async def crew(number: int) -> None:
-    """Run so many workers in this process until SIGTERM."""
+    """Run this many workers in this process until SIGTERM."""
     settings = read_settings()
     options = WorkerOptions(slots=1, prefetch=0, notifications=settings.notifications, handoff=settings.handoff)
-    # One does the duties for all: what a claim's lost answer leaves behind must be rescued.
+    # One worker runs the maintenance duties for all: tasks of a claim whose response was lost must be rescued.
     workers = [
         Worker(app, os.environ["DATABASE_URL"], replace(options, maintenance=each == 0)) for each in range(number)
     ]
@@ -166,7 +166,7 @@ async def crew(number: int) -> None:
 
 
 def watched(server: Server, connection: psycopg.Connection[tuple[str, str]]) -> tuple[float, float]:
-    """While nothing is to be done: Postgres' share of a core, and its transactions a second."""
+    """Measure Postgres's share of a core and its transactions per second while there is nothing to do."""
     transactions = "select sum(xact_commit + xact_rollback)::int from pg_stat_database"
     before, cpu = ask(connection, transactions), cpu_of_server(server.postmaster)
     time.sleep(IDLE_SECONDS)
@@ -182,7 +182,7 @@ def one_by_one(connection: psycopg.Connection[tuple[str, str]]) -> None:
 
 
 def waited(connection: psycopg.Connection[tuple[str, str]], share: float) -> float:
-    """From the enqueue to the start, in milliseconds, that so large a share of the single tasks has waited at most."""
+    """Return a percentile of the single tasks' waits from enqueue to start, in milliseconds."""
     query = """
     select percentile_cont(%s) within group (order by extract(epoch from started_at - created_at) * 1000)::float8
     from rolecall.finished_tasks
@@ -192,7 +192,7 @@ def waited(connection: psycopg.Connection[tuple[str, str]], share: float) -> flo
 
 
 def at_once(server: Server, connection: psycopg.Connection[tuple[str, str]]) -> dict[str, float]:
-    """Enqueue many at once; tasks a second, and milliseconds of Postgres' CPU a task."""
+    """Enqueue many tasks at once; return tasks per second, and milliseconds of Postgres's CPU time per task."""
     many = Jsonb([{"handler": "nothing"}] * BATCH)
     server.checkpoint()
     cpu, began = cpu_of_server(server.postmaster), time.perf_counter()
@@ -203,7 +203,7 @@ def at_once(server: Server, connection: psycopg.Connection[tuple[str, str]]) -> 
 
 
 def until(connection: psycopg.Connection[tuple[str, str]], query: str, wanted: int) -> None:
-    """Wait until a query counts so many."""
+    """Wait until a query returns this count."""
     deadline = time.monotonic() + PATIENCE
     while (found := ask(connection, query)) < wanted:
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""What the pages are measured beside: the web server, a worker with so many tasks a second, and somebody who looks."""
+"""The environment of the measured pages: the web server, a worker with a steady load, and an open page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ APP = "bench.pages_app:app"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """The web server: the address by which a browser comes in, and the session of its processes."""
+    """The web server: the address at which a browser logs in, and the session of its processes."""
 
     address: str
     session: int
@@ -38,7 +38,7 @@ class Site:
 
 @contextmanager
 def serving(server: Server) -> Iterator[Site]:
-    """Serve the pages in a process of its own."""
+    """Serve the pages in a separate process."""
     with _process(server, "serve", "--app", APP, "--port", "0", "--json") as process:
         lines = iter(process.stdout or ())
         document = "".join([next(lines), *takewhile(lambda line: line != "}\n", lines), "}"])
@@ -49,7 +49,7 @@ def serving(server: Server) -> Iterator[Site]:
 
 @contextmanager
 def working(server: Server, rate: int) -> Iterator[None]:
-    """Enqueue so many tasks a second, and let a worker run them."""
+    """Enqueue this many tasks per second, and run a worker for them."""
     stop = Event()
     thread = Thread(target=_enqueue, args=(server.dsn, rate, stop))
     with _process(server, "worker", "--app", APP, "--roles", "steady", "--slots", "10"):

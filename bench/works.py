@@ -1,9 +1,9 @@
-"""The works: what is measured of a peer, in which state of the database.
+"""The works: what is measured of each peer, and with which contents of the database.
 
-W1   enqueue tasks in bulk                 W3   as W2, with two worker processes
+W1   enqueue tasks in bulk                 W3   like W2, with two worker processes
 W1s  enqueue one at a time                 W4   latency of single tasks to an idle worker
-W2   one worker process drains a queue     W5   as W2, while an old snapshot is held
-W6   as W2, of children that parents wait for, 10,000 each: only ours has any
+W2   one worker process drains a queue     W5   like W2, while an old snapshot is held
+W6   like W2, with children of waiting parents, 10,000 each: only Rolecall has them
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WORKS = ("W1", "W1s", "W2", "W3", "W4", "W5", "W6")
 WITH_CHILDREN = "rolecall"
 HELD_DRAIN_SECONDS = 5.0
 MICRO = 1e6
-# Of these the WAL is read again: what it costs to enqueue a task and to run it.
+# The works whose WAL is measured: the cost of enqueuing a task and of running it.
 IN_WAL = ("W1", "W2")
 
 Work = Callable[[str], Record]
@@ -42,7 +42,7 @@ class Round:
         self._asked = dict(asked or {})
 
     def measure(self, works: frozenset[str]) -> Iterator[Record]:
-        """Yield the measures of the works that are asked for; a failure is a measure that says why."""
+        """Yield the measurements of the selected works; a failure is a measurement with the reason."""
         if self._peer.works:
             works &= self._peer.works
         if "W1s" in works:
@@ -103,7 +103,7 @@ class Round:
         return self._drain(work, processes=1)
 
     def _preload(self) -> tuple[int, dict[str, Any]]:
-        """Work until enough has died under the snapshot; return what is still queued, and how fast how much ran."""
+        """Work until there are enough dead rows under the snapshot; return the number of queued tasks, and the rates."""
         preloaded = left = 0
         rates: list[tuple[int, float]] = []
         began = time.monotonic()
@@ -157,7 +157,7 @@ class Round:
 
 
 def _with_figures(record: Record, answer: Answer) -> Record:
-    """Add the latencies, or the rate with its price a task."""
+    """Add the latencies, or the rate with its cost per task."""
     if "rate" not in answer:
         return replace(record, p50=answer["p50"], p95=answer["p95"], p99=answer["p99"])
     number = max(1, answer["cpu_tasks"] if "cpu_tasks" in answer else answer["n"])

@@ -24,8 +24,8 @@ __all__ = ["SetupError", "ensure"]
 
 LOCKS = ("locks/bootstrap.lock", "locks/dev.lock")
 """pip and uv at the versions that we know; and what develops, tests and runs."""
-PROJECTS = (".", "apps/storecrawl")
-INPUTS = (*LOCKS, "pyproject.toml", "apps/storecrawl/pyproject.toml", "tools/bootstrap.py")
+PROJECTS = (".", "packages/rolecall-import", "apps/storecrawl")
+INPUTS = (*LOCKS, *(f"{project}/pyproject.toml" for project in PROJECTS), "tools/bootstrap.py")
 
 
 def ensure(root: Path, *, announce: bool = False) -> None:
@@ -90,7 +90,7 @@ def build(root: Path) -> None:
     except SetupError:
         say("uv could not; pip takes longer")
         run_pip(root, "--require-hashes", "--no-deps", *(word for lock in locks for word in ("-r", lock)))
-    say("installing rolecall and storecrawl from this work tree")
+    say("installing the projects of this work tree")
     editables = [word for project in PROJECTS for word in ("--editable", str(root / project))]
     run_pip(root, "--no-index", "--no-deps", "--no-build-isolation", *editables)
     stamp_of(root).write_text(wanted_stamp(root))

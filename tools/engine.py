@@ -19,6 +19,7 @@ TRIGGER = re.compile(r"^returns\s+trigger\b", re.IGNORECASE | re.MULTILINE)
 COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 ANSWER = re.compile(r"(public|returns|raises|locks|notifies|search_path): ?(.*)")
 NAME = re.compile(r"\brolecall\.([a-z_][a-z_0-9]*)\b")
+SETTING = re.compile(r"^set\s+(\w+)\s*(?:=|to)\s*([^\n]+?)\s*$", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +69,12 @@ class Made:
         """Whether a table calls it."""
         return bool(TRIGGER.search(self.code))
 
+    @property
+    def settings(self) -> frozenset[tuple[str, str]]:
+        """Its SET clauses, as pairs of name and value, without the search path."""
+        header = self.code.partition("$$")[0]
+        return frozenset(pair for pair in SETTING.findall(header) if pair[0] != "search_path")
+
     def calls(self, other: Made) -> bool:
         """Whether its code calls a function, or names a view; a table may bear the name of a function."""
         asked = rf"\brolecall\.{other.name}\b" + ("" if other.kind == "view" else r"\(")
@@ -99,6 +106,20 @@ class Engine:
         """Who of the tree names each of it."""
         called = {made.name: {other.name for other in self.called_by(made)} for made in self.made}
         return {name: frozenset(each for each, others in called.items() if name in others) for name in called}
+
+    @cached_property
+    def inherited_settings(self) -> Mapping[str, frozenset[tuple[str, str]]]:
+        """The settings with which every caller in the tree runs a function; none if something else may call it."""
+        everything = frozenset().union(*(made.settings for made in self.made))
+        inherited = {made.name: frozenset() if self.is_for_others(made) else everything for made in self.made}
+        is_settled = False
+        while not is_settled:
+            before = dict(inherited)
+            for name, callers in self.callers.items():
+                for caller in callers:
+                    inherited[name] &= self.by_name[caller].settings | before[caller]
+            is_settled = inherited == before
+        return inherited
 
     def is_for_others(self, made: Made) -> bool:
         """Whether something outside of the tree calls it: callers of the engine, a table, the rest of the package."""

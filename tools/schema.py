@@ -1,12 +1,11 @@
-"""Writes docs/reference/schema.sql: types, tables and indexes as pg_dump sees them, so that a change shows in a diff.
+"""Generates the first migration from `sql/schema`, and docs/reference/schema.sql from a migrated database.
 
-With `--release`, writes down the whole database of this release instead, for the tests of later ones: what a worker of
-this release calls must be there in them, and this database must become theirs.
+The first migration is generated until 0.1.0 is released. From then on, schema changes are numbered files of their own.
+The reference shows types, tables and indexes as pg_dump prints them, so that a change shows in a diff.
 """
 
 from __future__ import annotations
 
-import gzip
 import re
 import subprocess
 import sys
@@ -18,12 +17,12 @@ import psycopg
 from rolecall.db.embedded.binaries import find_binaries
 from rolecall.db.embedded.server import EmbeddedServer
 from rolecall.db.migrator import migrate
-from tools.engine import PACKAGE, Engine
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference" / "schema.sql"
-RELEASED = ROOT / "tests" / "db" / "released.sql.gz"
-CALL = re.compile(r"rolecall\.([a-z_]+)\(")
+SQL = ROOT / "src" / "rolecall" / "sql"
+FIRST = SQL / "migrations" / "0001_schema.sql"
+HEADER = "-- breaking: yes\n-- Generated from sql/schema by `./dev schema`.\n\n"
 MADE_BY_FILES = re.compile(
     r"^CREATE (?:(?:FUNCTION|PROCEDURE) (?!rolecall\.is_sound).*?(\$\w*\$).*?\1|VIEW .*?);\n", re.DOTALL | re.MULTILINE
 )
@@ -32,40 +31,36 @@ RESTRICTIONS = ("\\restrict", "\\unrestrict")
 
 
 def main() -> int:
-    """Make a database from the migrations on a server of its own, and write down what came of it."""
+    """Write the first migration, apply all migrations to a new database, and write its schema."""
+    FIRST.write_text(first_migration(), "utf-8")
     with tempfile.TemporaryDirectory(prefix="rolecall-schema-") as folder, EmbeddedServer(Path(folder)) as server:
         dsn = server.dsn("schema")
         with psycopg.connect(dsn, autocommit=True) as connection:
             migrate(connection)
-        released = "--release" in sys.argv[1:]
-        written = RELEASED if released else REFERENCE
-        text = f"-- called: {' '.join(called())}\n{dump(dsn, '--inserts')}" if released else reference(dsn)
-        written.write_bytes(gzip.compress(text.encode(), mtime=0) if released else text.encode())
-    print(f"wrote {written.name}")
+        REFERENCE.write_text(reference(dsn), "utf-8")
+    print(f"wrote {FIRST.name} and {REFERENCE.name}")
     return 0
 
 
+def first_migration() -> str:
+    """Return the files of `sql/schema` as one migration."""
+    return HEADER + "\n".join(file.read_text("utf-8") for file in sorted((SQL / "schema").glob("*.sql")))
+
+
 def reference(dsn: str) -> str:
-    """Return what `sql/schema` and the migrations make; other functions, and views, stand in files of their own."""
-    return MADE_BY_FILES.sub("", dump(dsn, "--schema-only"))
+    """Return the schema of a migrated database without the functions and views, which have files of their own."""
+    return MADE_BY_FILES.sub("", dump(dsn))
 
 
-def dump(dsn: str, *options: str) -> str:
+def dump(dsn: str) -> str:
     """Return schema rolecall as pg_dump writes it, without comments, settings and blank lines."""
     tool = find_binaries().postgres.parent / "pg_dump"
-    command = [str(tool), *options, "--schema=rolecall", "--no-owner", "--no-privileges", f"--dbname={dsn}"]
-    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return "".join(f"{line}\n" for line in text.splitlines() if _says_something(line))
+    options = ["--schema-only", "--schema=rolecall", "--no-owner", "--no-privileges"]
+    text = subprocess.run([str(tool), *options, f"--dbname={dsn}"], check=True, capture_output=True, text=True).stdout
+    return "".join(f"{line}\n" for line in text.splitlines() if _is_shown(line))
 
 
-def called() -> list[str]:
-    """Return the functions that others may call, and those that Python calls besides."""
-    public = {made.name for made in Engine.read(ROOT).made if made.is_public}
-    asked = {name for file in (ROOT / PACKAGE).rglob("*.py") for name in CALL.findall(file.read_text("utf-8"))}
-    return sorted(public | asked)
-
-
-def _says_something(line: str) -> bool:
+def _is_shown(line: str) -> bool:
     return bool(line.strip()) and not line.startswith(("--", "SET ", "SELECT pg_catalog.set_config", *RESTRICTIONS))
 
 

@@ -13,6 +13,8 @@ A line has at most 110 columns.
 A function that keeps the planner from a kind of plan must also keep it from compiling: before Postgres 18 such a plan,
 where there is no other, costs 1e10, and whatever is that costly is compiled at each call, for a tenth of a second.
 
+A function does not set what every caller in the tree sets already: each SET clause makes a call slower.
+
 Every function sets `search_path = pg_catalog, pg_temp`. With any other path Postgres looks for types in the caller's
 `pg_temp` first, and a caller could run code of their own with the rights of the owner. A procedure that commits cannot
 carry a SET clause, and a function with a SET clause is not inlined: where that matters, the header says
@@ -33,8 +35,7 @@ MOST_COLUMNS = 110
 CLOCK = "clock"
 OTHER_CLOCKS = re.compile(r"\bnow\s*\(|\b(current_timestamp|localtimestamp|current_date)\b", re.IGNORECASE)
 SEARCH_PATH = re.compile(r"^set search_path = pg_catalog, pg_temp$", re.MULTILINE)
-STEERS = re.compile(r"^set\s+enable_\w+\s*(=|to)\s*off", re.IGNORECASE | re.MULTILINE)
-NEVER_COMPILED = re.compile(r"^set\s+jit\s*(=|to)\s*off", re.IGNORECASE | re.MULTILINE)
+NO_JIT = ("jit", "off")
 COMMITS = re.compile(r"^\s*(commit|rollback)\s*;", re.IGNORECASE | re.MULTILINE)
 CATCHES_ALL = re.compile(r"\bwhen\s+others\b", re.IGNORECASE)
 CAUGHT = re.compile(r"sqlstate\s+'(\w{5})'", re.IGNORECASE)
@@ -59,6 +60,7 @@ def offences(root: Path) -> Iterator[Offence]:
         for wrong in (
             *header_faults(made),
             *object_faults(made),
+            *setting_faults(engine, made),
             *place_faults(engine, made),
             *call_faults(engine, made),
         ):
@@ -95,8 +97,14 @@ def object_faults(made: Made) -> Iterator[str]:
     excused = made.kind == "view" or "search_path" in made.header.answers or COMMITS.search(made.code)
     if not (excused or SEARCH_PATH.search(made.code)):
         yield "lacks `set search_path = pg_catalog, pg_temp`"
-    if STEERS.search(made.code) and not NEVER_COMPILED.search(made.code):
-        yield "sets enable_* = off, so it needs `set jit = off` beside it"
+
+
+def setting_faults(engine: Engine, made: Made) -> Iterator[str]:
+    inherited = engine.inherited_settings[made.name]
+    if any(name.startswith("enable_") for name, _ in made.settings) and NO_JIT not in made.settings | inherited:
+        yield "sets enable_* = off, so it needs `set jit = off` too"
+    for name, value in sorted(made.settings & inherited):
+        yield f"sets {name} = {value}, as every caller does: remove the clause, which makes each call slower"
 
 
 def place_faults(engine: Engine, made: Made) -> Iterator[str]:

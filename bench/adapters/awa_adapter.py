@@ -1,4 +1,4 @@
-"""awa in the adapter protocol: a Rust core with Python handlers, enqueues by COPY."""
+"""Adapter for awa: a Rust core with Python handlers, enqueues by COPY."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BATCH = int(os.environ.get("BENCH_BATCH", "512"))
 POOL = int(os.environ.get("BENCH_POOL", "20"))
 DEADLINE_MS = 300_000
 QUEUE = awa.PartitionedQueue("bench", 1)
-# Its storage is only appended to: what was enqueued, less what was completed, here or in a segment that was pruned.
+# awa's storage is append-only. Unfinished tasks are those enqueued minus those completed, here or in a pruned segment.
 UNFINISHED = """
 select coalesce((select sum(awa.sequence_next_value(seq_name) - 1) from awa.queue_enqueue_heads), 0)
     - coalesce((select sum(completed_count) from awa.receipt_completion_batches), 0)
@@ -47,7 +47,7 @@ class Noop:
 
 @dataclass
 class Long:
-    """The same with a text."""
+    """A task with a text payload that does nothing."""
 
     i: int
     text: str
@@ -55,13 +55,13 @@ class Long:
 
 @dataclass
 class Lat:
-    """A task that says when it started."""
+    """A task that records when it started."""
 
     i: int
 
 
 class AwaAdapter(Adapter):
-    """Enqueues by COPY, 20,000 a call; works with ordinary async handlers."""
+    """Enqueues by COPY, 20,000 tasks per call, and uses ordinary async handlers."""
 
     name = "awa"
     packages = ("awa-pg", "psycopg", "uvloop")
@@ -79,7 +79,7 @@ class AwaAdapter(Adapter):
         async def install() -> None:
             async with self._client() as client:
                 await client.migrate()
-                # The first worker of a new installation switches its storage on.
+                # The first worker of a new installation enables its storage.
                 self._declare(client)
                 await client.start(QUEUE.queue_configs(max_workers_per_partition=1))
                 await client.shutdown()

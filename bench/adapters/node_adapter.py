@@ -1,6 +1,6 @@
-"""Peers that run in Node, in the adapter protocol: each a script below `node/` that speaks its part of it.
+"""Adapters for peers that run in Node: each has a script in `node/` that implements its part of the protocol.
 
-BENCH_NODE_MODULES says where their packages are; a `node` among them is taken before the machine's own.
+BENCH_NODE_MODULES is the folder with their packages. A `node` in it takes precedence over the machine's own.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ ENVIRONMENT = {**os.environ, **TOLD, "NODE_PATH": str(MODULES)}
 
 
 class NodeFailed(Exception):
-    """A script did not answer; the message is the end of what it said instead."""
+    """A script returned no result; the message is the end of its output."""
 
 
 class NodeAdapter(Adapter):
-    """What both have in common: the calls of their script."""
+    """The common part of both adapters: calls of their scripts."""
 
     script: str
 
     @property
     @abstractmethod
     def unfinished(self) -> str:
-        """The query that counts the tasks that the database holds unfinished."""
+        """The query that counts the unfinished tasks in the database."""
 
     def versions(self) -> Mapping[str, str]:
         said = subprocess.run([_node(), "--version"], capture_output=True, text=True, check=True).stdout
@@ -66,7 +66,7 @@ class NodeAdapter(Adapter):
         return [Sent(number, int(before), int(after)) for number, before, after in answer["sent"]]
 
     def work(self) -> None:
-        """Become the worker: the process keeps its id and its session, by which it is measured."""
+        """Replace this process with the worker, which keeps the process id and session by which it is measured."""
         os.execve(_node(), [_node(), str(SCRIPTS / self.script), "work"], ENVIRONMENT)
 
     @contextmanager
@@ -115,7 +115,7 @@ class GraphileAdapter(NodeAdapter):
 
 
 class PgBossAdapter(NodeAdapter):
-    """pg-boss, whose handlers get a batch: one that fails, fails for all of it."""
+    """pg-boss, whose handlers get a batch: if one job fails, the whole batch fails."""
 
     name = "pg-boss"
     packages = ("pg-boss", "pg")

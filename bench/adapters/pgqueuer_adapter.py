@@ -1,4 +1,4 @@
-"""PGQueuer in the adapter protocol: one asyncpg connection, its fastest batch size here, uvloop."""
+"""Adapter for PGQueuer: one asyncpg connection, the batch size that is fastest here, uvloop."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from bench.asked import AT_ONCE, CHUNK, HANDLER_SECONDS, TEXT
 from bench.processes import Stopwatch
 from bench.protocol import Adapter, Sent, main, wait_for_beat
 
-# It wants room for two batches.
+# PGQueuer requires room for two batches.
 BATCH = AT_ONCE // 2 or int(os.environ.get("BENCH_BATCH", "1000"))
 PAYLOAD = f"%d {TEXT}".encode() if TEXT else b"%d"
 DEQUEUE_TIMEOUT = timedelta(seconds=30)
 
 
 class PgQueuerAdapter(Adapter):
-    """Enqueues with lists, 20,000 a call; works with ordinary async entrypoints."""
+    """Enqueues lists, 20,000 tasks per call, and uses ordinary async entrypoints."""
 
     name = "pgqueuer"
     packages = ("pgqueuer", "asyncpg", "uvloop")

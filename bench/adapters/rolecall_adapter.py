@@ -1,12 +1,12 @@
-"""Rolecall in the adapter protocol: ordinary async handlers, one call a task, through the public API alone.
+"""Adapter for Rolecall: ordinary async handlers, one call per task, through the public API only.
 
-Runs in this project's bench and in any harness that speaks the protocol; there its entry is
+It also runs in any other harness that implements the protocol, with this entry:
 
     [ours]
     python = "$BENCH_OURS_PYTHON"     the .venv's interpreter of this work tree
     script = "$BENCH_OURS_SCRIPT"     this file
 
-Variants are entries of peers.toml, told by variables.
+Variants are entries in peers.toml that set variables.
 """
 
 from __future__ import annotations
@@ -46,28 +46,28 @@ from rolecall.worker.worker import Worker
 SLOTS = AT_ONCE or int(os.environ.get("BENCH_SLOTS", "10"))
 SINGLE = os.environ.get("BENCH_SINGLE", "plain")
 SINK = os.environ.get("BENCH_SINK", "")
-# Nine tasks of ten share so many keys, which each task says, or which the handler declares.
+# Nine of ten tasks share this many keys, which each task has or the handler declares.
 KEYS = int(os.environ.get("BENCH_KEYS", "0"))
 DECLARED = bool(os.environ.get("BENCH_DECLARED"))
-# Tasks of so many roles, which one worker serves.
+# Tasks of this many roles, which one worker serves.
 ROLES = int(os.environ.get("BENCH_ROLES", "1"))
 BATCH = int(os.environ.get("BENCH_BATCH", "0"))
 VARIANT = {"single": SINGLE, "sink": SINK, "keys": KEYS, "declared": DECLARED, "roles": ROLES, "batch": BATCH}
 CHILDREN = 10_000
 NOBODY = 0
-# What a handler does before its tick, in seconds of processor time: nothing, unless telemetry is measured.
+# CPU seconds that a handler spends before its tick: 0 unless telemetry is measured.
 SPIN = float(os.environ.get("BENCH_SPIN", "0"))
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What a handler of batches gets of each task."""
+    """One task of a batch handler."""
 
     i: int
 
 
 class RolecallAdapter(Adapter):
-    """Enqueues with `enqueue_many`, 20,000 a call; works with default prefetch."""
+    """Enqueues with `enqueue_many`, 20,000 tasks per call, and works with the default prefetch."""
 
     name = "rolecall"
     packages = ("rolecall", "psycopg", "msgspec", "uvloop")
@@ -95,7 +95,7 @@ class RolecallAdapter(Adapter):
         self._parent = parent
 
     def setup(self) -> None:
-        """Migrate, and make the days' partitions, which the first worker of a new database would do at its start."""
+        """Migrate, and create the daily partitions, which the first worker of a new database would otherwise create."""
         with connect(self.dsn, "bench") as connection:
             migrate(connection)
             execute(connection, retention.make_partitions())
@@ -109,7 +109,7 @@ class RolecallAdapter(Adapter):
         Singles(self.dsn, self._app, self._noops[0]).run(SINGLE, number, watch)
 
     def enqueue_children(self, number: int, watch: Stopwatch) -> None:
-        """Let parents spawn and wait: what a worker would store for them at the end of their step."""
+        """Let parents spawn children and wait, as a worker stores it at the end of their step."""
         with self._client() as client, connect(self.dsn, "bench") as connection, watch:
             for first in range(0, number, CHILDREN):
                 client.enqueue(self._parent, {})
@@ -164,7 +164,7 @@ class RolecallAdapter(Adapter):
 
     @contextmanager
     def _client(self) -> Iterator[Client]:
-        """A client that has connected and declared the app: what only its first call would pay for."""
+        """Return a client that has connected and declared the app, so that the first measured call does not."""
         with Client(self.dsn, app=self._app) as client:
             yield client.open()
 
@@ -181,10 +181,10 @@ def _spin(seconds: float) -> None:
 
 
 def _sinks(name: str) -> Sequence[EventSink]:
-    """What hears of events, beside the log: Prometheus, or OpenTelemetry whose spans are made and thrown away.
+    """Return the event sinks besides the log: Prometheus, or OpenTelemetry with an exporter that discards spans.
 
-    `traces` is OpenTelemetry without its metrics; OTEL_TRACES_SAMPLER says which spans are recorded. BENCH_SPIN makes
-    handlers that long, to see what is added to one that does something.
+    `traces` is OpenTelemetry without its metrics; OTEL_TRACES_SAMPLER selects the spans. BENCH_SPIN sets the
+    handlers' CPU time, to measure the overhead for handlers that do some work.
     """
     if name == "prometheus":
         from rolecall.telemetry.prometheus import Prometheus  # noqa: PLC0415 - only where it is measured

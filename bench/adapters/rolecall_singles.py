@@ -1,4 +1,4 @@
-"""The ways of a single enqueue, each call its own commit: what W1s measures of us, and of ours alone its variants."""
+"""The ways to enqueue a single task, each call with its own commit: W1s, and variants for Rolecall only."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OPTIONS: Mapping[str, Callable[[int], dict[str, Any]]] = MappingProxyType(
 
 
 class Singles:
-    """Enqueues one task a call; clients have connected and declared the app before the watch runs."""
+    """Enqueues one task per call; clients connect and declare the app before the measurement."""
 
     def __init__(self, dsn: str, app: App, noop: Any) -> None:
         self._dsn = dsn
@@ -37,7 +37,7 @@ class Singles:
         self._noop = noop
 
     def run(self, way: str, number: int, watch: Stopwatch) -> None:
-        """Go one of the ways: one of `OPTIONS` one call after the other, or transaction, concurrent, async."""
+        """Run one variant: one of `OPTIONS` with sequential calls, or transaction, concurrent or async."""
         if way == "async":
             run(self._asynchronously(number, watch))
             return
@@ -56,14 +56,14 @@ class Singles:
             client.enqueue(self._noop, {"i": i}, **options(i))
 
     def _in_transactions(self, client: Client, number: int, watch: Stopwatch) -> None:
-        """In the caller's own, in which nothing else happens: its begin and its commit are measured, too."""
+        """Enqueue in the caller's own transactions, whose begin and commit are measured too."""
         with psycopg.connect(self._dsn) as connection, watch:
             for i in range(number):
                 client.enqueue(self._noop, {"i": i}, connection=connection)
                 connection.commit()
 
     def _by_many(self, client: Client, number: int, watch: Stopwatch) -> None:
-        """By sixteen threads, which share the client and so its four connections."""
+        """Enqueue from sixteen threads that share the client and its four connections."""
         with ThreadPoolExecutor(CALLERS) as threads, watch:
             for call in [threads.submit(self._calls, client, number // CALLERS) for _ in range(CALLERS)]:
                 call.result()

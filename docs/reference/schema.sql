@@ -11,11 +11,27 @@ CREATE TYPE rolecall.claim_terms AS (
 	ahead boolean,
 	run integer
 );
-CREATE TYPE rolecall.claimant AS (
-	worker_id bigint,
-	roles text[],
-	handlers text[],
-	ahead boolean
+CREATE TYPE rolecall.claimed_task AS (
+	id bigint,
+	fence integer,
+	attempt integer,
+	max_attempts integer,
+	role text,
+	handler text,
+	priority integer,
+	payload jsonb,
+	key text,
+	chain_id bigint,
+	chain_index integer,
+	scheduled_for timestamp with time zone,
+	created_at timestamp with time zone,
+	lease_seconds double precision,
+	timeout_seconds double precision,
+	step integer,
+	parent_id bigint,
+	last_error text,
+	key_slot integer,
+	expires_seconds double precision
 );
 CREATE TYPE rolecall.task_state AS ENUM (
     'blocked',
@@ -116,7 +132,6 @@ CREATE TABLE rolecall.tasks (
     parent_fence integer,
     depth smallint,
     on_failure rolecall.child_rule,
-    step smallint,
     gathers boolean,
     serial boolean,
     open_children integer,
@@ -209,7 +224,7 @@ declare
         when case
             when p_task.key is null then p_task.key_slot is not null
             when p_task.state in ('running', 'waiting') then p_task.key_slot is null
-            when p_task.state = 'pending' and p_task.step is not null then false
+            when p_task.state = 'pending' and p_task.step_number is not null then false
             else p_task.key_slot is not null
         end
             then 'holds_a_slot_iff_keyed_and_active_but_may_keep_it_between_steps'
@@ -289,7 +304,6 @@ CREATE TABLE rolecall.workers (
     handlers text[] NOT NULL,
     slots integer NOT NULL,
     held integer DEFAULT 0 NOT NULL,
-    idle boolean DEFAULT false NOT NULL,
     started_at timestamp with time zone NOT NULL,
     heartbeat_at timestamp with time zone NOT NULL,
     stopped_at timestamp with time zone,
@@ -311,11 +325,10 @@ CREATE TABLE rolecall.workers (
     pid_started bigint,
     sessions text,
     unseen_since timestamp with time zone,
-    login text DEFAULT SESSION_USER,
+    login text DEFAULT SESSION_USER NOT NULL,
     app text,
     release text,
     CONSTRAINT a_command_has_a_time CHECK (((command IS NULL) = (commanded_at IS NULL))),
-    CONSTRAINT a_stopped_worker_is_not_idle CHECK (((stopped_at IS NULL) OR (NOT idle))),
     CONSTRAINT command_is_one_that_workers_know CHECK ((command = ANY (ARRAY['drain'::text, 'decommission'::text]))),
     CONSTRAINT slots_are_positive CHECK ((slots > 0))
 )
@@ -620,7 +633,6 @@ CREATE TABLE rolecall.schema_migrations (
 CREATE TABLE rolecall.server_epoch (
     only_row boolean DEFAULT true NOT NULL,
     postmaster_started_at timestamp with time zone NOT NULL,
-    timeline text NOT NULL,
     seen_at timestamp with time zone NOT NULL,
     CONSTRAINT there_is_only_one_row CHECK (only_row)
 );

@@ -116,7 +116,9 @@ def test_every_handler_that_takes_the_shape_may_continue(app: App) -> None:
 def test_a_link_to_a_handler_that_is_not_there_is_found_when_the_app_is_complete(
     app: App, links: dict[str, Any]
 ) -> None:
-    with pytest.raises(HandlerMissing, match="'nobody' here, but handler 'subject' names it") as missing:
+    with pytest.raises(
+        HandlerMissing, match="'nobody' is declared here, but handler 'subject' refers to it"
+    ) as missing:
         contract(app, **links)
 
     assert (missing.value.code, missing.value.handler) == ("unknown_handler", "nobody")

@@ -148,7 +148,7 @@ def test_errors_tell_where_a_hidden_value_does_not_fit_and_not_which(app: App) -
     @app.task
     def unlock(pin: Annotated[Literal["a"], Redacted], colour: Annotated[Colour, Redacted] = Colour.RED) -> None: ...
 
-    assert "what is wrong is not told, as nobody is to read what stands there - at `$.pin`" in problem(
+    assert "the value does not fit; details are omitted because it is hidden - at `$.pin`" in problem(
         unlock, pin=CANARY
     )
     assert CANARY not in problem(unlock, pin="a", colour=CANARY)

@@ -109,7 +109,11 @@ def test_most_files_of_this_project_have_been_measured() -> None:
     known = Durations.read(ROOT / SHARED).files
     files = {
         path.relative_to(ROOT).as_posix()
-        for tests in (ROOT / "tests", ROOT / "apps" / "storecrawl" / "tests")
+        for tests in (
+            ROOT / "tests",
+            ROOT / "apps" / "storecrawl" / "tests",
+            ROOT / "packages" / "rolecall-import" / "tests",
+        )
         for path in tests.rglob("test_*.py")
     }
 

@@ -45,7 +45,7 @@ CITATION = re.compile(
     r"|\b(?:covers|SPEC|RELIABILITY)\b.*(?:00[0-4]-\d|\b[BCEFS]\d)"
     r"|\((?:00[0-4]-\d+|[BCE]\d+-\d+|[FST]\d{1,2})\)"
 )
-CODE = ("src", "apps", "bench", "deploy", "tests", "tools")
+CODE = ("src", "apps", "packages", "bench", "deploy", "tests", "tools")
 TEXT = (".py", ".sql", ".html", ".css", ".js", ".txt", ".toml", ".sh")
 
 

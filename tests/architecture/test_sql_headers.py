@@ -187,3 +187,20 @@ def test_what_stands_beside_the_clock_asks_it_too(tmp_path: Path, seed: Seed) ->
     [found] = sql_headers.offences(tmp_path)
 
     assert "now is not rolecall.clock()" in found.wrong
+
+
+NO_JIT = "set search_path = pg_catalog, pg_temp\nset jit = off"
+
+
+@pytest.mark.parametrize(("outer", "is_redundant"), [(NO_JIT, True), ("set search_path = pg_catalog, pg_temp", False)])
+def test_setting_that_every_caller_sets_is_an_offence(
+    tmp_path: Path, seed: Seed, outer: str, *, is_redundant: bool
+) -> None:
+    inner = _function("find_role", "", "select 1").replace("set search_path = pg_catalog, pg_temp", NO_JIT)
+    caller = _function("pause", "-- public: yes", CALLS).replace("set search_path = pg_catalog, pg_temp", outer)
+    seed("src/rolecall/sql/functions/pool/pause.sql", f"{caller}\n{inner}")
+
+    found = [offence.wrong for offence in sql_headers.offences(tmp_path)]
+
+    assert any("function find_role sets jit = off, as every caller does" in wrong for wrong in found) == is_redundant
+    assert len(found) == is_redundant

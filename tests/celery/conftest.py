@@ -16,8 +16,9 @@ import pytest
 
 from rolecall.celery import program
 from rolecall.testing import working
+from tools.offences import ROOT
 
-SAMPLE = Path(__file__).parents[1] / "foreign_code" / "samples" / "celery"
+SAMPLE = ROOT / "packages" / "rolecall-import" / "tests" / "samples" / "celery"
 IMPORTS = re.compile(r"^(from|import) celery\b", re.MULTILINE)
 Work = Callable[[Any], AbstractAsyncContextManager[object]]
 

@@ -18,10 +18,10 @@ REFUSED = [
     ((*D, "--dedupe-mode", "ignore"), "ignore"),
     ((*D, "--dedupe-scope", "all"), "all"),
     ((*D, "--dedupe-scope", "any"), "the scope any needs a window"),
-    ((*D, "--window", "1h"), "no other scope has one"),
+    ((*D, "--window", "1h"), "other scopes must not have one"),
     ((*D, "--dedupe-scope", "any", "--window", "soon"), "--window"),
-    ((*D, "--dedupe-scope", "any", "--window", "0"), "allowed are 0.001 to 4e9"),
-    ((*D, "--dedupe-mode", "replace", "--dedupe-scope", "open"), "its scope is pending"),
+    ((*D, "--dedupe-scope", "any", "--window", "0"), "must be 0.001 to 4e9 s"),
+    ((*D, "--dedupe-mode", "replace", "--dedupe-scope", "open"), "its scope must be pending"),
 ]
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Run
-from tests.foreign_code.code_bases import SAMPLES
+from tools.offences import ROOT
+
+SAMPLES = ROOT / "packages" / "rolecall-import" / "tests" / "samples"
 
 
 @pytest.mark.parametrize("system", ["celery", "procrastinate", "rq"])
@@ -71,3 +74,16 @@ def test_a_file_is_written_only_where_none_is(bare: Run, tmp_path: Path) -> None
     assert written.out.startswith("rq: 3 files, 4 tasks")
     assert "mailer.jobs.send" in out.read_text()
     assert again.err == f"rolecall: --out: {str(out)!r} already exists\n"
+
+
+def test_missing_package_is_reported_with_the_command_that_installs_it(
+    bare: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "rolecall_import", None)
+
+    answer = bare("import", "celery", tmp_path)
+
+    assert (answer.code, answer.err) == (
+        2,
+        "rolecall: rolecall-import: not installed; run: pip install rolecall-import\n",
+    )

@@ -30,7 +30,7 @@ def empty(postgres_server: TestServer, monkeypatch: pytest.MonkeyPatch, bare: Ru
 
 
 def test_the_second_migration_has_nothing_to_do(empty: str, bare: Run) -> None:
-    assert "0001_first_schema" in bare("migrate", "--json").json["applied"]
+    assert "0001_schema" in bare("migrate", "--json").json["applied"]
     assert bare("migrate", "--json").json == {"applied": []}
     assert "nothing to do" in bare("migrate").out
 
@@ -39,7 +39,7 @@ def test_a_check_says_what_is_pending_and_changes_nothing(empty: str, bare: Run)
     checked = bare("migrate", "--check", "--json")
 
     assert checked.code == 7
-    assert "0001_first_schema" in checked.json["pending"]
+    assert "0001_schema" in checked.json["pending"]
     assert bare("migrate", "--check").code == 7
 
 
@@ -90,7 +90,7 @@ def test_a_plan_says_what_would_be_done_and_changes_nothing(empty: str, bare: Ru
 
     assert [step["step"] for step in planned] == bare("migrate", "--check", "--json").json["pending"]
     assert "claim/claim.sql" in next(step["files"] for step in planned if step["step"] == "functions")
-    assert "0001_first_schema" in bare("migrate", "--plan").out
+    assert "0001_schema" in bare("migrate", "--plan").out
     assert bare("migrate").code == 0
     assert bare("migrate", "--plan", "--json").json == {"plan": []}
     assert "nothing to do" in bare("migrate", "--plan").out
@@ -112,7 +112,7 @@ def test_a_migration_that_somebody_holds_up_ends_with_code_6_and_names_him(empty
     bare("migrate")
     with psycopg.connect(empty, application_name="a long report") as reader:
         reader.execute("alter view rolecall.all_workers reset (security_invoker)")
-        reader.execute("update rolecall.schema_migrations set checksum = 'of another release' where version = 0")
+        reader.execute("update rolecall.schema_files set checksum = 'of another release'")
         reader.commit()
         reader.execute("select * from rolecall.all_workers")
         done = bare("migrate", "--patience", "0")

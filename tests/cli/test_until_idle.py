@@ -47,7 +47,7 @@ def test_slots_by_role_are_those_of_the_environment(spawn: Spawn, cli: Run, dsn:
         ("sums:1,sums:2", "contains the role sums twice"),
         ("su ms:1", "is not a role name"),
         ("sums:600,mail:600", "must be between 1 and 1000"),
-        ("mail:1", "no slots are named for the role sums"),
+        ("mail:1", "no slots are set for the role sums"),
         ("sums:1,mail:1", "does not serve the role mail"),
     ],
 )

@@ -109,7 +109,7 @@ async def test_a_call_that_raises_is_logged_and_harms_nothing(face: Face, caplog
 
     assert seen == ["next"]
     assert (await face("get", stored.id)).id == stored.id
-    assert "A call after a commit failed" in caplog.text
+    assert "An after-commit call failed" in caplog.text
     assert "invalid literal" in caplog.text
 
 

@@ -119,7 +119,7 @@ def test_another_database_than_postgres_is_refused(database: str, app: App) -> N
     with (
         Client(database, app=app) as client,
         Session(engine) as session,
-        pytest.raises(ConfigError, match="leads to another database than Postgres"),
+        pytest.raises(ConfigError, match="does not lead to a Postgres database"),
     ):
         client.enqueue("add", {"a": 1}, connection=session)
     engine.dispose()

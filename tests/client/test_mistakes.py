@@ -83,7 +83,7 @@ async def test_a_handler_that_is_misspelt_is_told_its_name(face: Face) -> None:
 
 
 async def test_a_misspelt_handler_is_not_hidden_by_a_role_of_the_app(face: Face) -> None:
-    with pytest.raises(HandlerMissing, match="no handler is called 'greeet' here; did you mean 'greet'"):
+    with pytest.raises(HandlerMissing, match="no handler named 'greeet' is declared here; did you mean 'greet'"):
         await face("enqueue", "greeet", {"name": "Ada"}, role="mail")
 
 
@@ -124,5 +124,5 @@ async def test_a_delay_and_a_timeout_may_be_timedeltas(kind: Kind, database: str
 
 @pytest.mark.parametrize("word", ["key", "dedupe_key"])
 async def test_a_key_that_is_no_text_is_refused(face: Face, greet: Any, word: str) -> None:
-    with pytest.raises(InvalidTask, match=f"{word} is not text but int: 7"):
+    with pytest.raises(InvalidTask, match=f"{word} must be text, got int: 7"):
         await face("enqueue", "print", **{word: 7})

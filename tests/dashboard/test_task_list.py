@@ -106,7 +106,7 @@ async def test_what_is_asked_for_stands_in_the_form_and_in_the_links(pool: Engin
         ("parent=0", "parent: “0” is not the number of one"),
         ("created_from=yesterday", "created from: “yesterday” is not a moment"),
         ("state=sleepy", "sleepy"),
-        ("cursor=nonsense", "is not the cursor of a page"),
+        ("cursor=nonsense", "is not a cursor of this list"),
         (f"text={'x' * 201}", "longer than 200 characters"),
         ("key=%00", "key"),
     ],

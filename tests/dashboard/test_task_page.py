@@ -51,7 +51,7 @@ async def test_the_first_card_says_why_a_task_does_not_run(pool: Engine, http: h
 
     first = page.all("section")[0]
     assert f"held by task {holder}" in first.text
-    assert "What would change it: that task ends" in first.text
+    assert "What would change it: that task finishes" in first.text
     assert first.all("a", href=f"/tasks/{holder}")
 
 

@@ -1,4 +1,4 @@
-"""What a hostile login brings along: types, tables, functions and operators of its own, settings, and locks."""
+"""The tools of a hostile login: its own types, tables, functions, operators, settings and locks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.db.shop import Connection
 
 __all__ = ["arm", "calls_of", "granted_functions"]
 
-# Raises a notice only where it runs with the rights of somebody else than the login.
+# Raises a notice only if it runs with the rights of another role than the login.
 EVIL = """\
 create function pg_temp.evil(what anyelement) returns pg_catalog.bool language plpgsql as $$
 begin
@@ -68,7 +68,7 @@ order by 1
 DRAFT = """[{"role": "default", "handler": "add", "payload": {"i": 1}, "key": "k", "dedupe_key": "d", "after": 0,
     "dedupe": {"mode": "merge", "scope": "any", "merge": {"fields": {"i": "sum"}}}}]"""
 DEFAULT = "null"
-# Values of a type: the calls of a function use the first of each, then the second.
+# Values by type: the calls of a function use the first of each, then the second.
 VALUES = {
     "text": ("default", "add"),
     "text[]": ("{default}", "{add}"),
@@ -94,19 +94,19 @@ def arm(login: Connection) -> None:
         for (name,) in login.execute(RELATIONS, (schema,)).fetchall():
             login.execute(f'create temp table "{name}" (id pg_catalog.int8)'.encode())
     for name in TYPES:
-        # A table of that name has made a type of it.
+        # The table of that name has created this type.
         login.execute(f"drop table if exists pg_temp.{name}".encode())
         login.execute(f"create domain pg_temp.{name} as pg_catalog.{name} check (pg_temp.evil(1))".encode())
     login.execute(SETTINGS)
 
 
 def granted_functions(connection: Connection, login: str) -> list[tuple[str, list[str], bool]]:
-    """List the functions that a login may execute: signature, argument types, whether the owner's rights are lent."""
+    """List the functions that a login can execute: signature, argument types, and whether they run as the owner."""
     return connection.execute(GRANTED, (login,)).fetchall()
 
 
 def calls_of(signature: str, types: list[str]) -> Iterator[str]:
-    """Write calls of a function, with other arguments each."""
+    """Return several calls of a function with different arguments."""
     name = signature.partition("(")[0]
     for variant in range(VARIANTS):
         arguments = [_literal(type_, variant) for type_ in types]

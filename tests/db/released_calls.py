@@ -1,4 +1,4 @@
-"""What a worker and a client of a release call, in sessions that stay open while the schema moves on."""
+"""The calls of a worker and a client of a release, in sessions that stay open while the schema changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 
 __all__ = ["ReleasedWorker", "after_each_step", "released_worker"]
 
-# Two tasks of one key and one without a key each time.
+# Each time, two tasks of one key and one without a key.
 TASKS = [{"role": "released", "key": "k"}, {"role": "released", "key": "k"}, {"role": "released"}]
 REGISTER = "select rolecall.register_worker('older', '{}', '{released}', 9, 'h', 1, '0')"
 CLAIM = "select id, fence from rolecall.claim(%s, '{}', '{released}', 9)"
@@ -20,7 +20,7 @@ Connection = psycopg.Connection[Any]
 
 
 class ReleasedWorker:
-    """Enqueues, claims, renews and finishes by the functions that its release knows."""
+    """Enqueues, claims, renews and finishes with the functions of its release."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -30,7 +30,7 @@ class ReleasedWorker:
         self.work_off()
 
     def work_off(self) -> None:
-        """Enqueue tasks with and without a key by both functions, and finish all; raise if one is left."""
+        """Enqueue tasks with and without a key by both functions, and finish all; raise if any is left."""
         self._ask("select rolecall.enqueue_many(%s)", Jsonb(TASKS))
         self._ask("select rolecall.enqueue('released', '{}', p_key => 'k')")
         while claimed := self._ask(CLAIM, self._id):
@@ -47,13 +47,13 @@ class ReleasedWorker:
 
 @contextmanager
 def released_worker(dsn: str) -> Iterator[ReleasedWorker]:
-    """Work in a session that prepares each statement, so that it also has the plans of its release."""
+    """Run in a session that prepares each statement, so that it also keeps the plans of its release."""
     with psycopg.connect(dsn, autocommit=True, prepare_threshold=0, options="-c statement_timeout=10s") as connection:
         yield ReleasedWorker(connection)
 
 
 class after_each_step:  # noqa: N801 - used as a function
-    """Have the worker work after each commit of a migration; `failed` has the steps after which it could not."""
+    """Run the worker after each commit of a migration; `failed` contains the steps after which it failed."""
 
     def __init__(self, worker: ReleasedWorker) -> None:
         self._worker = worker

@@ -15,7 +15,7 @@ Connection = psycopg.Connection[Any]
 
 
 def make_shop(root: Path) -> Migrations:
-    """Two numbered files, a function and a view over it."""
+    """Create two numbered files, a function and a view that uses it."""
     (root / "migrations").mkdir()
     for folder in ("public", "internal"):
         (root / "functions" / folder).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""A database is migrated while workers work: nobody waits for long behind a migration that has to wait."""
+"""Migrations of a database with running workers: no call waits long for a waiting migration."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.db.shop import Connection, write
 
 TASKS = 40
 DEADLINE = 60.0
-# Longer than anybody waits behind a migration, and shorter than a migration that waits in the queue.
+# Longer than a call waits for a migration, and shorter than a migration waits in the lock queue.
 SOON = "set statement_timeout = '8s'"
 COMPLETE = "select * from rolecall.finish(%s, %s)"
 TRIGGER = (
     "create trigger told after delete on rolecall.finished_tasks for each statement execute function rolecall.told();"
 )
 TOLD = "create function rolecall.told() returns trigger language plpgsql as 'begin return null; end';"
-# What every claim reads, with a column more.
+# The view that every claim reads, with one more column.
 VIEW = (ROLECALL.functions or ROLECALL.folder).joinpath("pool/line_settings.sql").read_text("utf-8")
 OTHER_VIEW = VIEW.replace("as strict_keys", "as strict_keys, role.description")
 Migrating = Callable[[], Future[list[str]]]
@@ -53,7 +53,7 @@ class Worker:
         assert connection.execute(COMPLETE, (self.id, Jsonb([report]))).fetchall() == []
 
     def work(self, number: int) -> int:
-        """Claim and complete so many, each call answered soon; return how many that were."""
+        """Claim and complete up to the given number of tasks, each call within the limit; return their number."""
         for _ in range(number):
             self.complete(self.connection, self.claim(self.connection))
         return number
@@ -75,7 +75,7 @@ def package(tmp_path: Path) -> Migrations:
 
 @contextmanager
 def open_handler(database: str, worker: Worker) -> Iterator[Connection]:
-    """A handler's own transaction that has completed its task, and stays open."""
+    """A handler's own transaction that has completed its task and stays open."""
     with psycopg.connect(database, application_name="a long handler") as handler:
         worker.complete(handler, worker.claim(worker.connection))
         yield handler
@@ -83,7 +83,7 @@ def open_handler(database: str, worker: Worker) -> Iterator[Connection]:
 
 @contextmanager
 def migrating(database: str, package: Migrations) -> Iterator[Future[list[str]]]:
-    """Migrate in a thread, and look on until it has met a lock that it did not get."""
+    """Migrate in a thread, and continue when it has met a lock that it did not get."""
     with ThreadPoolExecutor(1) as thread, connect(database, "migrate") as connection, connect(database, "look") as look:
         done = thread.submit(migrate, connection, package, patience=DEADLINE)
         query = "select count(*) > 0 from pg_locks where pid = %s and not granted"
@@ -97,7 +97,7 @@ def migrating(database: str, package: Migrations) -> Iterator[Future[list[str]]]
 def test_functions_are_applied_beside_a_transaction_that_has_finished_a_task(
     connection: Connection, database: str, worker: Worker
 ) -> None:
-    connection.execute("update rolecall.schema_migrations set checksum = 'of another release' where version = 0")
+    connection.execute("update rolecall.schema_files set checksum = 'of another release'")
     with open_handler(database, worker), connect(database, "migrate") as migrator:
         assert migrate(migrator, patience=0) == ["functions"]
         assert worker.work(3) == 3

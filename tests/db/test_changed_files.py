@@ -1,4 +1,4 @@
-"""Of functions and views, what has changed is applied, and nothing else."""
+"""Only changed functions and views are applied."""
 
 from __future__ import annotations
 
@@ -95,27 +95,6 @@ def test_what_was_dropped_is_made_again(database: Connection, shop: Migrations, 
 
     assert migrate(database, shop) == ["functions"]
     assert name in versions(database)
-
-
-def test_a_database_of_the_version_before_gets_its_checksums_at_the_first_run(
-    database: Connection, shop: Migrations
-) -> None:
-    before = versions(database)
-    database.execute("drop table rolecall.schema_files")
-    assert pending(database, shop) == ["functions"]
-
-    migrate(database, shop)
-
-    assert made_anew(database, before) == {"one", "other"}
-    assert pending(database, shop) == []
-
-
-def test_files_applied_before_there_were_checksums_are_applied_again(database: Connection, shop: Migrations) -> None:
-    database.execute(function("one", "0").encode())
-    database.execute("update rolecall.schema_migrations set checksum = 'older' where version = 0")
-
-    assert migrate(database, shop) == ["functions"]
-    assert database.execute("select one from shop.v").fetchall() == [(1,)]
 
 
 def test_a_function_without_a_file_stays_for_those_who_still_call_it(

@@ -1,4 +1,4 @@
-"""A connection that is given up before it stands."""
+"""A connection attempt that is cancelled before the server accepts it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def test_a_cancelled_opening_leaves_no_backend(database: str, connection: 
 
         opening.cancel()
 
-        # While its traceback is kept, and with it whatever it names.
+        # The stored traceback keeps everything alive that it references.
         await asyncio.wait({opening})
         await until(lambda: backends() == 0)
         assert opening.cancelled()

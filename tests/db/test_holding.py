@@ -1,4 +1,4 @@
-"""A migration that does not get its locks holds claims for some seconds, and never for longer, whatever becomes of it."""
+"""A migration that does not get its locks holds claims for a few seconds, and no longer even if it is killed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DEADLINE = 60.0
 PAUSES = (
     "select name, paused_by, paused_until is not null from rolecall.roles where paused_at is not null order by name"
 )
-# Migrates in a process of its own, which tries for a moment before it holds claims for 2 s at a time.
+# Migrates in a separate process, which tries briefly before it holds claims for 2 s at a time.
 MIGRATE = """
 import sys
 from pathlib import Path
@@ -45,19 +45,19 @@ with connect(sys.argv[1], "migrate") as connection:
 
 @pytest.fixture
 def locking(tmp_path: Path, package: Migrations) -> Migrations:
-    """Migrations that need a table which finished tasks go into."""
+    """Migrations that lock a table into which finished tasks are inserted."""
     write(tmp_path, "migrations/0001_told.sql", TOLD + TRIGGER)
     return package
 
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin to hold claims after a moment."""
+    """Start holding claims after a moment."""
     monkeypatch.setattr(holding, "PATIENCE_BEFORE", 0.2)
 
 
 def can_claim(connection: Connection, worker: Worker) -> bool:
-    """Whether a claim gets a task; it is finished at once."""
+    """Return whether a claim gets a task, which is then finished."""
     connection.execute("select rolecall.enqueue_many(%s)", (Jsonb([{"role": "work"}]),))
     claimed = connection.execute("select id, fence from rolecall.claim(%s, '{}', '{work}', 1)", (worker.id,)).fetchall()
     for task_id, fence in claimed:
@@ -66,10 +66,7 @@ def can_claim(connection: Connection, worker: Worker) -> bool:
 
 
 def pass_on(database: str, worker: Worker, has_begun: Event) -> int:
-    """Run handlers whose transactions overlap, so that one is open at any time, until a claim gets nothing.
-
-    Returns how many handlers ran.
-    """
+    """Run handlers with overlapping transactions until a claim gets nothing; return their number."""
     number = 0
     with psycopg.connect(database) as first, psycopg.connect(database) as second:
         running, following = first, second
@@ -144,7 +141,7 @@ def test_a_migration_that_fails_resumes_what_it_has_paused_and_nothing_else(
 def test_claims_go_on_seconds_after_a_migration_was_killed(
     connection: Connection, database: str, worker: Worker, locking: Migrations, tmp_path: Path
 ) -> None:
-    assert locking.numbered()
+    assert locking.read().numbered
     with open_handler(database, worker), migrating_process(database, tmp_path) as process:
         wait_until_held(connection, process)
         assert not can_claim(connection, worker)
@@ -156,13 +153,13 @@ def test_claims_go_on_seconds_after_a_migration_was_killed(
             assert monotonic() < end
             sleep(0.05)
 
-    assert pauses(connection) == [("work", HELD_BY, True)], "nobody has resumed it: the time is up"
+    assert pauses(connection) == [("work", HELD_BY, True)], "the pause has expired without being lifted"
 
 
 def test_a_role_that_is_resumed_meanwhile_claims_again(
     connection: Connection, database: str, worker: Worker, locking: Migrations, tmp_path: Path
 ) -> None:
-    assert locking.numbered()
+    assert locking.read().numbered
     with open_handler(database, worker), migrating_process(database, tmp_path) as process:
         wait_until_held(connection, process)
 

@@ -1,4 +1,4 @@
-"""A login of each role calls every function that it may, with everything at hand that could lend it the owner's rights."""
+"""A login of each role calls every granted function, with objects that could give it the owner's rights."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def armed(owner: str, role: str) -> Iterator[Connection]:
     with login(owner, role) as dsn, connect(dsn, "test") as conn:
         arm(conn)
         yield conn
-        # Otherwise the server drops these at the end of the session, at the same time as `drop owned` of the login.
+        # Otherwise the server drops these at the end of the session, concurrently with `drop owned` of the login.
         conn.execute("discard temp")
 
 
 def functions_that_run_code_of(conn: Connection, owner: Connection) -> tuple[set[str], int]:
-    """Call every granted function; return those that ran the caller's code with other rights, and how many were called."""
+    """Call every granted function; return those that ran the caller's code with other rights, and their number."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     signature = ""
     conn.add_notice_handler(
@@ -172,7 +172,7 @@ def test_no_login_takes_the_locks_of_the_engine(database: str, role: str, lock: 
 
 
 def test_nothing_takes_an_advisory_lock() -> None:
-    """Every login of the database could take the same one, and keep it."""
+    """Every login of the database could take the same lock and keep it."""
     taking = [
         str(file.relative_to(PRODUCT))
         for pattern in ("*.py", "*.sql")

@@ -1,4 +1,4 @@
-"""Indexes on tables with rows are built outside of a transaction, while others write."""
+"""Indexes on tables with rows are built outside a transaction, while other sessions write."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def filled(conn: Connection, shop: Migrations) -> Connection:
 
 @contextmanager
 def building(dsn: str, shop: Migrations) -> Iterator[ThreadPoolExecutor]:
-    """Migrate in a thread until it waits for the transactions that were there before it."""
+    """Migrate in a thread until it waits for older transactions."""
     with ThreadPoolExecutor(1) as thread, connect(dsn, "migrate") as conn, connect(dsn, "look") as look:
         migrated = thread.submit(migrate, conn, shop)
         deadline = monotonic() + DEADLINE
@@ -187,7 +187,7 @@ def test_the_script_for_this_database_does_what_the_migrator_would(
     write(tmp_path, "functions/public/b.sql", "create or replace view shop.v as select shop.one() + 1 as one;")
     psql = find_binaries().postgres.parent / "psql"
     if not psql.exists():
-        pytest.skip("there is no psql beside this server")
+        pytest.skip("this server has no psql")
 
     script = pending_sql(filled, shop)
     subprocess.run(

@@ -108,7 +108,6 @@ LATER = (
 
 @pytest.mark.parametrize("breaking", ["true", "default"])
 def test_a_newer_database_is_refused(conn: Connection, shop: Migrations, breaking: str) -> None:
-    """A worker refuses a schema that is newer than it knows."""
     migrate(conn, shop)
     conn.execute(LATER.format(breaking).encode())
 
@@ -156,7 +155,7 @@ def test_other_functions_do_not_stop_a_worker(conn: Connection, shop: Migrations
 
 
 def test_it_waits_for_its_turn_with_a_fresh_view(empty: str, conn: Connection, shop: Migrations) -> None:
-    """A default isolation that freezes the view at the start of a transaction must not blind a migrator."""
+    """A default isolation level with a snapshot at the start of the transaction would hide the other's work."""
     conn.execute(f"alter database {conn.info.dbname} set default_transaction_isolation = serializable".encode())
 
     def work(_: int) -> list[str]:

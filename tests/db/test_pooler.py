@@ -1,4 +1,4 @@
-"""What connections of ours do behind a real PgBouncer in transaction mode, and before a database with another level."""
+"""Connections behind a real PgBouncer in transaction mode, and to a database with another isolation level."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ ONE: Statement[int] = Statement(query="select %s::int", params=(1,), read=single
 SUM: Statement[int] = Statement(query="select %s::int + %s::int", params=(1, 1), read=single)
 LEVEL: Statement[str] = Statement(query="select current_setting('transaction_isolation')", read=single)
 PREPARED: Statement[int] = Statement(query="select count(*) from pg_prepared_statements", read=single)
-# Psycopg prepares a statement after so many executions.
+# Psycopg prepares a statement after this number of executions.
 OFTEN = 6
 
 
 @pytest.fixture
 def single_file(database: str) -> Iterator[Bouncer]:
-    """A PgBouncer with one connection to the database, so that it is known who follows whom on it."""
+    """A PgBouncer with one connection to the database, so that its clients share it in a known order."""
     with bouncing(database, size=1) as bouncer:
         yield bouncer
 
 
 @pytest.fixture
 def serializable(database: str, connection: psycopg.Connection[tuple[object, ...]]) -> str:
-    """The test's database, where transactions are serializable by default."""
+    """The test's database, with serializable transactions by default."""
     name = Identifier(connection.info.dbname)
     connection.execute(SQL("alter database {} set default_transaction_isolation = 'serializable'").format(name))
     return database
@@ -43,7 +43,7 @@ def prepare(connection: Connection, statement: Statement[int] = ONE) -> None:
 
 
 def forget(dsn: str) -> None:
-    """Forget what is prepared, on a connection whose driver does not know of it."""
+    """Deallocate prepared statements on a connection without the driver noticing it."""
     with psycopg.connect(dsn, autocommit=True) as other:
         other.execute("deallocate all")
 
@@ -59,7 +59,7 @@ def test_a_pooler_is_noticed_at_the_first_connection_and_said_once(
     connect(pgbouncer.through(database), "test", behind).close()
 
     assert (before.stands, behind.stands) == (False, True)
-    assert caplog.text.count("A pooler stands before the database") == 1
+    assert caplog.text.count("A pooler is in front of the database") == 1
 
 
 @pytest.mark.parametrize("told", [None, True])
@@ -100,7 +100,7 @@ def test_nothing_of_ours_is_prepared_on_a_callers_connection(database: str) -> N
 def test_a_statement_that_another_client_has_prepared_by_the_same_name_is_asked_again(
     database: str, single_file: Bouncer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """SQLSTATE 42P05."""
+    """The server answers with SQLSTATE 42P05."""
     through, wrong = single_file.through(database), Pooler(told=False)
     with connect(through, "test", Pooler(told=False)) as first, connect(through, "test", wrong) as second:
         prepare(first)
@@ -112,7 +112,7 @@ def test_a_statement_that_another_client_has_prepared_by_the_same_name_is_asked_
 
 
 def test_a_statement_that_was_prepared_elsewhere_is_asked_again(database: str, single_file: Bouncer) -> None:
-    """SQLSTATE 26000."""
+    """The server answers with SQLSTATE 26000."""
     with connect(single_file.through(database), "test", Pooler(told=False)) as connection:
         prepare(connection)
         forget(single_file.through(database))
@@ -121,7 +121,7 @@ def test_a_statement_that_was_prepared_elsewhere_is_asked_again(database: str, s
 
 
 def test_a_statement_that_stands_for_another_clients_is_asked_again(database: str, single_file: Bouncer) -> None:
-    """SQLSTATE 08P01."""
+    """The server answers with SQLSTATE 08P01."""
     through = single_file.through(database)
     with connect(through, "test", Pooler(told=False)) as first, connect(through, "test", Pooler(told=False)) as second:
         prepare(first)

@@ -1,4 +1,4 @@
-"""The rights of the four database roles, read from the catalog and tried."""
+"""The rights of the four database roles, read from the catalog and tested."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def test_an_owner_who_may_make_no_roles_lets_in_those_that_are_there(postgres_se
 
 
 def test_a_login_that_does_not_own_the_engine_is_told_so(reader: Connection) -> None:
-    with pytest.raises(ConfigError, match="needs the owner of schema rolecall"):
+    with pytest.raises(ConfigError, match="must run as the owner of schema rolecall"):
         grant_roles(reader)
 
 
@@ -261,7 +261,7 @@ def test_the_inlined_functions_name_no_type_that_a_caller_could_shadow(connectio
 
 @pytest.mark.parametrize("role", ROLES)
 def test_a_granted_function_may_call_what_it_calls(connection: Connection, role: str) -> None:
-    """Functions that run with their caller's rights, as far as they are made for callers."""
+    """This concerns functions that run with the rights of their caller."""
     engine = Engine.read(ROOT)
     granted = dict(connection.execute(GRANTED, (role,)).fetchall())
     missing = {

@@ -1,4 +1,4 @@
-"""A pool comes back from pg_dump as it was, with the rules of its tables."""
+"""pg_dump restores a pool with its tasks and constraints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TASKS = "select id, state::text, attempt, payload from rolecall.tasks"
 def test_a_restored_pool_keeps_its_tasks_and_their_rules(
     connection: Connection, database: str, postgres_server: TestServer
 ) -> None:
-    """The check of a task asks a function that takes a row of the table: each must be restored before the other."""
+    """The check constraint of the table calls a function with a row of it: each must be restored before the other."""
     connection.execute(
         """with declared as materialized (select rolecall.declare('[]', '[{"name": "h", "role": "work"}]'))
         select rolecall.enqueue_many('[{"handler": "h"}, {"handler": "h", "payload": {"a": 1}}]') from declared"""

@@ -28,7 +28,7 @@ NOWHERE = "host=127.0.0.1 port=1 dbname=none"
 async def ask(
     request: pytest.FixtureRequest, database: str
 ) -> AsyncIterator[Callable[[Statement[Any]], Awaitable[Any]]]:
-    """Either executor, behind one shape."""
+    """The synchronous and the asynchronous executor behind one interface."""
     if request.param == "async":
         async with await connect_async(database, "test") as aconnection:
             yield lambda statement: run_async(aconnection, statement)
@@ -153,7 +153,7 @@ INSERTS = [
 
 @pytest.fixture
 def marks(connection: psycopg.Connection[Any]) -> Callable[[], int]:
-    """How many rows are there for others to see."""
+    """Returns the number of rows that other sessions see."""
     connection.execute("create table marks (n int primary key)")
     return lambda: len(connection.execute("select n from marks").fetchall())
 

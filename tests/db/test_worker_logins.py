@@ -1,4 +1,4 @@
-"""A worker's id is bound to the login that registered it: no other login reports, renews or leaves in its name."""
+"""A worker's id is bound to the login that registered it: no other login can act for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arithmetic of capacity: workers needed, when the queue is empty, hour by hour."""
+"""Capacity planning: workers needed, time to drain, and the forecast by hour."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ UNKNOWN = replace(BUSY, tasks_per_worker_hour=None, estimated_hours_to_drain=Non
 @pytest.mark.parametrize(("hours", "needed"), [(1, 10), (4, 3), (8, 2)])
 @pytest.mark.parametrize("rate", [50.0, 49.999999999, 50.000000001])
 def test_500_tasks_at_50_an_hour_need_10_3_and_2_workers(hours: float, needed: int, rate: float) -> None:
-    """However the measured durations were rounded."""
+    """The result does not depend on how the measured durations were rounded."""
     assert workers_needed(500, rate, hours) == needed
 
 
@@ -70,7 +70,7 @@ def test_a_queue_drains_only_where_service_outruns_arrivals(
 
 @pytest.mark.parametrize(("seconds", "needed"), [(360, 80), (3_600, 8), (36_000, 3)])
 def test_a_target_wait_needs_workers_for_what_is_due_and_for_what_keeps_coming(seconds: float, needed: int) -> None:
-    """400 due at 50 an hour within the wait; and never fewer than arrivals of 120 an hour keep busy"""
+    """The need is at least the number of workers that 120 arrivals an hour keep busy."""
     assert workers_for_wait(BUSY, seconds) == needed
 
 

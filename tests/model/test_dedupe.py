@@ -33,5 +33,5 @@ def test_a_rule_to_merge_by_is_a_value(rule: MergeRule, said: dict[str, object])
 
 @pytest.mark.parametrize("words", [{}, {"fields": {}, "function": "shop.merge"}], ids=str)
 def test_a_rule_has_either_fields_or_a_function(words: dict[str, Any]) -> None:
-    with pytest.raises(InvalidTask, match="has fields, or a function"):
+    with pytest.raises(InvalidTask, match="needs either fields or a function"):
         MergeRule(**words)

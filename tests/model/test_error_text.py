@@ -1,4 +1,4 @@
-"""The text of an error: its causes, members, notes and frames, bounded, whatever the error holds."""
+"""The text of an error: causes, members, notes and frames, within a limit, for any error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rolecall.model.error_text import LONGEST_ERROR, clean_error, describe, mess
 
 
 def raised(function: Callable[[], object]) -> BaseException:
-    """Return what a call raises, with its traceback."""
+    """Return the error that a call raises, with its traceback."""
     try:
         function()
     except BaseException as error:  # noqa: BLE001 - every kind is tried
@@ -248,7 +248,7 @@ def test_chain_of_ten_thousand_keeps_both_ends() -> None:
 
 
 def _free(error: BaseException | None) -> None:
-    """Take a chain apart that is too deep to be freed at once."""
+    """Take apart a chain that is too deep to be freed at once."""
     while error is not None:
         below, error.__cause__ = error.__cause__, None
         error = below

@@ -1,4 +1,4 @@
-"""Payloads incompatible with a signature are detected by the stored schema, as the handler would detect them."""
+"""Incompatible payloads are detected with the stored schema, as the handler would detect them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of rows in the order of their ids."""
+"""Pages of rows ordered by id."""
 
 from __future__ import annotations
 

@@ -61,7 +61,6 @@ def test_a_sign_without_a_value_is_told_by_its_place() -> None:
 
 @pytest.mark.parametrize("changed", [[{"n": 2}], [{"n": 2}, {"n": 1}], [{"n": 1}, {"n": 2}, {"n": 2}]])
 def test_within_a_list_that_changed_nobody_guesses_whose_a_value_was(changed: list[dict[str, Any]]) -> None:
-    """The first is taken away, the two change places, one more comes."""
     standing = {"it": [{"n": 1, "pin": "x"}, {"n": 2, "pin": "y"}]}
     redaction = of({"type": "array", "items": ITEM})
     typed = {"it": [{**each, "pin": REDACTED} for each in changed]}

@@ -1,4 +1,4 @@
-"""Spreading things over a time."""
+"""Staggering of items over a period."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def test_fewer_things_than_batches_keep_their_distance() -> None:
     [(0, DAY, START), (6, -DAY, START), (6, DAY, START.replace(tzinfo=None))],
 )
 def test_what_cannot_be_spread_is_refused(batches: int, over: timedelta, start: datetime) -> None:
-    with pytest.raises(ValueError, match="staggering needs"):
+    with pytest.raises(ValueError, match="stagger needs"):
         stagger("ab", batches=batches, over=over, start=start)

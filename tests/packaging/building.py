@@ -9,11 +9,15 @@ from typing import Literal
 
 from tools.offences import ROOT
 
-PROJECTS = {"rolecall": ROOT, "storecrawl": ROOT / "apps" / "storecrawl"}
+PROJECTS = {
+    "rolecall": ROOT,
+    "rolecall-import": ROOT / "packages" / "rolecall-import",
+    "storecrawl": ROOT / "apps" / "storecrawl",
+}
 
 
 def build(project: str, kind: Literal["wheel", "sdist"], folder: Path) -> Path:
-    """Build one of the two projects into a folder, and return the file."""
+    """Build one of the projects into a folder, and return the file."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
     done = subprocess.run(command, cwd=PROJECTS[project], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -118,7 +118,7 @@ def test_without_a_postgres_the_error_says_what_to_install(run: Run) -> None:
     done = run("rolecall up", DATABASE_URL="", ROLECALL_PG_BIN="nowhere")
 
     assert done.returncode != 0
-    assert "no DATABASE_URL is given" in done.stderr
+    assert "DATABASE_URL is not set" in done.stderr
     assert "pip install 'rolecall[embedded]'" in done.stderr
 
 

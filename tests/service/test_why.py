@@ -50,7 +50,7 @@ async def test_a_cancellation_that_was_asked_for_is_told(services: Services, poo
     pool.claim_one()
     pool.cancel(task_id)
 
-    assert "its cancellation is asked for" in (await only(services, task_id)).sentence
+    assert "its cancellation was requested at" in (await only(services, task_id)).sentence
 
 
 async def test_a_prefetched_task_is_claimed_and_not_started(services: Services, pool: Engine) -> None:
@@ -112,7 +112,7 @@ async def test_a_parent_waits_for_its_children(services: Services, pool: Engine)
     cause = await only(services, task_id)
 
     assert (cause.kind, cause.number, cause.tasks) == ("waiting", 12, tuple(children[:10]))
-    assert "12 children" in cause.sentence
+    assert "12 open children" in cause.sentence
 
 
 async def test_a_blocked_task_names_what_it_needs_and_of_a_chain_the_open_link(
@@ -149,7 +149,7 @@ async def test_what_a_blocked_task_meets_afterwards_is_told_too(services: Servic
     causes = (await services.tasks.why(task_id)).causes
 
     assert [cause.kind.value for cause in causes] == ["blocked", "scheduled", "key_held"]
-    assert causes[1].change == "that moment"
+    assert causes[1].change == "it becomes due"
 
 
 async def test_a_task_that_is_retried_says_after_which_error(services: Services, pool: Engine) -> None:

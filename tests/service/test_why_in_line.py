@@ -134,7 +134,7 @@ async def test_workers_that_drain_or_back_off_are_named_with_the_reason(services
     cause = await only(services, pool.enqueue("sums"))
 
     assert (cause.kind, cause.workers) == ("not_taking", (draining, hot))
-    assert f"{draining} (told to drain), {hot} (backing off: memory is short)" in cause.sentence
+    assert f"{draining} (command: drain), {hot} (backing off: memory is short)" in cause.sentence
 
 
 async def test_a_worker_that_backs_off_and_runs_nothing_takes_one_all_the_same(
@@ -148,7 +148,7 @@ async def test_a_worker_that_backs_off_and_runs_nothing_takes_one_all_the_same(
     assert await kinds(services, second) == ["in_line"]
 
 
-@pytest.mark.parametrize(("before", "told"), [(0, "no task stands"), (1, "1 task stands"), (3, "3 tasks stand")])
+@pytest.mark.parametrize(("before", "told"), [(0, "no task is"), (1, "1 task is"), (3, "3 tasks are")])
 async def test_busy_slots_and_what_stands_before_are_told(
     services: Services, pool: Engine, before: int, told: str
 ) -> None:
@@ -164,7 +164,7 @@ async def test_busy_slots_and_what_stands_before_are_told(
     cause = await only(services, task_id)
 
     assert (cause.kind, cause.number, cause.workers) == ("no_free_slot", before, (worker_id,))
-    assert cause.sentence == f"the 1 slot of the workers that could run it is busy, and {told} before it in line"
+    assert cause.sentence == f"the 1 slot of the workers that could run it is busy, and {told} ahead of it in line"
 
 
 async def test_with_fewer_free_slots_than_tasks_before_it_a_task_stands_in_line(
@@ -178,7 +178,7 @@ async def test_with_fewer_free_slots_than_tasks_before_it_a_task_stands_in_line(
     cause = await only(services, third)
 
     assert (cause.kind, cause.number) == ("in_line", 2)
-    assert "of the 2 slots of the workers that could run it, 2 are free, but 2 tasks stand before it" in cause.sentence
+    assert "2 of the 2 slots of the workers that could run it are free, but 2 tasks are ahead of it" in cause.sentence
     assert {claim.id for claim in pool.claim(2)} == {first, second}
 
 
@@ -198,5 +198,5 @@ async def test_counting_ends_at_ten_thousand_and_costs_no_more_beyond(services: 
         ("key_wanted", 10_000, True),
         ("in_line", 10_000, True),
     ]
-    assert "more than 10000 tasks stand before it" in causes[1].sentence
+    assert "more than 10000 tasks are ahead of it" in causes[1].sentence
     assert buffers(pool, "select rolecall.why(%s)", task_id) < 2_000

@@ -20,9 +20,9 @@ Session = Callable[[], Engine]
 
 @pytest.fixture(scope="session")
 def database_template(postgres_server: TestServer, database_template: str) -> Iterator[str]:
-    """A migrated database that also belongs to other programs, with 200 relations of theirs.
+    """A migrated database that also contains 200 relations of other programs.
 
-    One more template a process costs a tenth of a second; a second run of these tests would cost minutes.
+    One more template per process costs 0.1 s; running these tests twice would cost minutes.
     """
     name = f"{database_template}_shared"
     postgres_server.create(name, template=database_template)
@@ -36,7 +36,7 @@ def database_template(postgres_server: TestServer, database_template: str) -> It
 
 @pytest.fixture
 def engine(connection: psycopg.Connection[Any], clock: Clock, database: str) -> Engine:
-    """The engine, in a world where it is START until the test moves the clock."""
+    """The engine with a clock that stays at START until the test moves it."""
     clock.set(START)
     engine = Engine(connection, clock, database)
     engine.declare(WORK)
@@ -45,7 +45,7 @@ def engine(connection: psycopg.Connection[Any], clock: Clock, database: str) -> 
 
 @pytest.fixture
 def live_engine(connection: psycopg.Connection[Any], database: str) -> Engine:
-    """The engine under the server's own clock, for measurements."""
+    """The engine with the server's own clock, for measurements."""
     engine = Engine(connection, Clock(database), database)
     engine.declare(WORK)
     return engine
@@ -53,7 +53,7 @@ def live_engine(connection: psycopg.Connection[Any], database: str) -> Engine:
 
 @pytest.fixture
 def session(engine: Engine) -> Iterator[Session]:
-    """Opens further sessions to the engine of this test."""
+    """Opens additional sessions to the engine of this test."""
     with ExitStack() as stack:
 
         def open_session() -> Engine:
@@ -66,5 +66,5 @@ def session(engine: Engine) -> Iterator[Session]:
 
 @pytest.fixture
 def stage(engine: Engine, session: Session) -> Stage:
-    """Runs the steps of several sessions in every order, on this test's database."""
+    """Runs the steps of several sessions in every order on the database of this test."""
     return Stage(engine, session)

@@ -1,4 +1,4 @@
-"""What a call costs, counted in buffers, and the many tasks that it must not depend on."""
+"""The cost of a call in buffers, and the many tasks on which it must not depend."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def fill(engine: Engine, number: int, **words: object) -> None:
 
 
 def finish_all(engine: Engine, at_most: int = 10**9) -> None:
-    """Complete what is claimable."""
+    """Complete all claimable tasks."""
     done = 0
     while done < at_most:
         claims = engine.rows("select id, fence from rolecall.claim(1, '{}', '{work,other}', 2000)")
@@ -33,22 +33,22 @@ def finish_all(engine: Engine, at_most: int = 10**9) -> None:
 
 
 def until_nobody_sees_what_died(engine: Engine) -> None:
-    """Wait for every transaction that writes anywhere in the server, and for autovacuum's snapshots: they keep what dies."""
+    """Wait for all writing transactions of the server and for snapshots of autovacuum, which keep dead rows."""
     died_by = engine.value("select pg_current_xact_id()")
     question = (
         f"select pg_snapshot_xmin(pg_current_snapshot()) > '{died_by}'::xid8 and not exists (select from pg_stat_activity"
         " where datname = current_database() and pid <> pg_backend_pid() and backend_xmin is not null)"
     )
-    # A statement a look: within one, the session would keep what it then thinks is seen.
+    # Each check is its own statement: within one, the session would keep its snapshot.
     while not engine.value(question):
         engine.rows("select pg_sleep(0.01)")
 
 
 def buffers(engine: Engine, query: str, *parameters: object) -> int:
-    """How many buffers a call touches: the least of some tries, of which only the last takes effect.
+    """Return the number of buffers that a call touches: the minimum of several tries, of which the last takes effect.
 
-    A session reads the catalog in its first calls, and whenever the server made it forget all it knew, as many changes of
-    tables elsewhere do while it is busy; that is thousands of buffers, and no cost of the call.
+    A session reads the catalog in its first calls and after invalidations, for example when tables are changed
+    elsewhere. These reads touch thousands of buffers and are not a cost of the call.
     """
     undone = [_touched(engine, query, *parameters, undo=True) for _ in range(TRIES - 1)]
     return min(*undone, _touched(engine, query, *parameters, undo=False))
@@ -61,5 +61,5 @@ def _touched(engine: Engine, query: str, *parameters: object, undo: bool) -> int
 
 
 def assert_cheap(engine: Engine, query: str) -> None:
-    """Ask of several calls, as one in some may have to look below this session's floor."""
+    """Measure several calls, because an occasional one also scans below the watermark of this session."""
     assert min(buffers(engine, query) for _ in range(5)) < FEW_BUFFERS

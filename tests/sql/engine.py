@@ -1,4 +1,4 @@
-"""The engine's functions as a test calls them: one session, plain values in, typed rows out."""
+"""The engine's functions for tests: one session, plain values as arguments, typed rows as results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 LEASE = 60
 TIMEOUT = 3600
 STEP = 10
-# The one role of most tests: three attempts, ten seconds more before each.
+# The role of most tests: three attempts, and ten seconds more before each retry.
 WORK = {
     "name": "work",
     "lease": LEASE,
@@ -33,7 +33,7 @@ Claims = Sequence["Claim"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A row of rolecall.claim, and whose it is."""
+    """A row of rolecall.claim, and the worker that owns it."""
 
     worker_id: int
     id: int
@@ -100,7 +100,7 @@ class TaskRow:
 
 
 class Engine:
-    """One session with the engine."""
+    """One session of the engine."""
 
     def __init__(self, connection: Connection, clock: Clock, database: str) -> None:
         self.connection = connection
@@ -108,12 +108,12 @@ class Engine:
         self.database = database
 
     def rows(self, query: str, *params: object) -> list[tuple[Any, ...]]:
-        """Run a statement of the test's own."""
+        """Run a statement; return its rows."""
         cursor = self.connection.execute(query.encode(), params or None)
         return cursor.fetchall() if cursor.description is not None else []
 
     def value(self, query: str, *params: object) -> Any:
-        """Run a statement that answers with one value."""
+        """Run a statement; return its only value."""
         [[value]] = self.rows(query, *params)
         return value
 
@@ -126,24 +126,24 @@ class Engine:
         return ids[0]
 
     def enqueue_many(self, tasks: object) -> tuple[list[int], list[int]]:
-        """Store a batch; return the ids, and those that already stood."""
+        """Store a batch; return the ids, and those of existing tasks."""
         [(ids, deduplicated)] = self.rows("select * from rolecall.enqueue_many(%s)", Jsonb(tasks))
         return ids, deduplicated
 
     def worker(self, *roles: str, name: str = "worker", slots: int = 1) -> int:
-        """Put a worker on the roll; no roles: every role."""
+        """Register a worker. Without roles, it serves every role."""
         query = "select rolecall.register_worker(%s, %s, %s, %s, 'host', 1, '0')"
         worker_id: int = self.value(query, name, list(roles), self.handlers(), slots)
         return worker_id
 
     def handlers(self) -> list[str]:
-        """Every name that a task may have been enqueued under."""
+        """Return every handler name of the test."""
         names: list[str] = self.value(
             "select array(select name from rolecall.handlers union select name from rolecall.roles)"
         )
         return names
 
-    def claim(  # sizes: the words of the function itself
+    def claim(  # sizes: the parameters of the function itself
         self,
         limit: int = 1,
         *roles: str,
@@ -152,10 +152,10 @@ class Engine:
         start: int | None = None,
         reset_watermark: bool = True,
     ) -> list[Claim]:
-        """Claim for a worker, or for a new one; with `reset_watermark`, as a new session does.
+        """Claim for a given or a new worker. `reset_watermark` claims as a new session does.
 
-        A session searches below its watermark only after some milliseconds of the server's clock, or after many
-        times the duration of the shorter of its last two searches.
+        A session scans below its watermark only after some milliseconds of the server's clock, or after many
+        times the duration of the shorter of its last two scans.
         """
         if reset_watermark:
             self.forget_floors()
@@ -171,7 +171,7 @@ class Engine:
         """Claim for a worker, up to `run` tasks for each permit of a key."""
         self.forget_floors()
         with self.connection.cursor(row_factory=class_row(lambda **row: Claim(worker_id=worker, **row))) as cursor:
-            query = "select * from rolecall.claim_in_order(%s, '{}', %s, %s, %s, %s)"
+            query = "select * from rolecall.claim(%s, '{}', %s, %s, %s, %s)"
             return cursor.execute(query, (worker, self.handlers(), limit, start, run)).fetchall()
 
     def claim_one(self, *roles: str, worker: int | None = None) -> Claim:
@@ -181,22 +181,22 @@ class Engine:
     def claim_these(
         self, *ids: int | None, worker: int | None = None, start: int | None = None
     ) -> tuple[list[Claim], dict[int, str]]:
-        """Claim tasks by id for a worker, or for a new one that serves all; return also why others were not given."""
+        """Claim tasks by id for a given or a new worker; return the claims, and the reasons for other tasks."""
         worker_id = self.worker() if worker is None else worker
-        query = "select * from rolecall.claim_these(%s, %s, %s)"
+        query = "select id as named, verdict, (task).* from rolecall.claim_these(%s, %s, %s)"
         with self.connection.cursor(row_factory=dict_row) as cursor:
             rows = cursor.execute(query, (worker_id, list(ids), start)).fetchall()
-        verdicts = {row["id"]: row.pop("verdict") for row in rows}
-        given = [Claim(worker_id=worker_id, **row) for row in rows if verdicts[row["id"]] is None]
-        return given, {task_id: verdict for task_id, verdict in verdicts.items() if verdict is not None}
+        verdicts = {row.pop("named"): row.pop("verdict") for row in rows}
+        claimed = [Claim(worker_id=worker_id, **row) for row in rows if row["id"] is not None]
+        return claimed, {task_id: verdict for task_id, verdict in verdicts.items() if verdict is not None}
 
     def offers(self, limit: int = 10, *roles: str, handlers: Sequence[str] | None = None) -> list[int]:
-        """Ask what may be handed to workers, best first."""
+        """Return the tasks that can be offered to workers, best first."""
         query = "select id from rolecall.offers(%s, %s, %s)"
         return [task_id for (task_id,) in self.rows(query, list(roles), handlers, limit)]
 
     def claim_all(self, worker: int | None = None) -> dict[int, Claim]:
-        """Claim whatever may run, by id."""
+        """Claim all claimable tasks; return the claims by task id."""
         return {claim.id: claim for claim in self.claim(100_000, worker=worker)}
 
     def start(self, *claims: Claim) -> dict[int, str]:
@@ -209,11 +209,11 @@ class Engine:
         return self._about("release", claims)
 
     def finish(self, worker: int, *reports: Document) -> dict[int, str]:
-        """Send reports as they are; return the verdicts by task."""
+        """Send outcomes unchanged; return the verdicts by task."""
         return dict(self.rows("select * from rolecall.finish(%s, %s)", worker, Jsonb(list(reports))))
 
     def complete(self, claim: Claim, **words: object) -> str | None:
-        """Report one claim as completed; return the verdict."""
+        """Complete one claim; return the verdict."""
         return self.report(claim, "completed", **words)
 
     def fail(self, claim: Claim, error: str = "boom", **words: object) -> str | None:
@@ -232,7 +232,7 @@ class Engine:
         return lost
 
     def block(self, claim: Claim, *needs: object) -> str | None:
-        """Report that a task has to wait for others."""
+        """Finish a claim as blocked by needs; return the verdict."""
         return self.report(claim, "blocked", needs=list(needs))
 
     def spawn(self, parent_id: int, *drafts: Document, serial: bool | None = None) -> list[int]:
@@ -253,7 +253,7 @@ class Engine:
         return dict(self.rows("select * from rolecall.retry(%s)", list(ids)))
 
     def end(self, *ends: Document) -> list[tuple[int, str]]:
-        """End tasks without a worker; return what became of each."""
+        """Finish tasks without a worker; return the result for each."""
         return [
             (task_id, outcome)
             for task_id, outcome in self.rows("select * from rolecall.end_from_outside(%s)", Jsonb(list(ends)))
@@ -291,7 +291,7 @@ class Engine:
         return task
 
     def tasks(self) -> list[TaskRow]:
-        """Read the whole pool, open and finished."""
+        """Return all tasks, open and finished."""
         return self._pool("order by id")
 
     def state(self, task_id: int) -> str:
@@ -301,15 +301,15 @@ class Engine:
         return {task.id: task.state for task in self.tasks()}
 
     def children(self, parent_id: int) -> list[TaskRow]:
-        """Read a task's children of all its runs, open and finished."""
+        """Return a task's children of all its attempts, open and finished."""
         return self._pool("where parent_id = %s order by id", parent_id)
 
     def events(self, task_id: int) -> list[str]:
-        """The kinds of a task's stored events, oldest first."""
+        """Return the kinds of a task's stored events, oldest first."""
         return [kind for (kind,) in self.rows("select kind from rolecall.task_events where task_id = %s", task_id)]
 
     def forget_floors(self) -> None:
-        """Let this session's next claim look from the start of each line, as a new session would."""
+        """Make this session's next claim scan each line from the start, as a new session would."""
         self.rows("select set_config('rolecall.floor_' || id, '', false) from rolecall.lines")
 
     def _pool(self, which: str, *params: object) -> list[TaskRow]:
@@ -324,5 +324,5 @@ class Engine:
 
 
 def report(claim: Claim, outcome: str, **words: object) -> Document:
-    """Write one report for finish."""
+    """Return one outcome for `finish`."""
     return {"id": claim.id, "fence": claim.fence, "outcome": outcome, **words}

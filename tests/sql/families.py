@@ -1,4 +1,4 @@
-"""Parents that wait for their children, as the tests of structure start with them."""
+"""Parents that wait for their children."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def family(engine: Engine, children: int = 2, *, role: str = "work", **words: ob
 def parent_of(
     engine: Engine, *children: Document, serial: bool = False, gathers: bool = False
 ) -> tuple[int, list[int]]:
-    """Let a task wait for these children."""
+    """Create a task that waits for these children; return its id and theirs."""
     parent_id = engine.enqueue()
     return parent_id, spread(engine, engine.claim_one(), *children, serial=serial, gathers=gathers)
 
@@ -40,7 +40,7 @@ def spread(
 
 
 def finish_off(engine: Engine, *but: int) -> list[int]:
-    """Complete whatever may run, round after round, but for some; return who was completed, in order."""
+    """Complete all claimable tasks repeatedly, except the given ones; return the completed ids in order."""
     done: list[int] = []
     held: set[int] = set()
     while claims := {task_id: claim for task_id, claim in engine.claim_all().items() if task_id not in held}:

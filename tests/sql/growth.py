@@ -1,4 +1,4 @@
-"""Fills the pool with what a claim and a finish must not depend on, by bulk SQL, and counts the buffers of both."""
+"""Fills the pool by bulk SQL with rows that must not affect claim and finish, and counts the buffers of both."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from (
     where line.role like 'role-%%' and %s::bigint > 0 offset 0
 ) as made
 """
-# Each kind's statements, which take the number of rows.
+# The statements of each kind, which take the number of rows.
 FILLS = {
     "finished": [FINISHED],
     "pending": [PENDING.format(wait="interval '0 s'", line=LINE, key="null", parked="false", next_id=NEXT_ID)],
@@ -55,7 +55,7 @@ FILLS = {
         KEYS,
         PENDING.format(wait="interval '1 min'", line=LINE, key="'key ' || n", parked="false", next_id=NEXT_ID),
     ],
-    # They come before all else in their line: whoever looked at them would look at them first.
+    # They come first in their line, so that a scan that read them would read them first.
     "parked": [
         KEYS,
         PENDING.format(
@@ -66,7 +66,7 @@ FILLS = {
 
 
 def fill(engine: Engine, kind: str, number: int) -> None:
-    """Add so many of a kind, and let the planner know."""
+    """Add rows of a kind, and update the planner's statistics."""
     engine.rows("select rolecall.make_partitions()")
     enqueue(engine)
     for query in FILLS[kind]:
@@ -76,7 +76,7 @@ def fill(engine: Engine, kind: str, number: int) -> None:
 
 
 def costs(engine: Engine, *, keyed: bool) -> tuple[int, int]:
-    """The buffers of a claim of a batch, and of its finish; the tasks have a key each, or none."""
+    """Return the buffers of a claim of a batch and of its finish; each task has its own key, or none."""
     enqueue(engine, keyed=keyed)
     engine.forget_floors()
     claim = buffers(engine, CLAIM)
@@ -89,6 +89,6 @@ def costs(engine: Engine, *, keyed: bool) -> tuple[int, int]:
 
 
 def enqueue(engine: Engine, *, keyed: bool = False) -> None:
-    """Store a batch of our own, with a higher priority than other pending tasks."""
+    """Store a batch with a higher priority than other pending tasks."""
     drafts = [{"role": "work", "priority": 5, **({"key": f"mine {n}"} if keyed else {})} for n in range(BATCH)]
     engine.enqueue_many(drafts)

@@ -13,7 +13,7 @@ TRIES = 5
 
 
 def insist(engine: Engine, call: str) -> int:
-    """Call again where somebody used the tables at each of its tries, as make_partitions asks for it."""
+    """Repeat a call while other sessions use the tables, as make_partitions requires."""
     for _ in range(TRIES - 1):
         with suppress(psycopg.errors.LockNotAvailable):
             return int(engine.value(call))

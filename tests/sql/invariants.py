@@ -1,10 +1,10 @@
-"""What must hold of the pool between any two calls, whoever made them."""
+"""Invariants of the pool that hold between any two calls."""
 
 from __future__ import annotations
 
 from tests.sql.engine import Engine
 
-# In other words than the engine's own, which is what is judged.
+# Written independently of the engine's own definitions, which are being tested.
 CAPACITY = """coalesce(
     (select coalesce(capacity, declared) from rolecall.keys where keys.key = task.key),
     (
@@ -15,23 +15,23 @@ CAPACITY = """coalesce(
     ),
     1
 )"""
-# Each query finds the rows that break its rule. Rules of named checks and unique indexes are not repeated.
+# Each query returns the rows that break its rule. Named checks and unique indexes are not repeated.
 RULES = {
-    "a task stands in the pool once": """
+    "each task is stored once": """
         select id from rolecall.all_tasks group by id having count(*) > 1
     """,
-    "no more tasks hold a key than it has places for": f"""
+    "tasks that hold a key do not exceed its capacity": f"""
         select key from rolecall.tasks as task
         where key_slot is not null
         group by key having count(*) > {CAPACITY} or count(distinct key_slot) < count(*)
     """,
-    "no more attempts than allowed": """
+    "attempts do not exceed max_attempts": """
         select id from rolecall.all_tasks where attempt > max_attempts
     """,
-    "what runs has a lease and a deadline": """
+    "running tasks have a lease and a deadline": """
         select id from rolecall.tasks where state = 'running' and num_nonnulls(lease_until, deadline_at, worker_id) < 3
     """,
-    "where a key has room, each role and handler that waits for it has tasks brought back for it": f"""
+    "a key with free capacity has unparked tasks of each waiting role and handler": f"""
         select task.key, line.role, line.handler from rolecall.tasks as task
         join rolecall.lines as line on line.id = task.line_id
         where task.key is not null and task.state = 'pending' and task.key_slot is null
@@ -41,26 +41,26 @@ RULES = {
             select count(*) from rolecall.tasks as holder where holder.key = task.key and holder.key_slot > 0
         ))
     """,
-    "only what is due is parked": """
+    "only due tasks are parked": """
         select id from rolecall.tasks where parked and scheduled_for > rolecall.clock()
     """,
-    "one open task a dedupe key, but for unclaimed ones beside what was claimed": """
+    "a dedupe key has at most one unclaimed task, and one open task outside scope pending": """
         select dedupe_key from rolecall.tasks where dedupe_key is not null group by dedupe_key
         having count(*) filter (where dedupe_pending is not true) > 1 or count(*) filter (where fence = 0) > 1
     """,
-    "what has completed was claimed, or ended from outside, and what a worker ended was claimed": """
+    "completed tasks and tasks finished by a worker were claimed": """
         select id from rolecall.finished_tasks
         where (state = 'completed' and fence = 0) or (worker_id is not null and (attempt = 0 or fence = 0))
     """,
-    "a parent counts its open children, and waits for no others": """
+    "a parent counts exactly its open children": """
         select parent.id from rolecall.tasks as parent
         where coalesce(open_children, 0) <> (select count(*) from rolecall.tasks as child where child.parent_id = parent.id)
     """,
-    "a blocked task counts its open needs, and no other has any": """
+    "a task counts exactly its open needs": """
         select id from rolecall.tasks
         where coalesce(open_needs, 0) <> (select count(*) from rolecall.needs where task_id = tasks.id and outcome is null)
     """,
-    "what a blocked task needs is open, and knows that somebody waits for it": """
+    "open needs refer to open tasks that are marked as needed": """
         select task.id from rolecall.tasks as task
         join rolecall.needs as need on need.task_id = task.id and need.outcome is null
         where not exists (
@@ -68,10 +68,10 @@ RULES = {
             where needed.needed and (needed.id = need.needed_id or (need.whole_chain and needed.chain_id = need.needed_id))
         )
     """,
-    "a chain has one open end": """
+    "a chain has at most one open task": """
         select chain_id from rolecall.tasks group by chain_id having count(*) > 1
     """,
-    "a task that goes on is followed by one of its chain": """
+    "a continued task has a next task in its chain": """
         select ended.id from rolecall.finished_tasks as ended
         where ended.continued and not exists (
             select from rolecall.all_tasks as link
@@ -82,6 +82,5 @@ RULES = {
 
 
 def check(engine: Engine) -> None:
-    """Assert every rule."""
     broken = {rule: rows for rule, query in RULES.items() if (rows := engine.rows(query))}
     assert not broken, broken

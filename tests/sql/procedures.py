@@ -1,4 +1,4 @@
-"""SQL handlers for the tests: procedures written in a line, declared, and run as a worker runs them."""
+"""SQL handlers for the tests: short procedures that are declared and run as a worker runs them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.sql.engine import Claim, Document, Engine
 
 NEVER = {"kind": "none"}
 COUNT = "insert into shop.counted values ((payload ->> 'n')::int);"
-# A test that holds this lock keeps a procedure waiting in its middle.
+# A test that holds this lock makes a procedure wait while it runs.
 WAIT = "perform pg_advisory_xact_lock(1);"
 WAITING = (
     "exists (select from pg_locks where locktype = 'advisory' and objid = 1 and not granted"
@@ -35,7 +35,7 @@ def procedure(engine: Engine, name: str, body: str) -> None:
 
 
 def hook(engine: Engine, name: str, body: str) -> None:
-    """Create the procedure shop.<name>(payload jsonb): a hook, or a handler that has no info to give."""
+    """Create the procedure shop.<name>(payload jsonb): a hook, or a handler without an info."""
     _create(engine, f"{name}(payload jsonb)", body)
 
 
@@ -56,7 +56,7 @@ def declare(engine: Engine, name: str = "count", **words: object) -> None:
 
 
 def run(engine: Engine, claim: Claim) -> End:
-    """Run a claim as a worker does: the hook before it first, in a transaction of its own."""
+    """Run a claim as a worker does, with the before hook first in its own transaction."""
     about = (claim.worker_id, claim.id, claim.fence)
     engine.rows("select rolecall.run_before_hook(%s, %s, %s)", *about)
     [end] = engine.rows("select * from rolecall.run_procedure(%s, %s, %s)", *about)
@@ -64,7 +64,7 @@ def run(engine: Engine, claim: Claim) -> End:
 
 
 def run_one(engine: Engine, name: str = "count", **words: object) -> tuple[int, End]:
-    """Enqueue a task, claim it and run it; return its id and how that ended."""
+    """Enqueue a task, claim it and run it; return its id and the result."""
     task_id = engine.enqueue(handler=name, **words)
     return task_id, run(engine, engine.claim_one())
 
@@ -80,26 +80,26 @@ def counted(engine: Engine) -> list[int]:
 
 
 def process(engine: Engine, **words: object) -> None:
-    """CALL rolecall.process_tasks in whatever transaction stands."""
+    """CALL rolecall.process_tasks in the current transaction, if any."""
     given = ", ".join(f"p_{name} => %s" for name in words)
     engine.rows(f"call rolecall.process_tasks({given})", *words.values())
 
 
 def spawning(children: list[Document], *, serial: bool = False) -> str:
-    """Write the body of a procedure that spawns these tasks as children of its own."""
+    """Return the body of a procedure that spawns these tasks as its children."""
     return f"perform rolecall.spawn(rolecall.current_task(), '{json.dumps(children)}', {serial});"
 
 
 @contextmanager
 def another(engine: Engine) -> Iterator[Engine]:
-    """Open a session for a thread; it keeps the current fake time."""
+    """Open a session for a thread, with the current fake time."""
     with psycopg.connect(engine.database, autocommit=True) as connection:
         yield Engine(connection, engine.clock, engine.database)
 
 
 @contextmanager
 def beside(action: Callable[[], object]) -> Iterator[list[psycopg.Error]]:
-    """Run something in a thread during the block, join it, and raise its error."""
+    """Run a function in a thread during the block, join it, and raise its error."""
     errors: list[psycopg.Error] = []
 
     def act() -> None:
@@ -117,7 +117,7 @@ def beside(action: Callable[[], object]) -> Iterator[list[psycopg.Error]]:
 
 
 def until(engine: Engine, question: str) -> None:
-    """Wait in the database until the answer is true; it gives up after half a minute."""
+    """Wait in the database until the condition is true; fail after 30 s."""
     engine.rows(
         f"do $$ begin for turn in 1..3000 loop exit when ({question}); perform pg_sleep(0.01); "
         f"perform pg_stat_clear_snapshot(); end loop; if not ({question}) then raise 'never so'; end if; end $$"

@@ -1,4 +1,4 @@
-"""How a test says that a call is refused."""
+"""Expected errors of calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 @contextmanager
 def refused(code: str, words: str = "") -> Iterator[None]:
-    """Expect a refusal with this SQLSTATE, and with these words in its message (not in its context)."""
+    """Expect an error with this SQLSTATE and these words in its message (not in its context)."""
     with pytest.raises(psycopg.Error) as refusal:
         yield
     assert (refusal.value.sqlstate, words in (refusal.value.diag.message_primary or "")) == (code, True), refusal.value

@@ -21,7 +21,7 @@ SETTINGS = {
 
 
 def rows_read(engine: Engine, query: str, *parameters: object) -> int:
-    """The rows of all nodes of all plans of a call, those that they threw away included."""
+    """Return the rows of all plan nodes of a call, including those that were filtered out."""
     with _plans(engine) as plans:
         engine.rows(query, *parameters)
     return sum(_rows(plan["Plan"]) for plan in plans)

@@ -1,4 +1,4 @@
-"""Relations of other programs in the same database, with names that a careless catalog query would trip over."""
+"""Relations of other programs in the same database, with names that break careless catalog queries."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SCHEMAS = (
     'a "quoted" 100% schema',
     "schéma_20260101",
 )
-# Postgres cuts names at 63 bytes.
+# Postgres truncates names at 63 bytes.
 LONGEST = "ü" * 27 + "_99999999"
 NAMES = (
-    # Django's own index of every project with django.contrib.auth.
+    # An index of every Django project with django.contrib.auth.
     "auth_user_groups_group_id_97559544",
     "finished_tasks_20260230",
     "finished_tasks_99999999",
@@ -51,7 +51,7 @@ NAMES = (
     LONGEST,
 )
 MOST_RELATIONS = 200
-# Each makes one relation; those without storage come more often, as a test's database is copied file by file.
+# Each creates one relation. Those without storage are more frequent, because test databases are copied by file.
 FORMS = (
     "create view {name} as select 1 as id",
     "create type {name} as (id int)",
@@ -62,7 +62,7 @@ FORMS = (
     "create view {name} as select 1 as id",
     "create table {name} (id int)",
 )
-# Bounds of all kinds; none of them may be read as the days of a partition of ours.
+# Bounds of all kinds; none of them must be read as the day of one of our partitions.
 PARTITIONS = (
     "create table public.by_number (id int) partition by range (id)",
     "create table public.by_number_20260101 partition of public.by_number for values from (1) to (20260101)",
@@ -78,7 +78,7 @@ PARTITIONS = (
 
 
 def add_strangers(connection: psycopg.Connection[object]) -> None:
-    """Make 200 relations outside of schema rolecall, and have the planner know of them."""
+    """Create 200 relations outside schema rolecall, and analyze them."""
     for statement in _statements():
         connection.execute(statement)
     connection.execute("analyze pg_catalog.pg_class, pg_catalog.pg_inherits")
@@ -94,6 +94,6 @@ def _statements() -> Iterator[SQL | Composed]:
     for schema, name in list(product(SCHEMAS, NAMES))[:left]:
         names = {"name": Identifier(schema, name), "base": Identifier(schema, "strange_base")}
         form = next(forms)
-        if form.startswith("create index"):  # An index lies in its table's schema.
+        if form.startswith("create index"):  # An index is in the schema of its table.
             names["name"] = Identifier(name)
         yield SQL(form).format(**names)

@@ -10,7 +10,7 @@ from tests.sql.engine import Engine
 SLOT = "holds_a_slot_iff_keyed_and_active_but_may_keep_it_between_steps"
 RUNNING = "worker_id = 1, claimed_at = created_at, lease_until = created_at, deadline_at = created_at"
 
-# table, constraint, what would break it
+# Table, constraint, and a change that violates it.
 ILLEGAL = [
     ("tasks", "only_open_states_stand_here", "state = 'completed'"),
     ("tasks", "running_iff_owned_leased_and_bounded", "state = 'running', attempt = 1, fence = 1"),
@@ -57,7 +57,6 @@ ILLEGAL = [
     ("key_patterns", "capacities_are_positive", "declared = 0"),
     ("key_patterns", "somebody_says_a_capacity", "declared = null, capacity = null"),
     ("workers", "slots_are_positive", "slots = 0"),
-    ("workers", "a_stopped_worker_is_not_idle", "stopped_at = started_at, idle = true"),
     ("workers", "command_is_one_that_workers_know", "command = 'sing', commanded_at = started_at"),
     ("workers", "a_command_has_a_time", "command = 'drain'"),
     ("server_epoch", "there_is_only_one_row", "only_row = false"),
@@ -108,7 +107,7 @@ def full(engine: Engine) -> Engine:
             rolecall.welcome_browser((table ada), sha256('ada'), sha256('here'), null, sha256('3')),
             rolecall.take_duty('rescue', 5, 'w')"""
     )
-    # The audit log refuses each change of a row before it is looked at.
+    # The audit log rejects each change of a row before its constraints are checked.
     engine.rows("alter table rolecall.audit_log disable trigger user")
     return engine
 
@@ -117,7 +116,6 @@ def full(engine: Engine) -> Engine:
 def test_an_illegal_change_is_refused_by_the_constraints_name(
     full: Engine, table: str, constraint: str, change: str
 ) -> None:
-    """No reachable state without an owner, a lease and a bound."""
     with pytest.raises(psycopg.errors.CheckViolation) as refusal:
         full.rows(f"update rolecall.{table} set {change}")
 
@@ -149,12 +147,12 @@ def test_a_refused_task_is_named(full: Engine) -> None:
 
 
 def test_every_check_has_looked_at_what_stood_before_it(engine: Engine) -> None:
-    """A migration adds one without a look, so that nobody waits, and looks in the next step."""
+    """A migration adds a constraint as not valid to avoid waiting, and validates it in the next step."""
     assert engine.value("select count(*) from pg_constraint where not convalidated") == 0
 
 
 def test_every_table_may_be_published_for_deletes(engine: Engine) -> None:
-    """`create publication for all tables` has the server refuse deletes of rows that it could not name."""
+    """With `create publication for all tables`, the server rejects deletes from tables without a replica identity."""
     nameless = engine.rows(
         """select relname from pg_class
         where relnamespace = 'rolecall'::regnamespace and relkind in ('r', 'p') and relpersistence = 'p' and relreplident <> 'f'
@@ -165,7 +163,7 @@ def test_every_table_may_be_published_for_deletes(engine: Engine) -> None:
 
 
 def test_no_foreign_key_leaves_or_reaches_the_pool(engine: Engine) -> None:
-    """A foreign key of the hot table costs multixacts and lock cascades."""
+    """A foreign key on the task table would cause multixacts and cascading locks."""
     keys = engine.rows(
         """select conrelid::regclass::text, confrelid::regclass::text from pg_constraint
         where contype = 'f' and connamespace = 'rolecall'::regnamespace"""
@@ -234,7 +232,7 @@ def test_every_function_pins_its_search_path_except_the_inlined_ones(engine: Eng
 
 
 def test_heartbeats_are_hot_updates(engine: Engine) -> None:
-    """No index has the lease, so that a renewal touches no index."""
+    """A renewal must update no index."""
     indexed = engine.rows(
         """select attname from pg_index join pg_attribute on attrelid = indrelid and attnum = any(indkey)
         where indrelid = 'rolecall.tasks'::regclass and attname in ('lease_until', 'started_at', 'info', 'deadline_at')"""

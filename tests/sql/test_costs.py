@@ -1,6 +1,6 @@
 """The cost of plain tasks in buffers and bytes of WAL, which do not depend on the machine's load.
 
-Each bound is a seventh above the measurement (docs/decisions/0047). If a change permanently stays below a bound,
+Each limit is a seventh above the measurement (docs/decisions/0047). If a change permanently stays below a limit,
 lower it.
 """
 
@@ -17,20 +17,19 @@ FINISH = "select * from rolecall.finish_free(1, %s)"
 DRAFTS = Jsonb([{"role": "work", "payload": {"i": 1}}] * BATCH)
 ONE_DRAFT = Jsonb([{"role": "work", "payload": {"i": 1}}])
 TRIES = 10
-# Bytes of WAL and buffers a task.
+# Bytes of WAL and buffers per task.
 MOST_OF_ONE = (392, 19)
 MOST = {"enqueue": (400, 13), "claim": (385, 13), "finish": (345, 14)}
 
 
 def cost(engine: Engine, query: str, *parameters: object, tasks: int = BATCH) -> tuple[float, float]:
-    """How many bytes of WAL, and how many buffers, a call takes a task."""
+    """Return the bytes of WAL and the buffers of a call, per task."""
     [plan] = engine.value(f"explain (analyze, wal, buffers, format json) {query}", *parameters)
     node = plan["Plan"]
     return node["WAL Bytes"] / tasks, (node["Shared Hit Blocks"] + node["Shared Read Blocks"]) / tasks
 
 
 def costs_of_a_batch(engine: Engine) -> dict[str, tuple[float, float]]:
-    """Store a batch, claim it, and finish it."""
     stored = cost(engine, ENQUEUE, DRAFTS)
     with engine.connection.transaction(force_rollback=True):
         claimed = cost(engine, CLAIM)
@@ -41,7 +40,7 @@ def costs_of_a_batch(engine: Engine) -> dict[str, tuple[float, float]]:
 
 
 def test_plain_tasks_are_cheap(engine: Engine) -> None:
-    """The least of some batches: after a checkpoint, the first change of a page writes all of it."""
+    """The minimum of several batches counts: after a checkpoint, the first change of a page logs all of it."""
     engine.rows("alter table rolecall.tasks set (autovacuum_enabled = off)")
 
     batches = [costs_of_a_batch(engine) for _ in range(TRIES)]
@@ -52,7 +51,7 @@ def test_plain_tasks_are_cheap(engine: Engine) -> None:
 
 
 def test_one_task_is_enqueued_cheaply(engine: Engine) -> None:
-    """By the way of a single task; the first calls read catalogs, and make the line that the others find."""
+    """The first calls also read catalogs and create the line."""
     costs = [cost(engine, ENQUEUE, ONE_DRAFT, tasks=1) for _ in range(30)]
 
     assert min(size for size, _ in costs) <= MOST_OF_ONE[0], costs

@@ -1,4 +1,4 @@
-"""A call locks the days that it reads until its commit. For recent tasks it reads few, however many are kept."""
+"""A call locks the days that it reads until its commit: a few for recent tasks, however many days are kept."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ CALLS: dict[str, Call] = {
 
 
 def locks(engine: Engine, call: Call) -> int:
-    """How many relations a call locks, in a session that knows its plans."""
+    """Return the number of relations that a call locks, in a session with cached plans."""
     numbers: list[int] = []
     for _ in range(2):
         engine.enqueue()
@@ -85,5 +85,5 @@ def test_a_call_locks_no_more_where_a_month_is_kept(engine: Engine, call: Call) 
         moment = "(rolecall.clock() at time zone 'utc')::date - %s::int"
         engine.rows(f"select rolecall.make_partition('finished_tasks', 'finished_at', {moment})", day)
 
-    # The days before and after today may be new.
+    # The days before and after today can be new.
     assert locks(engine, call) <= before + 2 * 10

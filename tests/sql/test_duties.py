@@ -14,7 +14,7 @@ from tests.sql.conftest import Session
 from tests.sql.engine import Engine
 
 LATER = "update rolecall.duties set next_at = next_at - interval '{} s'"
-# How duties begin: with rows from a function, or with the value of one.
+# Forms of starting a duty: with the rows of a function, or with its value.
 FORMS = {
     "rows": Statement(query="select n from nextval('done') as n", read=firsts),
     "a value": Statement(query="select nextval('done')", read=single),
@@ -24,7 +24,7 @@ FAILS: Statement[int] = Statement(query="select nextval('done') / 0", read=singl
 
 @pytest.fixture(autouse=True)
 def counter(engine: Engine) -> None:
-    """Counts how often the duty was done."""
+    """Counts how often the duty ran."""
     engine.rows("create sequence done")
 
 
@@ -102,7 +102,7 @@ def test_whoever_did_the_last_one_is_told_so(engine: Engine) -> None:
 
 
 def test_a_schedule_is_due_at_its_second_and_not_before(engine: Engine) -> None:
-    """By the clock that schedules go by, which a test holds in its hand."""
+    """Schedules use the clock that the test controls."""
     engine.put_schedule(every=30)
     engine.fire_schedules()
     begin(engine, name="schedules")
@@ -179,7 +179,7 @@ def test_a_first_run_that_fails_in_its_first_statement_is_recorded_and_the_duty_
 
 
 def test_a_run_that_never_ends_is_unfinished_since_the_first_one(engine: Engine) -> None:
-    """As where the process is killed each time."""
+    """This happens if the process is killed each time."""
     for _ in range(2):
         begin(engine)
         engine.rows("update rolecall.duties set unfinished_since = unfinished_since - interval '60 s'")

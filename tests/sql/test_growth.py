@@ -1,4 +1,4 @@
-"""What a claim and a finish cost does not grow with what the pool holds; bench/growth.py measures beyond what a test can fill."""
+"""The cost of claim and finish does not grow with the pool. bench/growth.py measures larger pools."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import pytest
 from tests.sql.engine import Engine
 from tests.sql.growth import costs, fill
 
-# Of lines without work tests/sql/test_many_lines.py tells. Few are enough that the trees of the indexes are as high as those of many: they grow a level with each factor of 300.
+# tests/sql/test_many_lines.py covers lines without tasks. The small numbers are chosen so that the index
+# trees are as high as with the large ones; a tree grows by a level with each factor of 300.
 FEW = {"finished": 2_000, "pending": 2_000, "keys": 2_000, "parked": 2_000, "lines": 500}
 TIMES = 10
-# Of twenty tasks: one index a level higher costs each a buffer or two.
+# For twenty tasks: an index with one more level costs each a buffer or two.
 MARGIN, BESIDE = 1.15, 60
 
 

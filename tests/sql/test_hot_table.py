@@ -1,4 +1,4 @@
-"""The table of open tasks is set up for rows that change and go all the time."""
+"""The table of open tasks is configured for frequent updates and deletes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An idle system writes nothing: a transaction number that nobody needs is a step towards a freeze."""
+"""An idle system writes nothing: an unnecessary transaction id brings the next wraparound freeze closer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ IDLE_CALLS = {
 
 @pytest.fixture
 def worker(engine: Engine) -> int:
-    """A worker with nothing to do, although there are tasks: due later, parked, paused, running."""
+    """An idle worker, although there are tasks: scheduled, parked, paused and running ones."""
     engine.declare({"name": "paused"})
     engine.rows("select rolecall.make_partitions()")
     engine.prune()
@@ -54,7 +54,6 @@ def test_an_idle_call_consumes_no_transaction_number(engine: Engine, worker: int
 
 
 def test_a_thousand_idle_calls_take_no_number_from_the_servers_counter(engine: Engine, worker: int) -> None:
-    """Claim, renew, rescue and tick, as the workers of a quiet night do."""
     turn = "; ".join(
         f"perform from ({query}) as call" for what, query in IDLE_CALLS.items() if "partitions" not in what
     )

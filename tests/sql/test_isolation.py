@@ -1,4 +1,6 @@
-"""At REPEATABLE READ and SERIALIZABLE a call would not see what was parked after its snapshot, and leave it so for ever: it is refused."""
+"""REPEATABLE READ and SERIALIZABLE are rejected: a call would not see tasks parked after its snapshot and would
+leave them parked.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ CALLS = (
     "deregister_worker(1)",
     "fire_schedules()",
 )
-# A task that fails while it is stored, because its need has failed, never held a key.
+# A task that fails while it is stored, because its need has failed, has never held a key.
 STORES_ONLY = {"enqueue", "enqueue_owned", "trigger_schedule"}
 CALLED = re.compile(r"\brolecall\.(\w+)\(")
 
@@ -52,12 +54,12 @@ def test_a_task_is_enqueued_at_any_isolation_level(engine: Engine, level: str) -
 
 
 def test_whatever_frees_keys_insists_on_its_isolation_level(engine: Engine) -> None:
-    """Also the functions that are added later."""
+    """This includes functions that are added later."""
     bodies = dict(engine.rows("select proname, prosrc from pg_proc where pronamespace = 'rolecall'::regnamespace"))
     callees = {name: {callee for callee in CALLED.findall(body) if callee in bodies} for name, body in bodies.items()}
 
     def unguarded(name: str) -> Iterator[str]:
-        """The functions from which `name` is reached without a look at the isolation level."""
+        """Yield the functions that reach `name` without checking the isolation level."""
         for caller, called in callees.items():
             if name in called and "require_read_committed" not in called and caller not in seen:
                 seen.add(caller)

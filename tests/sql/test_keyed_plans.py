@@ -1,4 +1,4 @@
-"""What keys cost: a claim and a finish of many keyed tasks grow with their number, not with its square."""
+"""The cost of keys: claim and finish of keyed tasks are linear in their number, not quadratic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLAIM = "select id, fence from rolecall.claim(1, '{}', '{work}', %s)"
 
 @pytest.fixture
 def engine(live_engine: Engine) -> Engine:
-    """Under the real clock: the floors of a claim are about time passing."""
+    """The engine with the real clock, because watermarks depend on elapsed time."""
     return live_engine
 
 
@@ -30,7 +30,7 @@ def enqueue(engine: Engine, number: int, *, keyed: bool) -> None:
 
 
 def claim_cost(engine: Engine, number: int, *, keyed: bool) -> float:
-    """Rows a task of a claim of so many, in a session that knows its plans; then they are finished."""
+    """Return the rows per task of a claim, in a session with cached plans; the tasks are then finished."""
     for turn in range(2):
         enqueue(engine, number, keyed=keyed)
         engine.forget_floors()

@@ -1,4 +1,4 @@
-"""The cost of lists with many finished tasks, in buffers; most cases have 200,000."""
+"""The cost of lists in buffers, mostly with 200,000 finished tasks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.sql.engine import Engine
 FINISHED = 200_000
 OPEN = 10_000
 DAYS = 20
-# A page of 50 that an index serves, and one for which 50,000 tasks are looked at because next to none fits.
+# Limits for a page of 50 served by an index, and for one that scans 50,000 tasks because few match.
 SERVED = 2_500
 LOOKED_THROUGH = 12_000
 NOW = datetime.now(UTC)
@@ -50,7 +50,7 @@ vacuum analyze rolecall.tasks, rolecall.finished_tasks
 
 @pytest.fixture(scope="module")
 def full_database(postgres_server: TestServer, database_template: str) -> Iterator[str]:
-    """One database with much in it, for all cases: they only read."""
+    """One database with many tasks for all cases, which only read."""
     with clone(postgres_server, database_template) as dsn:
         with psycopg.connect(dsn, autocommit=True) as connection:
             for statement in FILL.split(";\n"):
@@ -65,7 +65,6 @@ def full(full_database: str) -> Iterator[Engine]:
 
 
 def cost(engine: Engine, which: Mapping[str, object], before: int | None) -> int:
-    """How many buffers a page touches."""
     return buffers(engine, "select * from rolecall.find_tasks(%s, %s)", json.dumps(which, default=str), before)
 
 
@@ -95,7 +94,7 @@ def cost(engine: Engine, which: Mapping[str, object], before: int | None) -> int
 def test_a_page_costs_no_more_for_what_has_finished_long_ago(
     full: Engine, which: dict[str, object], before: int | None
 ) -> None:
-    """A list takes less than 50 ms with 2,000,000 finished rows."""
+    """A list must take less than 50 ms with 2,000,000 finished rows."""
     assert cost(full, which, before) < SERVED
 
 

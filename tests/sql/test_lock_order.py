@@ -19,7 +19,7 @@ DEDUPE_KEYS = [None, None, None, *"tuvwxyz"]
 
 
 class Busy:
-    """One session that does everything a worker and an operator do, in batches of random order."""
+    """One session that acts as a worker and an operator, in batches of random order."""
 
     def __init__(self, engine: Engine, seed: int) -> None:
         self.engine = engine
@@ -85,7 +85,7 @@ class Busy:
         assert self.engine.value("select ids from rolecall.unpark()") == []
 
     def some(self, *, keep: bool = False) -> list[Claim]:
-        """Take some of the held tasks in any order."""
+        """Take some of the held tasks in random order."""
         self.random.shuffle(self.held)
         taken = self.held[: self.random.randint(1, 10)]
         if not keep:
@@ -94,7 +94,7 @@ class Busy:
 
 
 def test_mixed_batches_from_several_sessions_never_deadlock(live_engine: Engine, session: Session) -> None:
-    """Nothing is left parked for the net below all that brings it back."""
+    """No task is left parked for the unparking duty."""
     live_engine.rows("insert into rolecall.keys (key, capacity) values ('a', 2)")
     workers = [Busy(session(), seed) for seed in range(SESSIONS)]
     with ThreadPoolExecutor(SESSIONS) as threads:
@@ -109,14 +109,14 @@ def test_mixed_batches_from_several_sessions_never_deadlock(live_engine: Engine,
 
 
 def told_by_the_server(engine: Engine) -> str:
-    """Tell of the last deadlock: who waited for what, in which line of which function. A cancellation repeats, and is silent."""
+    """Return the last deadlock of the server log, because a deadlock of a cancellation is retried without an error."""
     log = engine.value("select pg_read_file(pg_current_logfile())") or ""
     _, found, rest = log.rpartition("detected deadlock")
     return found and found + rest[:5000]
 
 
 def drain(engine: Engine) -> None:
-    """Everything that is open can be finished."""
+    """Assert that every open task can be finished."""
     worker = engine.worker()
     for _ in range(10_000):
         claims = engine.claim(50, worker=worker)

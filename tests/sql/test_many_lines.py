@@ -1,4 +1,4 @@
-"""The cost of unrelated lines: thousands of roles, handlers and priorities, one of which has work."""
+"""The cost of unrelated lines: thousands of roles, handlers and priorities, only one of which has tasks."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ALL = f"{NAMES.format(LINES)} || '{{work}}'::text[]"
 
 @pytest.fixture
 def engine(live_engine: Engine) -> Engine:
-    """Under the real clock: the floors of a claim are about time passing."""
+    """The engine with the real clock, because watermarks depend on elapsed time."""
     return live_engine
 
 
 def add_lines(engine: Engine, number: int) -> None:
-    """Roles, handlers and lines without a task."""
+    """Add roles, handlers and lines without tasks."""
     for query in (
         "insert into rolecall.roles (name) select unnest({})",
         "insert into rolecall.handlers (name, role) select name, name from unnest({}) as name",

@@ -28,7 +28,7 @@ LATE = {"RC002", "RC003", "RC005", "RC040"}
 
 
 class Meddler:
-    """One session that is a worker and an operator in turn, in random order."""
+    """One session that acts as a worker or an operator, in random order."""
 
     def __init__(self, engine: Engine, seed: int) -> None:
         self.engine = engine
@@ -40,7 +40,7 @@ class Meddler:
     def run(self) -> Counter[str]:
         ends = time.monotonic() + SECONDS
         acts = [self.enqueue, self.claim, self.claim, self.finish, self.finish, self.end, self.delete, self.trigger]
-        # After so many deadlocks the test has failed.
+        # The test fails after this number of deadlocks.
         while time.monotonic() < ends or (self.done["deadlocks"] <= DEADLOCKS and lacks(self.done, acts)):
             act = self.random.choice(acts)
             self.done[self.attempt(act)] += 1
@@ -48,7 +48,7 @@ class Meddler:
         return self.done
 
     def attempt(self, act: Callable[[], None]) -> str:
-        """Return what came of it: the act's name, or that it must be repeated."""
+        """Return the name of the act, or that it must be repeated."""
         try:
             act()
         except psycopg.errors.DeadlockDetected:
@@ -74,7 +74,7 @@ class Meddler:
             del self.held[:4]
 
     def report(self, claim: Claim) -> dict[str, object]:
-        # Nothing below a parent has a key: the parent may hold it.
+        # Tasks below a parent have no key, because the parent can hold it.
         children = [{"role": "work"}, {"role": "work", "after": 60}]
         continuation = self.task() if claim.parent_id is None else {"role": "work"}
         following = self.random.choice([None, None, {"continuation": continuation}, {"children": children}])
@@ -108,7 +108,7 @@ def test_decisions_from_outside_beside_workers_leave_nothing_stuck(live_engine: 
 
 
 def drain(engine: Engine) -> None:
-    """Complete whatever is open; retries wait for nothing, as they are triggered."""
+    """Complete all open tasks; trigger those that wait for a retry."""
     worker = engine.worker()
     for _ in range(1_000):
         engine.rows("select rolecall.trigger(array(select id from rolecall.tasks where state = 'pending'))")

@@ -16,7 +16,7 @@ from tests.sql.engine import Engine, report
 
 @contextmanager
 def pinned_snapshot(engine: Engine) -> Iterator[None]:
-    """Keep every row that dies meanwhile from being removed."""
+    """Keep all rows that die during the block from being removed."""
     with psycopg.connect(engine.database) as other:
         other.execute("set transaction isolation level repeatable read")
         other.execute("select count(*) from rolecall.tasks")
@@ -25,7 +25,7 @@ def pinned_snapshot(engine: Engine) -> Iterator[None]:
 
 @pytest.fixture
 def engine(live_engine: Engine) -> Engine:
-    """Under the real clock: the floors of a claim are about time passing."""
+    """The engine with the real clock, because watermarks depend on elapsed time."""
     return live_engine
 
 
@@ -59,7 +59,7 @@ def test_a_claim_costs_the_same_with_many_tasks_of_a_handler_that_nobody_runs(en
 
 
 def test_a_claim_costs_the_same_behind_many_parked_tasks(engine: Engine) -> None:
-    """After the claims that park them, a busy key costs nothing."""
+    """The claims that park the tasks are not measured."""
     fill(engine, 1, key="busy")
     engine.rows(CLAIM)
     fill(engine, MANY, key="busy")
@@ -89,7 +89,7 @@ def test_the_tasks_of_a_long_queue_for_one_key_go_by_at_a_steady_cost(engine: En
 
 
 def test_meeting_a_busy_key_does_not_read_what_else_is_claimable(engine: Engine) -> None:
-    """Whatever the statistics say: here they say that nothing is."""
+    """The statistics are misleading here: they show no pending tasks."""
     fill(engine, 1, key="busy")
     engine.rows(CLAIM)
     engine.rows("vacuum analyze rolecall.tasks")
@@ -104,7 +104,6 @@ def test_meeting_a_busy_key_does_not_read_what_else_is_claimable(engine: Engine)
 
 @pytest.mark.parametrize("roles", [1, 2])
 def test_a_claim_costs_the_same_with_dead_rows_under_a_pinned_snapshot(engine: Engine, roles: int) -> None:
-    """Also for a worker of several roles."""
     engine.declare({"name": "other"})
     names = ("work", "other")[:roles]
     for _ in range(4):
@@ -117,10 +116,10 @@ def test_a_claim_costs_the_same_with_dead_rows_under_a_pinned_snapshot(engine: E
 
 
 def test_of_two_looks_below_the_floor_the_cheaper_one_says_when_the_next_one_comes(engine: Engine) -> None:
-    """An expensive scan runs rarely; one that was only delayed, as on a busy machine, does not count as expensive."""
+    """An expensive scan runs rarely. One that was only delayed by a busy machine does not count as expensive."""
     fill(engine, 3 * MANY)
     line_id = engine.value("select min(id) from rolecall.lines")
-    # Before and after the look: so that a pause of this session in between can only be on the safe side.
+    # Measured before and after the scan, so that a pause of this session cannot make the test fail.
     pauses = """
     select extract(epoch from look_below_at - statement_timestamp()), extract(epoch from look_below_at - clock_timestamp())
     from rolecall.look_below(%s, rolecall.clock())
@@ -154,7 +153,7 @@ def test_a_limit_of_one_is_one_under_any_plan(engine: Engine) -> None:
     ],
 )
 def test_a_duty_reads_no_more_than_it_has_to(engine: Engine, query: str, index: str) -> None:
-    """A rescue among many pending tasks looks at the running ones."""
+    """A rescue among many pending tasks reads only the running ones."""
     fill(engine, 20_000)
     engine.claim(5)
 
@@ -162,7 +161,7 @@ def test_a_duty_reads_no_more_than_it_has_to(engine: Engine, query: str, index: 
 
 
 def test_a_claim_costs_the_same_behind_many_expired_tasks(engine: Engine) -> None:
-    """After the walk that goes past them, however long nobody ends them."""
+    """The scan that passes them for the first time is not measured."""
     fill(engine, 20_000, expires_at="2000-01-01T00:00:00Z")
     fill(engine, 20)
     for _ in range(3):
@@ -210,7 +209,7 @@ def test_pruning_with_nothing_to_prune_reads_little(engine: Engine) -> None:
     ids=str,
 )
 def test_a_dedupe_key_costs_the_same_with_many_others(engine: Engine, dedupe: dict[str, object] | None) -> None:
-    """Whatever the statistics say: here they say that there are none."""
+    """The statistics are misleading here: they show no keys."""
     engine.rows("select rolecall.make_partitions()")
     numbers = iter(range(MANY))
 
@@ -234,7 +233,7 @@ def test_a_dedupe_key_costs_the_same_with_many_others(engine: Engine, dedupe: di
 
 
 def test_a_window_costs_the_same_with_very_many_finished_in_it(engine: Engine) -> None:
-    """Finished tasks are looked up by their dedupe key, not scanned."""
+    """Finished tasks are found by their dedupe key, not scanned."""
     engine.rows("select rolecall.make_partitions()")
     task = {"role": "work", "dedupe": {"scope": "any", "window": 3600}}
     many = "select from rolecall.enqueue_many((select jsonb_agg(%s::jsonb || jsonb_build_object('dedupe_key', %s || n)) from generate_series(1, 10000) n))"
@@ -248,7 +247,7 @@ def test_a_window_costs_the_same_with_very_many_finished_in_it(engine: Engine) -
 
 
 def test_a_claim_by_id_costs_the_same_with_many_pending_tasks(engine: Engine) -> None:
-    """Also one whose key many others want, and what is not given."""
+    """This includes tasks of a busy key and missing tasks."""
     worker = engine.worker()
     fill(engine, 10)
     fill(engine, 4, key="busy")
@@ -269,7 +268,7 @@ def test_an_offer_costs_the_same_with_many_pending_tasks(engine: Engine) -> None
 
 
 def test_an_offer_costs_the_same_behind_many_that_wait_for_a_busy_key(engine: Engine) -> None:
-    """After the looks that park them."""
+    """The calls that park the tasks are not measured."""
     fill(engine, 1, key="busy")
     engine.rows(CLAIM)
     fill(engine, 20_000, key="busy")

@@ -1,4 +1,4 @@
-"""The declared schema, the migrations and the reference dump tell the same."""
+"""The declared schema, the first migration and the reference dump agree."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from importlib.resources import files
 import psycopg
 import pytest
 
+from rolecall.db.migrations import ROLECALL
 from rolecall.testing import TestServer, clone, template
-from tools.schema import REFERENCE, reference
+from tools.schema import FIRST, REFERENCE, first_migration, reference
 
 SCHEMA = files("rolecall.sql") / "schema"
+FUNCTIONS = "select proname from pg_proc where pronamespace = 'rolecall'::regnamespace"
+VIEWS = "select relname from pg_class where relnamespace = 'rolecall'::regnamespace and relkind = 'v'"
 
 
 @pytest.fixture
@@ -20,7 +23,7 @@ def empty_database(postgres_server: TestServer) -> Iterator[str]:
         yield dsn
 
 
-def test_the_migrations_lead_to_the_declaredtables(
+def test_migrations_create_the_declared_schema(
     connection: psycopg.Connection, database: str, empty_database: str
 ) -> None:
     declared = sorted(SCHEMA.iterdir(), key=lambda file: file.name)
@@ -28,6 +31,18 @@ def test_the_migrations_lead_to_the_declaredtables(
         for file in declared:
             fresh.execute(file.read_bytes())
         assert tables(fresh) == tables(connection)
+
+
+def test_first_migration_is_generated_from_the_schema() -> None:
+    assert FIRST.read_text("utf-8") == first_migration(), "run ./dev schema and commit 0001_schema.sql"
+
+
+def test_fresh_database_has_only_functions_that_files_create(connection: psycopg.Connection) -> None:
+    created = {name.removeprefix("rolecall.") for file in ROLECALL.read().files for name in file.creates}
+    existing = {name for (name,) in connection.execute(FUNCTIONS)}
+
+    # `is_sound` belongs to the check of a table, so the schema creates it.
+    assert existing - {"is_sound"} == created - {name for (name,) in connection.execute(VIEWS)}
 
 
 def test_the_reference_dump_shows_the_schema_of_this_release(connection: psycopg.Connection, database: str) -> None:
@@ -38,7 +53,7 @@ def test_the_reference_dump_shows_the_schema_of_this_release(connection: psycopg
 
 
 def tables(connection: psycopg.Connection) -> list[tuple[str, ...]]:
-    """Every column, constraint, index and type as the catalog shows it, except those of the migrator's own tables."""
+    """Return all columns, constraints, indexes and types of the catalog, except those of the migrator's tables."""
     return connection.execute(CATALOG).fetchall()
 
 
@@ -55,6 +70,9 @@ from pg_constraint where connamespace = 'rolecall'::regnamespace
     and conrelid::regclass::text !~ '(_[0-9]{8}|schema_(migrations|files))$'
 union all
 select 'function', proname, prosrc, '', '', '', '' from pg_proc where oid = 'rolecall.is_sound'::regproc
+union all
+select 'trigger', tgrelid::regclass::text, tgname, pg_get_triggerdef(pg_trigger.oid), '', '', '' from pg_trigger
+join pg_class on pg_class.oid = tgrelid where relnamespace = 'rolecall'::regnamespace and not tgisinternal
 union all
 select 'index', tablename, indexname, indexdef, '', '', '' from pg_indexes
 where schemaname = 'rolecall' and tablename !~ '_[0-9]{8}$' and tablename !~ '^schema_(migrations|files)$'

@@ -1,4 +1,4 @@
-"""The settings that functions read: for each one, the logins that may set it, and why no other login is harmed."""
+"""The settings that functions read: the logins that can set each one, and why other logins are not harmed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.sql.engine import Engine
 OWNER = "the owner"
 EVERYBODY = "every login"
 
-# A setting, who is heeded, and why no login gains or breaks anything by setting it.
+# Setting, the logins whose value is used, and why no login gains or breaks anything by setting it.
 SETTINGS = {
     "rolecall.fake_now": (OWNER, "fake_clock ignores it in the sessions of all other logins"),
     "rolecall.notify": (EVERYBODY, "leaves out the notifications of its own calls, whose tasks the next poll finds"),
@@ -29,7 +29,7 @@ SETTINGS = {
 }
 READ = re.compile(r"current_setting\(\s*(?:'([^']+)'|(\w+))")
 WRITTEN = re.compile(r"set_config\(\s*(?:'([^']+)'|(\w+))")
-# Variables that hold the name of a setting.
+# Variables that contain the name of a setting.
 VARIABLES = {"v_looked": "rolecall.look_"}
 WRITTEN_ONLY = {"search_path", "rolecall.held_back"}
 

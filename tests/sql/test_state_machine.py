@@ -1,6 +1,6 @@
-"""The engine under any sequence of calls: workers that come back late, operators, keys, dedupe keys and a clock that jumps.
+"""Random sequences of calls: late workers, operators, keys, dedupe keys, and a clock that jumps.
 
-Every claim ever handed out stays in the game, so that zombies report, renew and release at any later time.
+Every claim is kept, so that workers that lost it finish, renew and release it at any later time.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Verb = Callable[[Engine, Claim], object]
 
 
 class AnyCalls(RuleBasedStateMachine):
-    """Random calls; after each the invariants hold, and in the end everything that is open can be finished."""
+    """Random calls. The invariants hold after each, and at the end every open task can be finished."""
 
     claims: Bundle[Claim] = Bundle("claims")
     ids: Bundle[int] = Bundle("ids")
@@ -221,7 +221,7 @@ class AnyCalls(RuleBasedStateMachine):
 
     @invariant()
     def what_has_ended_stays_so(self) -> None:
-        """Only an operator's retry opens a task again."""
+        """Only a retry by an operator reopens a task."""
         ended = dict(self.engine.rows("select id, state::text from rolecall.finished_tasks"))
         reopened = {task_id for task_id, state in self.ended.items() if ended.get(task_id) != state}
         assert reopened <= self.revived
@@ -229,7 +229,7 @@ class AnyCalls(RuleBasedStateMachine):
         self.revived.clear()
 
     def teardown(self) -> None:
-        """Nothing is stuck: with one worker and time, every task that was ever stored ends."""
+        """Check that nothing is stuck: with one worker and time, every stored task finishes."""
         for _ in range(400):
             if not self.engine.value("select exists (select from rolecall.tasks)"):
                 break
@@ -241,13 +241,13 @@ class AnyCalls(RuleBasedStateMachine):
         assert {task.id for task in self.engine.tasks()} == self.known
 
     def note(self) -> set[int]:
-        """Take note of all tasks; return the new ones."""
+        """Record all tasks; return the new ones."""
         new = {task.id for task in self.engine.tasks()} - self.known
         self.known |= new
         return new
 
     def unless_refused(self, call: Callable[[], object], *codes: str) -> list[object]:
-        """Return the answer, or nothing where the call is refused, and then changes nothing."""
+        """Return the answer, or None if the call is rejected, which must not change anything."""
         before = self.engine.tasks()
         try:
             return [call()]

@@ -1,4 +1,4 @@
-"""Servers that are set up in another way than ours: functions that are refused, publications of everything."""
+"""Servers with unusual settings: revoked functions, and publications of all tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DAY = 86400
 
 @pytest.fixture
 def tenant(engine: Engine) -> Iterator[Engine]:
-    """The engine's session as a user who cannot read the log position, as on Aurora."""
+    """The engine as a user who cannot read the log position, as on Aurora."""
     name = f"tenant_{uuid4().hex[:12]}"
     for function in WAL_FUNCTIONS:
         engine.rows(f"revoke execute on function {function} from public")
@@ -45,7 +45,7 @@ def test_a_lost_task_is_rescued_where_the_log_position_is_refused(tenant: Engine
 
 @pytest.fixture
 def published(engine: Engine) -> Engine:
-    """Three tasks have ended, in a database whose tables are all published, as change capture does it."""
+    """A database with three finished tasks whose tables are all published, as for change data capture."""
     engine.rows("select rolecall.make_partitions()")
     for _ in range(2):
         engine.enqueue()

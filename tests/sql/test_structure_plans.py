@@ -1,4 +1,4 @@
-"""What structure costs, counted in buffers: a child's end does not read its siblings, nor anything those that are blocked."""
+"""The cost of trees and needs in buffers: calls read no siblings and no unrelated blocked tasks."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ BLOCKED = 90_000
 
 @pytest.fixture
 def engine(live_engine: Engine) -> Engine:
-    """Under the real clock: the floors of a claim are about time passing."""
+    """The engine with the real clock, because watermarks depend on elapsed time."""
     return live_engine
 
 
 @pytest.fixture
 def parent_id(engine: Engine) -> int:
-    """A parent that waits for very many children, of which nobody knows how many they are."""
+    """A parent that waits for many children, without statistics on them."""
     parent_id = engine.enqueue()
     engine.complete(engine.claim_one(), next={"children": [WORK] * CHILDREN})
     return parent_id
@@ -30,14 +30,14 @@ def parent_id(engine: Engine) -> int:
 
 @pytest.fixture
 def blocked(engine: Engine) -> int:
-    """The task that very many others need."""
+    """The task that many others need."""
     needed = engine.enqueue(after=3600)
     fill(engine, BLOCKED, needs=[needed])
     return needed
 
 
 def finish(engine: Engine, number: int) -> str:
-    """Claim so many tasks; return the call that completes them."""
+    """Claim tasks; return the call that completes them."""
     claims = engine.claim(number, worker=1)
     reports = [report(claim, "completed") for claim in claims]
     return f"select * from rolecall.finish(1, '{json.dumps(reports)}')"
@@ -57,7 +57,7 @@ def test_the_end_of_a_child_does_not_read_its_siblings(engine: Engine, parent_id
 
 
 def test_the_end_of_a_batch_of_children_costs_less_than_twice_that_of_other_tasks(engine: Engine) -> None:
-    """The parent is counted down once a call."""
+    """The count of the parent is updated once per call."""
     fill(engine, 300)
     plain = cheapest(engine, 100)
     parent_id = engine.enqueue(priority=1)

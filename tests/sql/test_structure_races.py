@@ -1,4 +1,4 @@
-"""Trees and needs under several sessions at once: ends that meet, and everything mixed, without a deadlock."""
+"""Trees and needs in several concurrent sessions: simultaneous finishes and mixed calls cause no deadlock."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ RULES = ["fail_parent", "ignore", "cancel_siblings"]
 
 
 def side_by_side(*runs: Callable[[], object]) -> None:
-    """Run these at the same time; raise what one of them raises."""
+    """Run the functions concurrently; raise the first error."""
     with ThreadPoolExecutor(len(runs)) as threads:
         for run in [threads.submit(run) for run in runs]:
             run.result()
 
 
 def test_two_last_children_that_end_together_complete_their_parent_once(live_engine: Engine, session: Session) -> None:
-    """A thousand times, and nothing in the code comes to the rescue."""
+    """Repeated a thousand times, without maintenance duties that could repair a missed update."""
     live_engine.enqueue_many([WORK] * ROUNDS)
     parents = live_engine.claim(ROUNDS, worker=1)
     live_engine.finish(1, *(report(claim, "completed", next={"children": [WORK, WORK]}) for claim in parents))
@@ -86,7 +86,7 @@ def test_a_need_that_ends_while_its_dependent_is_enqueued_never_leaves_it_blocke
 
 
 class Busy:
-    """One session that grows, ends, cancels and brings back trees, in batches of random order."""
+    """One session that grows, finishes, cancels and retries trees, in batches of random order."""
 
     def __init__(self, engine: Engine, seed: int) -> None:
         self.engine = engine
@@ -112,7 +112,7 @@ class Busy:
         )
 
     def task(self) -> Document:
-        """Draw a task that is either one of a chain or may have children, also from outside."""
+        """Return a random task, which is part of a chain or can have children, also from outside."""
         key = self.random.choice([None, None, None, "a", "b"])
         return {"role": "work", "key": key, "payload": {"chain": self.random.random() < 0.3}}
 
@@ -172,7 +172,7 @@ def test_trees_that_grow_and_end_in_several_sessions_never_deadlock(live_engine:
 
 
 def drain(engine: Engine) -> None:
-    """Everything that is open can be ended."""
+    """Assert that every open task can be finished."""
     while claims := engine.claim_all(1):
         engine.finish(1, *(report(claim, "completed") for claim in claims.values()))
     assert engine.rows("select state, count(*) from rolecall.tasks group by 1") == []

@@ -1,4 +1,4 @@
-"""Partitions come and go while the tables are read and written: nobody gets an error, and nobody is held up for long."""
+"""Partitions are created and dropped while the tables are in use: no call fails or waits for long."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.sql.insisting import MAKE_PARTITIONS, insist
 DEADLINE = 20.0
 DROP = "select sum(number)::int from rolecall.prune() where what in ('task_partitions', 'event_partitions')"
 TABLES = ("finished_tasks", "task_events")
-# The session that creates or drops partitions must leave a deadlock long before the server resolves it.
+# The session that creates or drops partitions must give up long before the server detects a deadlock.
 LET_CIRCLES_STAND = "set deadlock_timeout = '30s'"
 IS_WAITING = "select count(*) > 0 from pg_locks where pid = %s and not granted"
 
 
 @pytest.fixture
 def keeper(engine: Engine, session: Session) -> Engine:
-    """A session that makes partitions or drops them; those of twenty days stand, and their time is up."""
+    """A session that creates or drops partitions; those of twenty days exist and have expired."""
     engine.rows("select rolecall.make_partitions(20)")
     engine.clock.advance(days=60)
     keeper = session()
@@ -36,16 +36,16 @@ def read(engine: Engine, table: str) -> list[tuple[object, ...]]:
 
 
 def begin_to_read(engine: Engine, table: str) -> None:
-    """As a statement does which was parsed, but not planned: the table is locked, its partitions not yet."""
+    """Lock the table as a parsed but unplanned statement does: its partitions are not locked yet."""
     engine.rows("begin")
     engine.rows(f"lock table only rolecall.{table} in access share mode")
 
 
 def until_waiting(looker: Engine, waiter: Engine, answer: Future[int]) -> None:
-    """Return while the waiter waits for a table; one that gives up soon may have done so already."""
+    """Return while the session waits for a table; a session that gives up soon may already have done so."""
     deadline = time.monotonic() + DEADLINE
     while not (looker.value(IS_WAITING, waiter.connection.info.backend_pid) or answer.done()):
-        assert time.monotonic() < deadline, "it waits for nobody"
+        assert time.monotonic() < deadline, "the session does not wait"
         time.sleep(0.001)
 
 

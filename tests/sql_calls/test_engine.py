@@ -1,4 +1,4 @@
-"""Every typed call fits the engine's function: its parameters are accepted and its rows are read."""
+"""Every typed call matches the engine's function: its parameters are accepted and its rows are read."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 
 
 class Explosive:
-    """A value whose own code raises while it is looked at."""
+    """A value whose own code raises while it is inspected."""
 
     @property
     def __dataclass_fields__(self) -> object:
@@ -49,7 +49,7 @@ def test_a_marker_is_read_as_what_it_stands_for() -> None:
 def test_a_result_over_the_limit_leaves_a_marker_that_says_so() -> None:
     assert (
         encode_result("x" * MAX_RESULT_BYTES).unstored
-        == f"{MAX_RESULT_BYTES + 2} bytes, allowed are {MAX_RESULT_BYTES}"
+        == f"{MAX_RESULT_BYTES + 2} bytes exceed the limit of {MAX_RESULT_BYTES}"
     )
 
 

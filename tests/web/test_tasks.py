@@ -201,7 +201,7 @@ async def test_why_a_task_does_not_run_is_told_cause_by_cause(http: httpx2.Async
     assert (why["task_id"], why["state"]) == (task_id, "pending")
     assert [cause["kind"] for cause in why["causes"]] == ["scheduled", "no_worker"]
     assert why["causes"][0]["until"] == "2091-01-31T12:00:00Z"
-    assert why["causes"][0]["change"] == f"that moment, or now: rolecall tasks trigger {task_id}"
+    assert why["causes"][0]["change"] == f"it becomes due; to run it now: rolecall tasks trigger {task_id}"
     assert why["causes"][1]["sentence"] == "no live worker serves the role sums"
 
 

@@ -152,7 +152,7 @@ async def test_a_call_that_raises_is_logged_and_the_task_stays_completed(
         await until(lambda: seen == ["next"])
 
     assert task.state == "completed"
-    assert "A call after a commit failed" in caplog.text
+    assert "An after-commit call failed" in caplog.text
 
 
 async def test_a_worker_that_stops_makes_the_calls_of_what_it_has_finished(bench: Bench) -> None:

@@ -109,7 +109,7 @@ async def test_a_worker_says_once_that_it_is_behind_a_pooler_and_once_that_it_po
             await until(lambda: "polling instead" in caplog.text)
             await bench.finished(*bench.enqueue(work.task()))
 
-    assert caplog.text.count("A pooler stands before the database") == 1
+    assert caplog.text.count("A pooler is in front of the database") == 1
     assert "ROLECALL_LISTEN_URL" in caplog.text
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
 

@@ -177,9 +177,7 @@ async def test_outcomes_of_one_place_are_stored_in_order_after_a_condition_of_th
     assert {task.attempt for task in tasks} == {1}
 
 
-@pytest.mark.parametrize(
-    "function", ["start(bigint, bigint[], int[])", "claim_in_order(bigint, text[], text[], int, int, int)"]
-)
+@pytest.mark.parametrize("function", ["start(bigint, bigint[], int[])", "claim(bigint, text[], text[], int, int, int)"])
 async def test_a_function_that_is_dropped_and_made_again_costs_no_attempt(
     bench: Bench, caplog: pytest.LogCaptureFixture, function: str
 ) -> None:

@@ -58,10 +58,10 @@ async def test_each_role_has_an_entry_of_its_own_on_the_roll(bench: Bench) -> No
 @pytest.mark.parametrize(
     ("slots", "roles", "problem"),
     [
-        ({"long": 0}, (), "the role long has 0 slots"),
+        ({"long": 0}, (), "the role long must have at least 1 slot, got 0"),
         ({}, (), "between 1 and 1000"),
         ({"long": 900, "short": 101}, (), "between 1 and 1000"),
-        ({"long": 1}, ("long", "short"), "no slots are named for the role short"),
+        ({"long": 1}, ("long", "short"), "no slots are set for the role short"),
         ({"long": 1, "short": 1}, ("long",), "does not serve the role short"),
     ],
 )

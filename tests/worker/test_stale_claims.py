@@ -14,7 +14,7 @@ from tests.worker.bench import Bench, until
 
 LEASE = 0.5
 IS_IDLE = "select true from rolecall.idle_marks join rolecall.workers on id = worker_id where name = 'far'"
-CLAIM = b"rolecall.claim_in_order("
+CLAIM = b"rolecall.claim("
 
 
 @asynccontextmanager

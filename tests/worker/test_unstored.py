@@ -70,7 +70,7 @@ async def test_a_result_that_is_too_large_is_told_and_flagged(bench: Bench, capl
 
     assert task.state == "completed"
     assert isinstance(task.result, UnstoredResult)
-    assert task.result.why == "3000002 bytes, allowed are 1048576"
+    assert task.result.why == "3000002 bytes exceed the limit of 1048576"
     assert warnings(caplog) == [f"The result of task {task.id} (write) was not stored: {task.result.why}"]
 
 

@@ -45,7 +45,7 @@ TITLES = {
 }
 # Floors of the engine, of which `rolecall` exports what is for others.
 INSIDE = frozenset(
-    {"app", "brokers", "client", "config", "db", "extras", "foreign_code", "handoff", "hosting"}
+    {"app", "brokers", "client", "config", "db", "extras", "handoff", "hosting"}
     | {"maintenance", "model", "scaling", "service", "sql", "wake", "worker", "__main__"}
 )
 WIDEST = 100

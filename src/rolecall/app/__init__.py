@@ -1,4 +1,4 @@
-"""What a program declares: its handlers, its roles and their settings, its schedules, its checks."""
+"""The declarations of a program: handlers, roles, schedules, checks."""
 
 from __future__ import annotations
 

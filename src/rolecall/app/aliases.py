@@ -1,4 +1,4 @@
-"""Second names that an app's tasks have over HTTP, for programs that were written for another system."""
+"""Field aliases: second names that payload fields have over HTTP, for clients written for another system."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A second name for a field of payloads; `key` is the template of the key that tasks with that field bear."""
+    """A field alias. `key` is the template of the keys of tasks with that field."""
 
     name: str
     field: str
@@ -22,15 +22,15 @@ class Alias:
 
     @property
     def place(self) -> str:
-        """Where in the key the value stands, as in the key of a handler."""
+        """The placeholder of the value in the key template."""
         return f"{{{self.field}}}"
 
     def key_of(self, value: object) -> str | None:
-        """The key that the tasks with this value bear; None where lists do not find them by it."""
+        """Return the key of tasks with this value; None if there is no template."""
         return None if self.key is None else self.key.replace(self.place, str(value))
 
     def value_in(self, key: str | None) -> int | str | None:
-        """What a key says of the field; None where it is another key."""
+        """Return the value of the field in a key; None if the key does not match the template."""
         if self.key is None or key is None:
             return None
         before, _, after = self.key.partition(self.place)
@@ -41,14 +41,14 @@ class Alias:
 
 
 def require_alias(alias: Alias) -> None:
-    """Raise InvalidDeclaration for a name that is none, and for a key without a place for the value."""
+    """Raise InvalidDeclaration for an invalid name, or a key template without exactly one placeholder."""
     _require_name(alias.name)
     if alias.key is not None and alias.key.count(alias.place) != 1:
         raise InvalidDeclaration(f"alias {alias.name!r}: key={alias.key!r} has no one place for {alias.place}")
 
 
 def require_constant(name: str, value: str) -> None:
-    """Raise InvalidDeclaration for a name that is none, and for a value that is no text."""
+    """Raise InvalidDeclaration for an invalid name or an empty value."""
     _require_name(name)
     if not value:
         raise InvalidDeclaration(f"constant {name!r}: {value!r} is no text")

@@ -1,4 +1,4 @@
-"""The registry of one program: made by hand, passed in, no global state."""
+"""The App, which registers the declarations of one program. There is no global state."""
 
 from __future__ import annotations
 
@@ -52,26 +52,25 @@ __all__ = ["App"]
 
 
 class App:
-    """What a program can do and how: hand it to the client, which enqueues, and to the worker, which runs.
+    """The declarations of a program. Pass it to clients, which enqueue its tasks, and to workers, which run them.
 
-    app = App("shop")
+        app = App("shop")
 
-    @app.task(role="mail", max_attempts=3)
-    async def greet(ctx: Context, name: str) -> None: ...
+        @app.task(role="mail", max_attempts=3)
+        async def greet(ctx: Context, name: str) -> None: ...
 
-    app.schedule("greet everybody", greet, every=timedelta(days=1), payload={"name": "all"})
+        app.schedule("greet everybody", greet, every=timedelta(days=1), payload={"name": "all"})
 
-    `lifespan` makes an async context manager that each worker of the app enters before its first task and
-    leaves after its last: the place for what handlers share, such as an HTTP client; one that takes a parameter is
-    given the worker's Workplace, and what it raises keeps the worker from starting. `middlewares` stand around
-    each attempt, the first outermost; those that `requires` names must stand around every handler, in that order.
-    `migrations` are those of the app's own tables: `rolecall up` and `rolecall migrate --app` apply them after ours, in
-    this order, and no worker starts without them. `routers` are answered by the app's HTTP server, see `mount`.
-    `checks` are made by the doctor beside its own: what they find stands among its findings, and on the overview.
-    `carries` are context variables, at the top of a module, whose values go with a handler into its process; threads
-    have all of them anyway. `sinks` hear of what happens to the app's tasks, see `rolecall.EventSink`. `large` keeps
-    large payloads and results elsewhere, see `rolecall.results.LargeValues`; it counts for what the app includes, too,
-    and that of an included app does not. `handlers` has the handlers by name.
+    `lifespan` returns an async context manager in which each worker runs its tasks, for shared resources such as an
+    HTTP client. If it has a parameter, it gets the worker's Workplace. Its errors keep the worker from starting.
+    `middlewares` wrap each attempt, the first outermost. `requires`: middlewares that every handler must have, in
+    this order. `migrations` are those of the app's own tables: `rolecall up` and `rolecall migrate --app` apply
+    them after Rolecall's, in this order, and workers do not start without them. `routers` are served by the app's
+    HTTP server (`mount`). `checks` are run by the doctor; their findings also appear on the overview. `carries`:
+    context variables, defined at the top level of a module, whose values are copied to the child processes of
+    handlers (threads have them anyway). `sinks` receive events (`rolecall.EventSink`). `large` is the store for
+    large payloads and results (`rolecall.results.LargeValues`), also for the handlers of included apps, whose own
+    stores are not used.
     """
 
     def __init__(  # sizes: each is a word of the declaration
@@ -105,7 +104,7 @@ class App:
 
     @property
     def roles(self) -> Mapping[str, RoleDefinition]:
-        """The roles by name, those that only handlers name included."""
+        """The roles by name, including those that are only named by handlers."""
         handlers = self._declared.handlers.values()
         procedures = self._declared.procedures.values()
         named = [*(handler.role for handler in handlers), *(procedure.role for procedure in procedures)]
@@ -114,12 +113,12 @@ class App:
 
     @property
     def procedures(self) -> Mapping[str, ProcedureDefinition]:
-        """The handlers that the database runs, by name."""
+        """The SQL handlers by name."""
         return MappingProxyType(self._declared.procedures)
 
     @property
     def lifespan(self) -> Callable[[Workplace], AbstractAsyncContextManager[object]]:
-        """What a worker enters: the lifespans of the app and of what it includes, in this order."""
+        """The combined lifespans of the app and its included apps, in this order."""
         return self._enter_lifespans
 
     @property
@@ -129,61 +128,64 @@ class App:
 
     @property
     def key_capacities(self) -> Mapping[str, int]:
-        """How many tasks of a key run at once, by key or pattern of keys."""
+        """The declared capacities by key or key pattern."""
         return MappingProxyType(self._declared.key_capacities)
 
     @property
     def carried(self) -> Sequence[ContextVar[Any]]:
-        """The context variables whose values go with a handler into its process, of the app and of what it includes."""
+        """The context variables that are copied to child processes, including those of included apps."""
         return tuple(self._declared.carried)
 
     @property
     def sinks(self) -> Sequence[EventSink]:
-        """Who hears of events of the app and of what it includes, in this order."""
+        """The sinks of the app and its included apps, in this order."""
         return tuple(self._declared.sinks)
 
     def add_sink(self, sink: EventSink) -> None:
-        """Let another sink hear of what happens, before the first worker or client of this process begins."""
+        """Add a sink, before this process creates its first worker or client."""
         self._declared.require_open()
         self._declared.sinks.append(sink)
 
     @cached_property
     def emitter(self) -> Emitter:
-        """Brings events to the log, as its level is at the first use of this, and to the sinks that the app has then.
+        """Passes events to the log and to the sinks.
 
-        Worker and client of one process share it, and so each sink has one thread.
+        Created on first use, with the log level and the sinks of that time. It is shared by the workers and clients
+        of the process, so that each sink has only one thread.
         """
         return Emitter(self.sinks, LogSink())
 
     @property
     def aliases(self) -> Mapping[str, Alias]:
-        """The second names of payload fields, by name."""
+        """The field aliases by name."""
         return MappingProxyType(self._declared.aliases)
 
     @property
     def constants(self) -> Mapping[str, str]:
-        """What is true of every task of the app, by name."""
+        """The constants of all tasks by name."""
         return MappingProxyType(self._declared.constants)
 
     @property
     def mounts(self) -> Sequence[Mount]:
-        """The routers of the app and of what it includes, in this order."""
+        """The routers of the app and its included apps, in this order."""
         return tuple(self._declared.mounts)
 
     @property
     def checks(self) -> Sequence[AppCheck]:
-        """The checks of the app and of what it includes, in this order; that of its migrations comes first."""
+        """The checks of the app and its included apps, in this order. The check of its migrations comes first."""
         own = [schema_check(self.name, self.migrations)] if self._migrations else []
         return (*own, *self._declared.checks)
 
     @property
     def migrations(self) -> Sequence[Migrations]:
-        """The migrations of the app and of what it includes, each once, in this order."""
+        """The migrations of the app and its included apps, without duplicates, in this order."""
         return tuple(self._migrations)
 
     @property
     def task(self) -> TaskDecorator:
-        """What defines a handler: `@app.task`, or with its words `@app.task(role="mail", max_attempts=3)`."""
+        """The decorator that declares a handler: `@app.task`, or with options `@app.task(role="mail",
+        max_attempts=3)`.
+        """
         return TaskDecorator(self._define)
 
     def role(  # sizes: each is a word of the declaration
@@ -202,7 +204,7 @@ class App:
         strict_keys: bool | None = None,
         idempotent: bool | None = None,
     ) -> RoleDefinition:
-        """Declare a role's settings; what is not said keeps the value that the database has."""
+        """Declare a role's settings. Omitted settings keep their value in the database."""
         definition = RoleDefinition(
             name=name,
             description=description,
@@ -221,35 +223,37 @@ class App:
         return definition
 
     def keys(self, pattern: str, *, capacity: int) -> None:
-        """Let so many tasks of a key run at once instead of one: of one key, or of each that begins like the pattern.
+        """Set how many tasks of a key may run at once, or of each key that matches a key pattern. The default is 1.
 
-        app.keys("tenant:*", capacity=3)  # three of each tenant; the star stands for any rest
-        app.keys("tenant:7", capacity=10)  # ten of this one
+            app.keys("tenant:*", capacity=3)  # three of each tenant
+            app.keys("tenant:7", capacity=10)  # ten of this tenant
 
-        Of what fits a key, the key itself counts before any pattern, and a longer pattern before a shorter one. What
-        somebody sets for the same pattern later goes before this. It holds until no live worker of the app declares it,
-        and is declared by workers and by clients on connections of their own. Raises InvalidDeclaration.
+        A key takes precedence over patterns, and a longer pattern over a shorter one. A capacity that an operator
+        has set for the same pattern overrides this. The declaration is in effect until no live worker of the app
+        declares it. Clients declare it too, unless they only share transactions. Raises InvalidDeclaration.
         """
         require_key_capacity(pattern, capacity)
         self._declared.add_key_capacity(pattern, capacity)
 
     def alias(self, name: str, field: str, *, key: str | None = None) -> None:
-        """Give a field of payloads a second name over HTTP, as programs call it that were written for another system.
+        """Give a payload field a second name over HTTP, for clients that were written for another system.
 
-        app.alias("customer_id", "tenant", key="tenant:{tenant}")  # {"handler": "import_orders", "customer_id": 7}
+            app.alias("customer_id", "tenant", key="tenant:{tenant}")  # {"handler": "import_orders", "customer_id": 7}
 
-        In a request for a task or a schedule it stands beside `payload` and goes into it; answers show it as a field.
-        With `key`, the key that such tasks bear, lists of tasks filter by it and show it, without a look into payloads.
-        What the API calls so itself cannot be one: a server of the app refuses to start. Raises InvalidDeclaration.
+        In requests for tasks and schedules, the alias is written next to `payload` and added to it; responses
+        contain it as a field. With `key`, the template of these tasks' keys, lists of tasks can be filtered by it
+        and show it without reading payloads. A server of the app does not start if the API uses the name itself.
+        Raises InvalidDeclaration.
         """
         alias = Alias(name, field, key)
         require_alias(alias)
         self._declared.add_alias(alias)
 
     def constant(self, name: str, value: str) -> None:
-        """Say over HTTP what is true of all tasks of the app: answers show it, requests that say otherwise are refused.
+        """Add a constant to all tasks of the app over HTTP. Responses contain it; requests with another value are
+        rejected.
 
-        app.constant("region", "eu")
+            app.constant("region", "eu")
 
         Raises InvalidDeclaration.
         """
@@ -257,10 +261,10 @@ class App:
         self._declared.add_constant(name, value)
 
     def procedure(self, name: str, procedure: str, **options: Unpack[ProcedureOptions]) -> ProcedureDefinition:
-        """Declare a procedure of the database as a handler; see ProcedureDefinition.
+        """Declare a stored procedure as a handler (see ProcedureDefinition).
 
-        That it exists is checked when a worker or client declares the app to the database. Raises
-        InvalidDeclaration for a name that is taken.
+        Workers and clients check that it exists when they declare the app to the database. Raises
+        InvalidDeclaration if the name is taken.
         """
         definition = ProcedureDefinition(name=name, procedure=procedure, options=options)
         self._declared.add_procedure(definition)
@@ -276,9 +280,9 @@ class App:
         payload: Mapping[str, object] | None = None,
         **options: Unpack[ScheduleOptions],
     ) -> Schedule:
-        """Declare a schedule: enqueue this handler's task again and again, at an interval or as `cron` says.
+        """Declare a schedule, which enqueues a handler's task at an interval or by a cron expression.
 
-        `rolecall.Schedule` tells what the words mean. Raises InvalidPayload, InvalidSchedule.
+        `rolecall.Schedule` describes the options. Raises InvalidPayload and InvalidSchedule.
         """
         name_of_handler = handler if isinstance(handler, str) else handler.name
         definition = self._declared.handlers.get(name_of_handler) if isinstance(handler, str) else handler
@@ -296,25 +300,25 @@ class App:
         return schedule
 
     def use(self, *middlewares: Middleware) -> None:
-        """Put middlewares around each attempt of every handler, inside those that are there already."""
+        """Add middlewares to every handler, inside the existing ones."""
         self._declared.require_open()
         self._middlewares += checked(middlewares)
 
     def mount(self, router: Router | str, *arguments: object) -> None:
-        """Let the app's HTTP server answer this router's routes too, beside Rolecall's own.
+        """Serve a router's routes on the app's HTTP server, next to Rolecall's own.
 
-        Given as `"module:function"`, the router is what that function makes of the arguments when a server is
-        built, so that workers need not import it. Each route says which scope it needs, see `rolecall.web`.
+        Given as `"module:function"`, the router is created by that function from the arguments when a server is
+        built, so workers do not import it. Each route declares the scope that it needs (`rolecall.web`).
         """
         self._declared.add_mount(Mount(router, arguments))
 
     def include(self, other: App) -> None:
-        """Take over what another app declares: handlers, roles, keys, aliases, schedules, lifespan, routers, checks,
-        sinks and migrations.
+        """Add the declarations of another app: handlers, roles, keys, aliases, schedules, lifespan, routers,
+        checks, sinks and migrations.
 
-        Its middlewares go on standing around its own handlers only, inside those of this app. It can declare
-        nothing more from then on. Raises InvalidDeclaration where a name is taken or where the other app lacks
-        middlewares that this one requires; nothing is taken over then.
+        Its middlewares still wrap only its own handlers, inside those of this app. It cannot declare anything
+        afterwards. Raises InvalidDeclaration, without adding anything, if a name is taken or the other app lacks
+        middlewares that this one requires.
         """
         other.check_middlewares(self._requires)
         other.check_middlewares()
@@ -329,24 +333,24 @@ class App:
         self.clients.stand_in_for(other.clients)
 
     def middlewares_of(self, handler: str) -> tuple[Middleware, ...]:
-        """What stands around each attempt of a handler, the outermost first.
+        """Return the middlewares of a handler, the outermost first.
 
-        A handler that no app defines (a procedure of the database) has those of this app.
+        A SQL handler that no app declares has those of this app.
         """
         definition = self._declared.handlers.get(handler)
         own = definition.middlewares if definition else ()
         return (*self._middlewares, *self._declared.around.get(handler, own))
 
     def contracts(self) -> Mapping[str, Contract]:
-        """What handlers promise of results and links, by name; raises HandlerMissing, InvalidDeclaration."""
+        """Return the contracts of handlers that have one, by name. Raises HandlerMissing and InvalidDeclaration."""
         return contracts_of(self._declared.handlers, self._declared.runnable)
 
     def check(self) -> None:
-        """Make sure that the app is complete: workers do before they start, clients before they declare it.
+        """Check the app as a whole. Workers do this when they start, clients before they declare it.
 
-        Raises HandlerMissing for a link to a handler that is not there, InvalidDeclaration for a payload type that
-        no handler takes and for required middlewares that are lacking, ContractBroken for a schedule of a handler
-        that may not start a chain.
+        Raises HandlerMissing for a link to an unknown handler, InvalidDeclaration for a payload type that no
+        handler takes and for missing required middlewares, and ContractBroken for a schedule of a handler that
+        cannot start a chain.
         """
         self.check_middlewares()
         self.contracts()
@@ -356,14 +360,18 @@ class App:
                 definition.require_entry(f"schedule {schedule.name!r}")
 
     def admit(self, task: NewTask) -> None:
-        """Raise ContractBroken for a task that may not be enqueued: it starts no chain, or lacks what it must need."""
+        """Raise ContractBroken for a task that cannot be enqueued: it cannot start a chain, or lacks a required
+        need.
+        """
         definition = self._declared.handlers.get(task.handler or "")
         if definition is not None and definition.links.bind_its_tasks:
             definition.require_entry("enqueue")
             contract_of(definition, self._declared.handlers, self._declared.runnable).check_needs(task)
 
     def check_middlewares(self, required: Sequence[Middleware] | None = None) -> None:
-        """Raise InvalidDeclaration for a handler that lacks these middlewares, by default those the app requires."""
+        """Raise InvalidDeclaration for a handler that lacks these middlewares, by default those that the app
+        requires.
+        """
         for handler in sorted(self._declared.runnable):
             require(self._requires if required is None else required, self.middlewares_of(handler), handler=handler)
 

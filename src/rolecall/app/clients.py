@@ -1,4 +1,4 @@
-"""By which client the tasks of a handler go, where nobody names one: `greet.enqueue(...)`."""
+"""The clients that handlers use for `greet.enqueue(...)`, where no client is named."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ class AsyncEnqueuer(Protocol):
 
 
 class AppClients:
-    """The clients that were last made with an app, or else with the app that includes it."""
+    """The latest clients of an app, or else of the app that includes it."""
 
     def __init__(self) -> None:
         self.plain: Latest[Enqueuer] = Latest("Client")
         self.awaited: Latest[AsyncEnqueuer] = Latest("AsyncClient")
 
     def stand_in_for(self, included: AppClients) -> None:
-        """Let tasks of an included app go by these clients where it has none of its own."""
+        """Use these clients for an included app that has none."""
         included.plain.otherwise = self.plain
         included.awaited.otherwise = self.awaited
 
 
 class Latest(Generic[T]):
-    """The client of one kind that was last made; it is not kept alive here."""
+    """The latest client of one kind, as a weak reference."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -48,11 +48,11 @@ class Latest(Generic[T]):
         self.otherwise: Latest[T] | None = None
 
     def take(self, client: T) -> None:
-        """Let tasks go by this client from now on."""
+        """Use this client from now on."""
         self._client = ref(client)
 
     def get(self) -> T:
-        """Return the client; raise ConfigError where there is none."""
+        """Return the client. Raises ConfigError if there is none."""
         client = self._client() if self._client is not None else None
         if client is not None:
             return client

@@ -1,4 +1,4 @@
-"""What a handler promised, checked: of each attempt's result and continuation, and of what its tasks need."""
+"""Handlers' contracts, resolved and checked: results, continuations and needs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOTHING: Names = frozenset()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeededSlots:
-    """Which handlers' tasks each slot takes, by name."""
+    """The handlers whose tasks are accepted as needs, by position."""
 
     fixed: tuple[Names, ...]
     rest: Names | None
@@ -28,11 +28,11 @@ class NeededSlots:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contract:
-    """The promises of one handler, made ready once the app is complete; None stands for no promise.
+    """The contract of one handler, with its references resolved. None means no restriction.
 
-    `takes` are the handlers against whose signatures the payload of a continuation is checked; `then` is the rule
-    that makes follow-ups of a result; `gathers` says that the handler has a gather step, to which alone the promises
-    about result and continuation apply.
+    `takes`: the handlers whose signatures check the payload of a continuation. `then`: the rule that derives
+    follow-ups from a result. `gathers`: whether the handler has a gather step, to which the result and continuation
+    then apply.
     """
 
     handler: str
@@ -46,19 +46,18 @@ class Contract:
 
     @property
     def is_empty(self) -> bool:
-        """True if there is nothing to check."""
         promises_nothing = (self.returns, self.continuations, self.needs, self.then) == (None,) * 4
         return promises_nothing and not self.must_continue and not self.gathers
 
     @property
     def promises_result(self) -> bool:
-        """True if the type of the result is promised."""
+        """Whether the type of the result is declared."""
         return self.returns is not None
 
     def write_result(self, result: object) -> object:
-        """Return the result of an attempt as plain JSON values, if its type is promised.
+        """Return the result of an attempt as JSON values, if its type is declared.
 
-        Raises ContractBroken (invalid_output) for a result that is not of the promised type.
+        Raises ContractBroken (invalid_output) for a result of another type.
         """
         if self.returns is None:
             return result
@@ -68,15 +67,15 @@ class Contract:
         return self.returns.write(result)
 
     def check_earlier_step(self, continuation: NewTask | None) -> None:
-        """Raise ContractBroken (invalid_continuation) for a continuation of a step that another step follows."""
+        """Raise ContractBroken (invalid_continuation) if a step before the last one continues the chain."""
         if continuation is not None:
             problem = "continues its chain in its last step only: do it in the gather step"
             raise self._broken(problem, continuation.handler)
 
     def check_continuation(self, task: NewTask | None) -> None:
-        """Raise ContractBroken (invalid_continuation) for one that was not declared, or for none that must be.
+        """Raise ContractBroken (invalid_continuation) for an undeclared continuation, or a missing one.
 
-        Raises InvalidPayload where its payload does not fit the handler that continues.
+        Raises InvalidPayload if its payload does not match its handler.
         """
         if task is None:
             if self.must_continue:
@@ -88,13 +87,16 @@ class Contract:
             follower.signature.check(task.payload)
 
     def follow_ups_of(self, result: object) -> Sequence[NewTask]:
-        """Return what the handler's rule makes of a result; whatever the rule raises fails the attempt."""
+        """Return the follow-ups that the handler's rule derives from a result.
+
+        An error of the rule fails the attempt.
+        """
         return () if self.then is None else tuple(self.then(_whole(result)))
 
     def check_needs(self, task: NewTask) -> None:
-        """Raise ContractBroken (invalid_needs) unless what a task of this handler needs fills the slots.
+        """Raise ContractBroken (invalid_needs) unless the needs of a task match the declaration.
 
-        The handler of what stands in the database already is not known here: for that only the number counts.
+        The handlers of needs that are already stored are not known here; such needs are only counted.
         """
         if self.needs is None:
             return
@@ -128,9 +130,9 @@ class Contract:
 
 
 def contract_of(definition: Declared, registry: Mapping[str, Declared], runnable: Names = NOTHING) -> Contract:
-    """Resolve a handler's references; raise HandlerMissing, InvalidDeclaration.
+    """Return the contract of a handler. Raises HandlerMissing and InvalidDeclaration.
 
-    They may lead to the handlers of the registry, and by name to whatever else is runnable.
+    References are to handlers of the registry or, by name, to anything else that is runnable.
     """
     links = definition.links
 
@@ -155,13 +157,12 @@ def contract_of(definition: Declared, registry: Mapping[str, Declared], runnable
 
 
 def contracts_of(registry: Mapping[str, Declared], runnable: Names = NOTHING) -> dict[str, Contract]:
-    """Return the contracts of the handlers that promise anything; the others cost nothing."""
+    """Return the contracts that are not empty, by handler."""
     contracts = {name: contract_of(definition, registry, runnable) for name, definition in registry.items()}
     return {name: contract for name, contract in contracts.items() if not contract.is_empty}
 
 
 def _whole(result: object) -> object:
-    """The result itself, wherever it is kept."""
     return result.whole if isinstance(result, StoredElsewhere) else result
 
 

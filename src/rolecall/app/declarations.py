@@ -1,4 +1,4 @@
-"""What an app has declared so far, by name: nothing twice, and nothing more once another app includes it."""
+"""The declarations of an app by name: without duplicates, and closed once another app includes them."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ Lifespan = (
 
 @dataclass(slots=True, kw_only=True)
 class Declarations:
-    """The registers of one app; `included_in` names the app that took them over.
+    """The declarations of one app. `included_in` is the app that includes it.
 
-    `around` holds, for included handlers only, the middlewares of the app that they came from.
+    `around` has the middlewares of included apps, by their handlers.
     """
 
     handlers: dict[str, HandlerDefinition[..., object]] = field(default_factory=dict)
@@ -71,53 +71,52 @@ class Declarations:
 
     @property
     def runnable(self) -> frozenset[str]:
-        """The names of everything that does tasks."""
+        """The names of all handlers and SQL handlers."""
         return frozenset(self.handlers) | frozenset(self.procedures)
 
     def add_handler(self, definition: HandlerDefinition[..., object]) -> None:
-        """Enter a handler; raise InvalidDeclaration if its name is taken, and for words that say nothing."""
+        """Add a handler. Raises InvalidDeclaration if its name is taken, or for invalid settings."""
         require_words(f"handler {definition.name!r}", definition)
         require_words(f"handler {definition.name!r}", definition.settings)
         _refuse_taken("procedure", self.procedures, {definition.name: definition})
         self._enter("handler", self.handlers, {definition.name: definition})
 
     def add_procedure(self, definition: ProcedureDefinition) -> None:
-        """Enter a handler that the database runs; raise InvalidDeclaration as for a handler."""
+        """Add a SQL handler. Raises InvalidDeclaration if its name is taken, or for invalid settings."""
         require_words(f"procedure {definition.name!r}", definition)
         require_words(f"procedure {definition.name!r}", SimpleNamespace(**definition.options))
         _refuse_taken("handler", self.handlers, {definition.name: definition})
         self._enter("procedure", self.procedures, {definition.name: definition})
 
     def add_role(self, definition: RoleDefinition) -> None:
-        """Enter a role; raise InvalidDeclaration if its name is taken, and for words that say nothing."""
+        """Add a role. Raises InvalidDeclaration if its name is taken, or for invalid settings."""
         require_words(f"role {definition.name!r}", definition)
         self._enter("role", self.roles, {definition.name: definition})
 
     def add_key_capacity(self, pattern: str, capacity: int) -> None:
-        """Enter the capacity of a key or pattern of keys; raise InvalidDeclaration if it has one."""
+        """Add the capacity of a key or key pattern. Raises InvalidDeclaration for a second one."""
         self._enter("capacity of keys", self.key_capacities, {pattern: capacity})
 
     def add_alias(self, alias: Alias) -> None:
-        """Enter a second name; raise InvalidDeclaration if it stands for something already."""
+        """Add a field alias. Raises InvalidDeclaration if its name is taken."""
         _refuse_taken("constant", self.constants, {alias.name: alias})
         self._enter("alias", self.aliases, {alias.name: alias})
 
     def add_constant(self, name: str, value: str) -> None:
-        """Enter what is true of all tasks; raise InvalidDeclaration if the name stands for something already."""
+        """Add a constant. Raises InvalidDeclaration if its name is taken."""
         _refuse_taken("alias", self.aliases, {name: value})
         self._enter("constant", self.constants, {name: value})
 
     def add_schedule(self, schedule: Schedule) -> None:
-        """Enter a schedule; raise InvalidDeclaration if its name is taken."""
+        """Add a schedule. Raises InvalidDeclaration if its name is taken."""
         self._enter("schedule", self.schedules, {schedule.name: schedule})
 
     def add_mount(self, mount: Mount) -> None:
-        """Enter a router."""
         self.require_open()
         self.mounts.append(mount)
 
     def take_over(self, other: Declarations) -> None:
-        """Enter all that another app declared, or raise InvalidDeclaration and enter nothing."""
+        """Add the declarations of another app, or raise InvalidDeclaration and add nothing."""
         self.require_open()
         for taken in (other.handlers, other.procedures):
             _refuse_taken("handler", self.handlers, taken)
@@ -142,7 +141,7 @@ class Declarations:
         self.sinks += other.sinks
 
     def require_open(self) -> None:
-        """Raise InvalidDeclaration once another app has taken these over: it would not see what comes later."""
+        """Raise InvalidDeclaration if another app has included these declarations: it would miss later ones."""
         if self.included_in is not None:
             raise InvalidDeclaration(f"app {self.included_in!r} has included this one already: declare before that")
 
@@ -160,16 +159,15 @@ def _refuse_taken(what: str, register: Mapping[str, object], new: Mapping[str, o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleDefinition:
-    """The lane that tasks stand in; what is None keeps the value that the database has.
+    """The settings of a role. Settings that are None keep their value in the database.
 
-    `lease` and `timeout` bound one attempt; `keep_completed` and `keep_failed` say how long tasks stay then: 14 days
-    both by default. Days of which no role keeps anything any more are dropped whole; what one keeps for less goes row
-    by row.
-    `max_attempts` of 0 is no limit. `one_root` lets one task without parent be under way at a time, its children
-    as many as there are slots. With `strict_keys` at most as many tasks of a key are claimed as may run at once, so
-    the outcome of a task is stored before the next one of its key begins.
-    as many as there are slots. `idempotent` declares that two runs of a task at once do no harm: a task without a key
-    is then returned as soon as its worker seems dead, instead of after its lease.
+    `lease` and `timeout` apply to one attempt. `max_attempts`: 0 = unlimited. `keep_completed` and `keep_failed`:
+    how long finished tasks are kept, 14 days by default. Days from which no role keeps anything are dropped at
+    once, as partitions; tasks that are kept for less time are deleted row by row. `one_root`: only one task without
+    a parent runs at a time, with as many of its children as there are slots. `strict_keys`: no more tasks of a key
+    are claimed than may run at once, so the outcome of a task is stored before the next task of its key starts.
+    `idempotent`: running a task twice at once does no harm, so a task without a key is returned as soon as its
+    worker seems dead, before its lease ends.
     """
 
     name: str
@@ -186,7 +184,7 @@ class RoleDefinition:
     idempotent: bool | None = None
 
     def to_json(self) -> dict[str, object]:
-        """Return what is said, as the database takes it."""
+        """Return the settings that are not None, as the engine takes them."""
         said = {
             "name": self.name,
             "description": self.description,
@@ -205,16 +203,16 @@ class RoleDefinition:
 
 
 class Router(Protocol):
-    """A router as a FastAPI application includes it; the server checks that it is one."""
+    """A router that a FastAPI application can include. The server checks it."""
 
     @property
     def routes(self) -> Sequence[Any]:
-        """What it answers."""
+        """The routes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A router, or the name `module:function` of what makes one of the arguments when a server is built."""
+    """A router, or the name `module:function` of a function that creates it from the arguments."""
 
     source: Router | str
     arguments: tuple[object, ...] = ()
@@ -226,7 +224,7 @@ class Mount:
             raise InvalidDeclaration(f"{self.source!r} is not of the form module:function")
 
     def router(self) -> object:
-        """Return the router; raise InvalidDeclaration for a name that stands for nothing that can be called."""
+        """Return the router. Raises InvalidDeclaration if it cannot be imported or is not callable."""
         if not isinstance(self.source, str):
             return self.source
         try:
@@ -250,14 +248,14 @@ def _asks(call: Callable[..., Any]) -> bool:
 
 
 class Check(Protocol):
-    """Looks at something by a connection to the pool's database, changes nothing, and returns what is wrong with it.
+    """A check for the doctor: reads from the database, changes nothing, and returns the problems found.
 
         async def tills(connection: psycopg.AsyncConnection[Any]) -> list[Finding]:
             return [Finding(severity=Severity.WARNING, problem="till 7 is open", advice="close it", path="/tills")]
 
         app = App("shop", checks=[tills])
 
-    It is given ten seconds; one that raises is told as a finding of its own.
+    It has ten seconds. An exception is reported as a finding.
     """
 
     async def __call__(self, connection: psycopg.AsyncConnection[Any], /) -> Iterable[Finding]: ...
@@ -265,7 +263,7 @@ class Check(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AppCheck:
-    """A check of an app's; its name begins with the app's."""
+    """A check of an app. Its name starts with that of the app."""
 
     app: str
     name: str
@@ -273,12 +271,12 @@ class AppCheck:
 
 
 def named(app: str, checks: Sequence[Check]) -> list[AppCheck]:
-    """Name an app's checks by their functions."""
+    """Return an app's checks, named after their functions."""
     return [AppCheck(app, f"{app}.{getattr(check, '__name__', type(check).__name__)}", check) for check in checks]
 
 
 class ScheduleOptions(TypedDict, total=False):
-    """The words of `app.schedule`; `jitter` is in seconds or a timedelta."""
+    """The options of `app.schedule`. `jitter` is in seconds or a timedelta."""
 
     zone: str
     priority: int

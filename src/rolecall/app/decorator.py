@@ -1,4 +1,4 @@
-"""`@app.task`, as type checkers see it: which payload a handler takes, what it returns, how it may be called."""
+"""`@app.task` as type checkers see it: the payload, the result and the calls of a handler."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Awaited = Coroutine[Any, Any, R]
 
 
 class DefinesParents(Protocol[P, R_co]):
-    """What makes a handler of a function with the same payload as its gather step, which returns the result."""
+    """Declares a handler whose gather step has the same payload and returns the result."""
 
     @overload
     def __call__(
@@ -33,13 +33,14 @@ class DefinesParents(Protocol[P, R_co]):
 
 
 class DefinesBatches(Protocol):
-    """What makes a handler of a function that takes a list of payloads."""
+    """Declares a handler whose function takes a list of payloads."""
 
     def __call__(self, function: Callable[Q, R], /) -> FunctionHandler[..., Any, Callable[Q, R]]: ...
 
 
 class TaskDecorator:
-    """Defines a handler; the function's parameters are the schema of its payload, what it returns of its result.
+    """Declares a handler. The function's parameters are the schema of the payload, its return type that of the
+    result.
 
         @app.task
         def add(a: int, b: int) -> int: ...
@@ -47,9 +48,9 @@ class TaskDecorator:
         @app.task(role="mail", max_attempts=3)
         async def greet(ctx: Context, name: str) -> None: ...
 
-    What is not given: the name is the function's, the role the handler's name, the description the first line of the
-    docstring, and everything else is the role's. Durations are seconds or timedeltas; `max_attempts` of 0 is no limit.
-    Raises InvalidDeclaration for a signature that is no schema and for a name that is taken.
+    By default, the name is the function's, the role is the handler's name, the description is the first line of the
+    docstring, and other settings are the role's. Durations are in seconds or timedeltas; `max_attempts=0` means
+    unlimited. Raises InvalidDeclaration for a signature that is not a schema and for a name that is taken.
     """
 
     def __init__(self, define: Define, name: str | None = None, settings: HandlerSettings | None = None) -> None:
@@ -57,8 +58,8 @@ class TaskDecorator:
         self._name = name
         self._settings = settings or HandlerSettings()
 
-    # The first and the fourth are for functions whose first parameter takes anything: it could be the context or a
-    # field, so their payloads are not checked. Then those with a context come before those without.
+    # The first and fourth overloads are for functions whose first parameter accepts anything: it may be the context
+    # or a field, so their payloads are not checked. After them, overloads with a context come before those without.
     @overload
     def __call__(
         self, function: Callable[Concatenate[object, Q], Awaited[R]], /

@@ -1,4 +1,4 @@
-"""A handler as defined: its function, name, role and settings, what stands around it, the schema of its payload."""
+"""Handler definitions: function, name, role, settings, middlewares, and the schema of the payload."""
 
 from __future__ import annotations
 
@@ -39,12 +39,14 @@ P = ParamSpec("P")
 F_co = TypeVar("F_co", covariant=True)
 R_co = TypeVar("R_co", covariant=True)
 Extra = Literal["forbid", "ignore"]
-# These reach into the worker: its connections, its loop. They cannot be handed to another process.
+# These use the worker's connections and loop, so they cannot be sent to a child process.
 BOUND_TO_THE_WORKER = frozenset({"Context", "BatchContext"})
 
 
 class HandlerOptions(TypedDict, total=False):
-    """The words of `app.task(...)` but `batch` and `gather`; see HandlerSettings and `rolecall.app.links`."""
+    """The options of `app.task(...)` other than `batch` and `gather` (see HandlerSettings and
+    `rolecall.app.links`).
+    """
 
     role: str | None
     retry: RetryPolicy | None
@@ -68,19 +70,18 @@ class HandlerOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandlerSettings:
-    """What a handler sets differently from its role; None leaves it to the role.
+    """The settings of a handler. Settings that are None are those of its role.
 
-    `batch` is the most tasks that one call takes; None means one task a call. `process` runs a plain function in
-    a process of its own, which is killed when the task must stop. `gather` is the handler's second step, called
-    with the same payload when all children that the first step has spawned have finished, also if it has spawned none.
-    A gather step that spawns children is called again after them. The middlewares
-    stand around each attempt, inside those of the app; `extra="ignore"` drops fields that are no parameters, instead of
-    refusing the payload (a batch handler's items say that themselves). The five before it are the links to other
-    handlers, as declared. `key` and `dedupe_key` are what the handler's tasks have where they are given none, whoever
-    enqueues them: texts in which fields of the payload stand in braces, as in `store:{store_id}`. Where such a field is
-    None, the task has no key. A task that does not say when it `expires` does so as long after it is due as its handler
-    says. With `strict_keys` no task of the handler is claimed behind another of its key, nor another behind it: see
-    RoleDefinition.
+    `batch`: the most tasks that one call takes; None means one task per call. `process`: run a synchronous function
+    in a child process, which is killed if the task must stop. `gather`: the handler's second step, called with the
+    same payload when all children of the first step have finished, even if there were none. A gather step that
+    spawns children is called again after them. `middlewares` wrap each attempt, inside those of the app. `entry`,
+    `continues`, `must_continue`, `needs` and `then` are the contract (`rolecall.app.links`). `extra="ignore"` drops
+    unknown payload fields instead of rejecting the payload; the items of a batch handler define this themselves.
+    `key` and `dedupe_key` are templates for tasks that have none, with payload fields in braces:
+    `store:{store_id}`. If such a field is None, the task has no key. `expires`: how long after its due time a task
+    expires, unless the task sets it. `strict_keys`: the handler's tasks are not claimed as part of a sequence (see
+    RoleDefinition).
     """
 
     role: str | None = None
@@ -106,20 +107,20 @@ class HandlerSettings:
 
 
 class UsingOptions(TaskOptions, total=False):
-    """The words of `using`: those of a task, and the transaction to enqueue it in."""
+    """The options of `using`: those of a task, and the transaction in which to enqueue it."""
 
     connection: Joinable | AsyncJoinable | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandlerDefinition(Generic[P, R_co]):
-    """The code that does tasks of one name; call it and you call the function itself.
+    """The function for tasks of one name. Calling the definition calls the function.
 
         client.enqueue(fetch, store=7)
         client.enqueue(fetch.task(store=7).options(priority=5))
         fetch.using(priority=5).enqueue(store=7)
 
-    P are the fields of its payload, R is its result: type checkers hold the words of these calls against them.
+    P are the fields of the payload and R is the result, so that type checkers check the arguments of these calls.
     """
 
     name: str
@@ -138,51 +139,50 @@ class HandlerDefinition(Generic[P, R_co]):
 
     @property
     def role(self) -> str:
-        """The lane that its tasks stand in; the handler's own name if none was given."""
+        """The role of its tasks, by default the handler's name."""
         return self.settings.role or self.name
 
     @property
     def batch(self) -> int | None:
-        """The most tasks that one call takes; None for a handler of single tasks."""
+        """The most tasks that one call takes; None unless it is a batch handler."""
         return self.settings.batch
 
     @property
     def process(self) -> bool:
-        """True for a handler that is run in a process of its own."""
         return self.settings.process
 
     @property
     def is_async(self) -> bool:
-        """True for an `async def`; others are run in a thread, or in a process."""
+        """Whether it is an `async def`. Other functions run in a thread or a child process."""
         return inspect.iscoroutinefunction(self.function)
 
     @property
     def returns(self) -> ResultType | None:
-        """The type that a task's result must have, that of the last step; None if any may."""
+        """The declared type of the result of the last step, or None."""
         return (self.gather or self).signature.returns
 
     @property
     def strict(self) -> bool:
-        """Whether a payload with fields that are no parameters does not fit."""
+        """Whether payloads with unknown fields are rejected."""
         return self.signature.strict
 
     @property
     def intake(self) -> str:
-        """By what a worker says which payloads it takes for this handler, in both of its steps."""
+        """The signature digest of both steps."""
         own = self.signature.intake
         return own if self.gather is None else f"{own}-{self.gather.signature.intake}"
 
     @property
     def takes_context(self) -> bool:
-        """True if the function wants the worker's context as its first argument."""
+        """Whether the function takes the worker's context as its first argument."""
         return self.signature.takes_context
 
     def task(self, /, *args: P.args, **payload: P.kwargs) -> NewTask[R_co]:
-        """Make a task with this payload; raise InvalidPayload if it does not fit."""
+        """Return a task with this payload. Raises InvalidPayload."""
         return self.made(self.signature.named(args, payload))
 
     def made(self, payload: Mapping[str, object]) -> NewTask[R_co]:
-        """Make a task with a payload that is there as a whole; raise InvalidPayload if it does not fit."""
+        """Return a task with a payload that is given as a mapping. Raises InvalidPayload."""
         options = {word: given for word, given in self.asked.items() if word != "connection"}
         checked = self.signature.check(payload)
         return NewTask(handler=self.name, payload=checked, returns=self.returns, **options)  # type: ignore[arg-type]  # as `using` took them
@@ -190,7 +190,7 @@ class HandlerDefinition(Generic[P, R_co]):
     def using(self, **options: Unpack[UsingOptions]) -> HandlerDefinition[P, R_co]:
         """Return the handler with options for its tasks: `greet.using(priority=5, connection=session)`.
 
-        Raises TypeError for a word that is no option.
+        Raises TypeError for an unknown option.
         """
         if unknown := options.keys() - UsingOptions.__annotations__:
             raise TypeError(
@@ -199,31 +199,31 @@ class HandlerDefinition(Generic[P, R_co]):
         return replace(self, asked={**self.asked, **options})
 
     def enqueue(self, /, *args: P.args, **payload: P.kwargs) -> Enqueued[R_co]:
-        """Store a task by the Client that was last made with this handler's app.
+        """Store a task with the latest Client of this handler's app.
 
-        Raises what `Client.enqueue` raises, and ConfigError where there is no Client.
+        Raises the errors of `Client.enqueue`, and ConfigError if there is no Client.
         """
         return self.clients.plain.get().enqueue(self.task(*args, **payload), connection=self.asked.get("connection"))
 
     async def aenqueue(self, /, *args: P.args, **payload: P.kwargs) -> Enqueued[R_co]:
-        """Store a task by the AsyncClient that was last made with this handler's app.
+        """Store a task with the latest AsyncClient of this handler's app.
 
-        Raises what `AsyncClient.enqueue` raises, and ConfigError where there is no AsyncClient.
+        Raises the errors of `AsyncClient.enqueue`, and ConfigError if there is no AsyncClient.
         """
         task = self.task(*args, **payload)
         return await self.clients.awaited.get().enqueue(task, connection=self.asked.get("connection"))
 
     @property
     def hides(self) -> bool:
-        """Whether its payloads have anything that nobody is to read."""
+        """Whether its payloads have redacted values."""
         return self.signature.hides_values
 
     def secrets_in(self, payload_json: str | bytes) -> Sequence[str]:
-        """Return the texts and numbers of a task's payload that nobody is to read."""
+        """Return the redacted texts and numbers of a payload."""
         return Redaction(self.signature.schema).texts(json.loads(payload_json))
 
     def require_entry(self, asked_by: str) -> None:
-        """Raise ContractBroken (not_entry_point) if its tasks may not start a chain."""
+        """Raise ContractBroken (not_entry_point) if its tasks cannot start a chain."""
         if not self.links.entry:
             raise ContractBroken(
                 f"handler {self.name!r} may not start a chain (entry=False), but {asked_by} asks for it",
@@ -233,19 +233,19 @@ class HandlerDefinition(Generic[P, R_co]):
             )
 
     def decode(self, payload_json: str | bytes) -> Any:
-        """Return the keyword arguments (for a batch handler: the item) of a task; raise InvalidPayload."""
+        """Return the keyword arguments (of a batch handler: the item) of a task. Raises InvalidPayload."""
         return self.signature.decode(payload_json)
 
     def call(self, context: object, arguments: dict[str, Any]) -> Any:
-        """Call the function for one task, with what `decode` returned; an awaitable if `is_async`."""
+        """Call the function for one task. Returns an awaitable if `is_async`."""
         return self._invoke(context, (), arguments)
 
     def call_batch(self, context: object, items: Sequence[Any]) -> Any:
-        """Call the function for many tasks, with one decoded item each; an awaitable if `is_async`."""
+        """Call the function for several tasks. Returns an awaitable if `is_async`."""
         return self._invoke(context, (list(items),), {})
 
     def to_json(self) -> dict[str, object]:
-        """Return what is said of this handler, as the database takes it."""
+        """Return the declaration as the engine takes it."""
         settings = self.settings
         said = {
             "name": self.name,
@@ -269,7 +269,7 @@ class HandlerDefinition(Generic[P, R_co]):
 
 
 class FunctionHandler(HandlerDefinition[P, R_co], Generic[P, R_co, F_co]):
-    """A handler that type checkers know to be called as its function F is."""
+    """A handler that type checkers can call as its function F."""
 
     if TYPE_CHECKING:
 
@@ -280,7 +280,7 @@ class FunctionHandler(HandlerDefinition[P, R_co], Generic[P, R_co, F_co]):
 def define(
     function: Callable[..., Any], name: str | None, settings: HandlerSettings, clients: AppClients | None = None
 ) -> FunctionHandler[..., Any, Any]:
-    """Read a function into a definition; raise InvalidDeclaration where it cannot be a handler."""
+    """Return the definition of a handler. Raises InvalidDeclaration if the function cannot be one."""
     handler = name or str(getattr(function, "__name__", type(function).__name__))
     _require_plain_call(function, handler)
     if settings.batch is not None and settings.batch < 1:
@@ -339,26 +339,26 @@ def _require_plain_call(function: Callable[..., object], handler: str) -> None:
 
 
 class Next(Protocol):
-    """What is inside of a middleware: the next one, at last the handler. It returns and raises what they do."""
+    """Calls the next middleware or, at the end, the handler."""
 
     def __call__(self) -> Awaitable[Any]: ...
 
 
 class Middleware(Protocol):
-    """Stands around each attempt; may look at it, change its result, raise, or return a Snooze or Cancel instead.
+    """Wraps each attempt. It can observe it, change its result, raise, or return a Snooze or Cancel instead.
 
-    async def timed(ctx: Context, call_next: Next) -> object:
-        with timer(ctx.handler):
-            return await call_next()
+        async def timed(ctx: Context, call_next: Next) -> object:
+            with timer(ctx.handler):
+                return await call_next()
 
-    `ctx` is the attempt's Context, around a batch its BatchContext. An error in it is one of the task.
+    `ctx` is the attempt's Context, or BatchContext for a batch. Its errors are errors of the task.
     """
 
     def __call__(self, ctx: Any, call_next: Next, /) -> Awaitable[Any]: ...
 
 
 def checked(middlewares: Iterable[Middleware]) -> tuple[Middleware, ...]:
-    """Return the middlewares in their order; raise InvalidDeclaration for one that cannot be awaited."""
+    """Return the middlewares as a tuple. Raises InvalidDeclaration for one that is not async."""
     several = tuple(middlewares)
     for middleware in several:
         if not (inspect.iscoroutinefunction(middleware) or inspect.iscoroutinefunction(type(middleware).__call__)):
@@ -367,7 +367,7 @@ def checked(middlewares: Iterable[Middleware]) -> tuple[Middleware, ...]:
 
 
 def require(required: Sequence[Middleware], found: Sequence[Middleware], *, handler: str) -> None:
-    """Raise InvalidDeclaration unless the required ones are among those found, in the same order."""
+    """Raise InvalidDeclaration unless the required middlewares are among those found, in the same order."""
     rest = iter(found)
     if all(any(wanted == present for present in rest) for wanted in required):
         return
@@ -383,7 +383,7 @@ def _name(middleware: object) -> str:
 
 
 def require_process(function: Callable[..., object], *, handler: str, batch: int | None) -> None:
-    """Raise InvalidDeclaration, with the way out, for a function that another process cannot find or call."""
+    """Raise InvalidDeclaration, with the solution, for a function that a child process cannot import or call."""
     inner = inspect.unwrap(function)
     if inspect.iscoroutinefunction(inner):
         raise _refused(handler, "is async: a process runs plain functions (def), without a loop")

@@ -1,7 +1,7 @@
-"""Templates of keys, `store:{store_id}`: which fields of a payload they may name.
+"""Checks which payload fields a key template (`store:{store_id}`) may name.
 
-The engine fills them in (`functions/enqueue/drafts.sql`), whoever enqueues. Two payloads that mean the same must
-give the same key, so a field is one whose value can be written in one way only.
+The engine fills in the templates (`functions/enqueue/drafts.sql`). Equal payloads must give equal keys, so only
+types whose values have a single text form are allowed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ PLAIN = (
 
 
 def check_template(template: str, word: str, signature: Signature) -> None:
-    """Raise InvalidDeclaration for a template that its handler's payloads cannot fill; `word` names it."""
+    """Raise InvalidDeclaration for a template that payloads of the handler cannot fill.
+
+    `word` is the setting's name.
+    """
     if not (0 < len(template) <= LONGEST and TEMPLATE.fullmatch(template)):
         raise _refused(
             signature, f"{word}={template!r} is no template: it is 1 to {LONGEST} characters, with fields in braces"
@@ -63,7 +66,7 @@ def _require_plain(field: Any, use: str, signature: Signature) -> None:
 
 
 def _members(kind: Any) -> list[Any]:
-    """The types that a field may have; that it may be left out is told by `required`."""
+    """Return the types that a field can have, without the marker of an omitted field."""
     if isinstance(kind, msgspec.inspect.Metadata):
         return _members(kind.type)
     if isinstance(kind, msgspec.inspect.UnionType):

@@ -1,10 +1,12 @@
-"""What a handler declares of its tasks' neighbours: may it start a chain, what may follow, what must come before.
+"""A handler's contract: whether it can start a chain, what may continue it, and what its tasks need.
 
-@app.task(continues=[ship, "refund"])         one of these may continue the chain (a list of none ends it)
-@app.task(continues=[Parcel])                 any handler that takes a Parcel's fields may
-@app.task(entry=False, must_continue=True)    follows others only, and does not end the chain
-@app.task(then=lambda result: ...)             a rule that makes follow-ups of the result: an iterable of tasks
-@app.task(needs=[price, Stock, ...])          needs one price, then any number of what takes a Stock's fields
+    @app.task(continues=[ship, "refund"])         one of these may continue the chain (an empty list: none)
+    @app.task(continues=[Parcel])                 any handler that takes the fields of a Parcel may
+    @app.task(entry=False, must_continue=True)    cannot start a chain, and must not end it
+    @app.task(then=lambda result: ...)            a rule that derives follow-ups from the result
+    @app.task(needs=[price, Stock, ...])          needs one price, then any number of handlers that take a Stock
+
+Wherever a handler is expected, its name or a payload type can be given as well.
 """
 
 from __future__ import annotations
@@ -43,18 +45,18 @@ Fields = dict[str, msgspec.inspect.Field]
 
 
 class Named(Protocol):
-    """A handler, as far as a reference goes."""
+    """A handler, as the target of a reference."""
 
     @property
     def name(self) -> str: ...
 
 
-# A handler, its name, or the type of a payload: any handler then whose payload can be of that type.
+# A handler, its name, or a payload type, which stands for all handlers that accept it.
 Reference = Named | str | type[Any]
 
 
 class Declared(Named, Protocol):
-    """A handler, as far as its links are concerned."""
+    """A handler, as far as contracts use it."""
 
     @property
     def signature(self) -> Signature: ...
@@ -71,7 +73,7 @@ class Declared(Named, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slots:
-    """What a task needs: one task for each of `fixed`, then any number for `rest`, if there is one."""
+    """The declared needs: one task for each of `fixed`, then any number for `rest`, if it is set."""
 
     fixed: tuple[str | type[Any], ...]
     rest: str | type[Any] | None = None
@@ -79,7 +81,7 @@ class Slots:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Links:
-    """The neighbours that a handler allows; None allows anything. References stand as names and types."""
+    """A handler's declared contract; None allows anything. References are names and types."""
 
     entry: bool = True
     continues: tuple[str | type[Any], ...] | None = None
@@ -89,7 +91,7 @@ class Links:
 
     @property
     def bind_its_tasks(self) -> bool:
-        """Whether not every task of the handler may be enqueued at any time."""
+        """Whether there are restrictions on enqueuing the handler's tasks."""
         return not self.entry or self.needs is not None
 
 
@@ -102,7 +104,7 @@ def read_links(
     needs: Sequence[Reference | EllipsisType] | None,
     then: Callable[[Any], Iterable[NewTask]] | None,
 ) -> Links:
-    """Read what was declared; raise InvalidDeclaration for what can never be met."""
+    """Return the declared contract. Raises InvalidDeclaration if it cannot be fulfilled."""
     if must_continue and continues is not None and not continues:
         raise InvalidDeclaration(f"handler {handler!r} must continue, but nothing may continue it")
     return Links(
@@ -117,7 +119,7 @@ def read_links(
 def resolve(
     reference: str | type[Any], registry: Mapping[str, Declared], runnable: frozenset[str], *, by: str
 ) -> frozenset[str]:
-    """Return the names of the handlers that are meant; raise HandlerMissing, InvalidDeclaration if there are none."""
+    """Return the names of the referenced handlers. Raises HandlerMissing and InvalidDeclaration if there are none."""
     if isinstance(reference, str):
         if reference not in registry and reference not in runnable:
             raise HandlerMissing(handler=reference, named_by=f"handler {by!r}")
@@ -152,10 +154,10 @@ def _normal(handler: str, reference: Reference | EllipsisType) -> str | type[Any
 
 
 def fits(offered: Any, wanted: Any) -> bool:
-    """True if every payload of the offered type is one of the wanted type, field by field.
+    """Return whether every payload of the offered type is valid for the wanted type.
 
-    A field that is required must be offered for sure; one that is not known is refused where the wanted type
-    forbids it; types must be the same, or wider on the wanted side (a union, a float for an int, Any).
+    Required fields must always be offered. Unknown fields are not accepted if the wanted type forbids them. Field
+    types must be equal, or wider in the wanted type (a union, a float for an int, Any).
     """
     ours, theirs = msgspec.inspect.type_info(offered), msgspec.inspect.type_info(wanted)
     if not isinstance(ours, OBJECTS) or not isinstance(theirs, OBJECTS):
@@ -169,7 +171,7 @@ def fits(offered: Any, wanted: Any) -> bool:
 
 
 def require_same_payload(first: Signature, gather: Signature) -> None:
-    """Raise InvalidDeclaration unless a handler's gather step takes every payload that its first step takes."""
+    """Raise InvalidDeclaration unless the gather step accepts every payload of the first step."""
     takes = f"its gather step takes {gather.in_words}, the handler itself {first.in_words}"
     if gather.takes_anything:
         return

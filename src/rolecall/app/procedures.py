@@ -1,4 +1,4 @@
-"""A procedure of the database as a handler: what an app says of it, so that workers run it."""
+"""Declares stored procedures as SQL handlers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["ProcedureDefinition", "ProcedureOptions"]
 
 
 class ProcedureOptions(TypedDict, total=False):
-    """What `app.procedure(...)` may say besides name and procedure; what it does not say is the role's."""
+    """The options of `app.procedure(...)`. Omitted options are those of the role."""
 
     role: str
     before: str
@@ -31,10 +31,10 @@ class ProcedureOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcedureDefinition:
-    """A handler that the database runs: `procedure` is `schema.name` of a procedure of either shape.
+    """A SQL handler. `procedure` is `schema.name` of a stored procedure.
 
-    (payload jsonb, inout info jsonb) adds facts to its task, (payload jsonb) has none to add. The hooks `before` and
-    `after` name procedures (payload jsonb) or ().
+    Its parameters are (payload jsonb), or (payload jsonb, inout info jsonb) to add facts to its task. The hooks
+    `before` and `after` are procedures with the parameters (payload jsonb) or ().
     """
 
     name: str
@@ -43,15 +43,15 @@ class ProcedureDefinition:
 
     @property
     def role(self) -> str:
-        """The lane that its tasks stand in; the handler's own name if none was given."""
+        """The role of its tasks, by default the handler's name."""
         return self.options.get("role") or self.name
 
     def task(self, **payload: object) -> NewTask:
-        """Make a task with this payload; only the procedure knows what fits it."""
+        """Return a task with this payload, which is not checked."""
         return NewTask(handler=self.name, payload=payload)
 
     def to_json(self) -> dict[str, object]:
-        """Return what is said of this handler, as the database takes it."""
+        """Return the declaration as the engine takes it."""
         said = dict(self.options) | {"name": self.name, "role": self.role, "procedure": self.procedure}
         retry = self.options.get("retry")
         said |= {"retry": retry.to_json() if retry else None}

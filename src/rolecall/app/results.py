@@ -1,10 +1,10 @@
-"""A handler's return annotation as the type of its tasks' results: read once at definition, used for every result.
+"""A handler's return annotation as the type of its tasks' results.
 
-    async def bill(customer: int) -> Invoice | Snooze      promises an Invoice
-    def index(items: list[Product]) -> list[int | Cancel]  in batches, each task's result is an int
+    async def bill(customer: int) -> Invoice | Snooze      declares an Invoice
+    def index(items: list[Product]) -> list[int | Cancel]  a batch handler: each task's result is an int
 
-No return annotation, `None`, `object` and `Any` promise nothing. What a handler returns instead of a result (a Snooze,
-a Cancel, an exception in a batch) is not part of the type.
+No annotation, `None`, `object` and `Any` declare nothing. Values that are returned instead of a result (a Snooze, a
+Cancel, an exception in a batch) are not part of the type.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ LISTS = (list, Sequence)
 
 
 class ResultType:
-    """The type of the results of one handler's tasks: writes what the handler returned, reads what is stored.
+    """The type of the results of one handler. Writes returned results and reads stored ones.
 
-    Pickled and read again it is None: whoever gets a task from another process reads its result as JSON.
+    It is pickled as None, so a task that comes from another process has JSON values as its result.
     """
 
     __slots__ = ("_json", "handler", "shape")
@@ -50,7 +50,7 @@ class ResultType:
         return schema_of(self.shape)
 
     def write(self, value: object) -> object:
-        """Return a result as plain JSON values; raise ContractBroken (invalid_output) if it is not of the type."""
+        """Return a result as JSON values. Raises ContractBroken (invalid_output) if it is not of the type."""
         try:
             return self._json.write(value)
         except NotStorable as error:
@@ -60,9 +60,10 @@ class ResultType:
             raise self.broken(problem, problem) from cause_of(error, problem)
 
     def read(self, stored: Any) -> Any:
-        """Return the result of a completed task as the type that its handler declares, from plain JSON values.
+        """Return a stored result as a value of the declared type.
 
-        A result that is stored elsewhere is read by the store; one that does not fit is an UnreadableResult.
+        A result that is stored elsewhere is returned as a ResultPointer, one that does not match as an
+        UnreadableResult.
         """
         if isinstance(stored, UnstoredResult):
             return stored
@@ -74,7 +75,7 @@ class ResultType:
             return UnreadableResult(told(error, self.schema), self.handler, stored)
 
     def broken(self, told_as: str, problem: str) -> ContractBroken:
-        """Make the error for a result that is not what was declared."""
+        """Return the error for a result that does not match the declaration."""
         separator = " " if told_as.startswith("cannot ") else ": "
         return ContractBroken(
             f"result of {self.handler!r}{separator}{told_as}",
@@ -88,7 +89,7 @@ class ResultType:
 
 
 def read_result(function: Callable[..., object], *, handler: str, batch: bool) -> ResultType | None:
-    """Return the type that each task's result must have, None if any may; raise InvalidDeclaration."""
+    """Return the declared type of each task's result, or None. Raises InvalidDeclaration."""
     annotation = inspect.signature(function).return_annotation
     if annotation is inspect.Signature.empty:
         return None
@@ -106,7 +107,7 @@ def read_result(function: Callable[..., object], *, handler: str, batch: bool) -
 
 
 def loosened(hint: Any) -> Any:
-    """Read `object` within a type, as in `dict[str, object]`, as anything: msgspec knows no such schema."""
+    """Replace `object` within a type, as in `dict[str, object]`, by Any, for which msgspec has a schema."""
     if hint is object:
         return Any
     if isinstance(hint, types.GenericAlias):
@@ -117,7 +118,7 @@ def loosened(hint: Any) -> Any:
 
 
 def cause_of(error: Exception, problem: str) -> Exception | None:
-    """Return the error as a cause, unless the problem leaves out some of it: then no traceback may show it either."""
+    """Return the error as a cause, unless values were redacted from the problem: then no traceback may show them."""
     return error if problem == str(error) else None
 
 
@@ -128,7 +129,7 @@ def _evaluated(function: Callable[..., object], annotation: object) -> Any:
 
 
 def _item(hint: Any) -> Any:
-    """Return what a batch handler promises for one task: the item of its list, or None without a list."""
+    """Return the item type of a batch handler's list, or None if it returns no list."""
     members = _members(hint)
     lists = [member for member in members if typing.get_origin(member) in LISTS]
     if len(lists) != 1:
@@ -153,7 +154,7 @@ def _is_instead_of_a_result(member: Any) -> bool:
 
 
 def _is_any_object(promised: Any) -> bool:
-    """Whether any object fits: nothing inside of it needs to be looked at."""
+    """Whether any object matches, so that its content need not be checked."""
     known = msgspec.inspect.type_info(promised)
     return (
         isinstance(known, msgspec.inspect.DictType)

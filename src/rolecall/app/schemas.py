@@ -1,4 +1,4 @@
-"""The JSON schema of a type that a handler takes or returns, and the word for what nobody is to read of it."""
+"""JSON schemas of payload and result types, and the marker of redacted values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rolecall.model.redaction import WRITE_ONLY, Redaction, untold
 
 __all__ = ["Redacted", "schema_of", "told"]
 
-# A value of this type is shown to nobody: `token: Annotated[str, Redacted]`.
+# A value of this type is redacted for all readers: `token: Annotated[str, Redacted]`.
 Redacted = msgspec.Meta(extra_json_schema={WRITE_ONLY: True})
 PLACE = re.compile(r" - at `?(?:key` in `)?(?P<place>\$[^`]*)`?$")
 UNKNOWN = re.compile(r"type (?:<class '(?P<name>[^']+)'>|(?P<other>.+)) is not supported")
@@ -24,7 +24,7 @@ KNOWN = (
 
 
 def schema_of(shape: Any) -> dict[str, Any]:
-    """Return the schema; raise TypeError where there is none. It tells no default of what nobody is to read."""
+    """Return the schema of a type, without the defaults of redacted values. Raises TypeError if there is none."""
     try:
         schema = _with_definitions(msgspec.json.schema(shape, schema_hook=_schema_of_codec))
         return _without_hidden_defaults(_with_combined_flags(schema, shape))
@@ -40,12 +40,12 @@ def _schema_of_codec(kind: Any) -> dict[str, Any]:
     codec = codec_for(kind)
     if codec is None:
         raise NotImplementedError
-    # msgspec takes an empty schema for none.
+    # msgspec ignores an empty schema.
     return dict(codec.schema()) or {"title": kind.__name__}
 
 
 def _with_combined_flags(schema: dict[str, Any], shape: Any) -> dict[str, Any]:
-    """Let flags be any integer: msgspec names the single ones only, and takes their combinations."""
+    """Declare flags as integers: msgspec's schema has only single flags, but it accepts combinations."""
     single = {kind.__name__: [flag.value for flag in kind] for kind in flags_in(shape)}
     for definition in schema.get("$defs", {}).values():
         if definition.get("title") in single and definition.get("enum") == single[definition["title"]]:
@@ -55,7 +55,7 @@ def _with_combined_flags(schema: dict[str, Any], shape: Any) -> dict[str, Any]:
 
 
 def _with_definitions(schema: dict[str, Any]) -> dict[str, Any]:
-    """Bring the definitions that parts of a schema have of their own to its top, where references look for them."""
+    """Move nested definitions to the top of the schema, where references look for them."""
     found: dict[str, Any] = {}
 
     def without(part: Any) -> Any:
@@ -86,10 +86,10 @@ def _without_hidden_defaults(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def told(error: Exception, schema: dict[str, Any]) -> str:
-    """Say why a value does not fit its schema, without anything of what the schema hides.
+    """Return why a value does not match its schema, without redacted values.
 
-    What msgspec says has no values but those of enums; what pydantic says was looked through; a codec says what it
-    likes.
+    Messages of msgspec contain no values except those of enums, and those of pydantic were checked. The messages of
+    codecs can contain anything.
     """
     redaction = Redaction(schema)
     if not redaction.hides_anything:

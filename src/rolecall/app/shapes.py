@@ -1,8 +1,7 @@
-"""Declared types as JSON has them: which can be stored, and how their values are written and read.
+"""Declared types in JSON: which can be stored, and how their values are written and read.
 
-Type checkers accept a value of a subclass wherever its base is declared. JSON has no subclasses, so such a value is
-written as the declared type: an instance of a class with fields has those of the declared class alone, a datetime is
-its date, True is 1.
+Type checkers accept a subclass where its base class is declared, but JSON has no subclasses. Such a value is
+written as the declared type: only the fields of the declared class, the date of a datetime, 1 for True.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ UNKNOWN = (known.AnyType, known.CustomType, known.RawType)
 
 
 def require_storable(shape: Any) -> None:
-    """Raise TypeError for a type with dictionaries whose keys JSON cannot hold, or cannot tell apart."""
+    """Raise TypeError for a type with dictionary keys that JSON cannot represent, or cannot distinguish."""
     for node in _nodes(known.type_info(shape)):
         if isinstance(node, known.DictType) and (problem := _key_problem(node.key_type)) is not None:
             raise TypeError(
@@ -47,13 +46,13 @@ def require_storable(shape: Any) -> None:
 
 
 def flags_in(shape: Any) -> list[type[Flag]]:
-    """Return the types of flags within a type."""
+    """Return the flag types within a type."""
     nodes = _nodes(known.type_info(shape))
     return [node.cls for node in nodes if isinstance(node, known.EnumType) and issubclass(node.cls, Flag)]
 
 
 class JsonType:
-    """Writes values of a declared type as JSON and reads them again, by the same rules for payloads and results.
+    """Writes values of a declared type as JSON and reads them, by the same rules for payloads and results.
 
     `is_payload`: the type is that of a payload, whose values are dictionaries of fields.
     """
@@ -74,10 +73,10 @@ class JsonType:
         )
 
     def write(self, value: Any, hook: Callable[[Any], object] = written) -> Any:
-        """Return a value as plain JSON values; `hook` writes the types that msgspec does not know.
+        """Return a value as JSON values; `hook` writes the types that msgspec does not support.
 
-        Raises msgspec.ValidationError for a value that is not of the type, NotStorable, TypeError, ValueError and
-        RecursionError for one that JSON cannot hold.
+        Raises msgspec.ValidationError for a value of another type; NotStorable, TypeError, ValueError and
+        RecursionError for a value that JSON cannot represent.
         """
         if type(value) is self._exact:
             return value
@@ -92,7 +91,7 @@ class JsonType:
         return self._checked(declared, hook)
 
     def read(self, plain: Any) -> Any:
-        """Return the value that plain JSON values stand for; raises as `decoder` does."""
+        """Return the value of the declared type; raises the errors of `decoder`."""
         return self.decoder.decode(msgspec.json.encode(plain))
 
     def _checked(self, value: Any, hook: Callable[[Any], object]) -> Any:
@@ -112,7 +111,7 @@ def _is_unset(node: known.Type) -> bool:
 
 
 def _nodes(root: known.Type) -> Iterator[known.Type]:
-    """Walk a type with all types within it, each once: types may refer to themselves."""
+    """Yield a type and all types within it, each once, because types can be recursive."""
     seen: set[int] = set()
     waiting = [root]
     while waiting:
@@ -164,7 +163,7 @@ def _name(node: known.Type) -> str:
 
 
 def _narrowed(value: Any, node: Any) -> Any:
-    """Return a value with each part that is of a subclass as the type has it; the same value if none is."""
+    """Return a value with parts of subclasses converted to the declared types; the same value if there are none."""
     narrow = NARROW.get(type(node))
     return value if narrow is None else narrow(value, node)
 
@@ -208,7 +207,7 @@ def _as_fields(value: Any, node: Any) -> Any:
 
 
 def _class_of(node: Any) -> Any:
-    """Return the class itself of a type of a class, also of a generic one with parameters."""
+    """Return the class of a type, without the parameters of a generic one."""
     return get_origin(node.cls) or node.cls
 
 
@@ -218,7 +217,7 @@ def _are_same(new: Any, old: Any) -> bool:
 
 def _listed(value: Any, nodes: list[Any]) -> Any:
     if len(nodes) != len(value):
-        return value  # not a value of the type, which the check rejects
+        return value  # not a value of the type: rejected later
     items = [_narrowed(item, node) for item, node in zip(value, nodes, strict=True)]
     return value if _are_same(items, value) else items
 
@@ -240,7 +239,7 @@ def _as_class(value: Any, node: Any) -> Any:
 
 
 def _as_model(value: Any, node: Any) -> Any:
-    """Make the declared model of pydantic of one of a subclass; the codec of another type writes its subclasses."""
+    """Convert a pydantic model of a subclass to the declared model. Other types are converted by their codecs."""
     kind = _class_of(node)
     if type(value) is kind or not isinstance(value, kind) or not hasattr(kind, "model_construct"):
         return value
@@ -248,7 +247,7 @@ def _as_model(value: Any, node: Any) -> Any:
 
 
 def _as_member(value: Any, node: Any) -> Any:
-    """Narrow a value to the member of a union that is its exact type, or to the first that is a base of it."""
+    """Narrow a value to the union member of its exact type, or to the first one that is a base class."""
     members = [_bare(each) for each in node.types]
     for member in members:
         if type(value) is PYTHON.get(type(member), getattr(member, "cls", None)):

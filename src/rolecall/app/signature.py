@@ -1,11 +1,11 @@
-"""A handler's signature as the schema of its payload: read once at definition, used for every task.
+"""A handler's signature as the schema of its payload, read once when the handler is declared.
 
     async def fetch(ctx: Context, store: int, full: bool = False)   takes   {"store": 7}
-    def index(items: list[Product])   in batches, each task gives   {"id": 1, "name": "tea"}
-    async def echo(ctx: Context, /, **payload: Any)   takes whatever it is sent
+    def index(items: list[Product])   a batch handler: each task has   {"id": 1, "name": "tea"}
+    async def echo(ctx: Context, /, **payload: Any)   takes any payload
 
-A leading `ctx` (or a first parameter annotated `Context`) comes from the worker, not from the payload.
-The return annotation is read by `results`.
+A first parameter that is named `ctx` or annotated `Context` is the context and not part of the payload. The return
+annotation is read by `results`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ OBJECTS = (
     msgspec.inspect.TypedDictType,
     msgspec.inspect.DictType,
 )
-# What has no name of its own, cannot be given by name.
+# Kinds of parameters that cannot be passed by name.
 UNNAMED = {
     inspect.Parameter.VAR_POSITIONAL: "*{} takes no named values: declare each parameter by name",
     inspect.Parameter.POSITIONAL_ONLY: "{} is positional-only: a payload gives its values by name",
@@ -47,11 +47,11 @@ UNNAMED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """The payload that a handler takes: `json` is its type, `schema` the JSON schema.
+    """The payload of a handler: `json` is its type, `schema` the JSON schema.
 
-    `arguments` names the parameters that the payload's fields become; None if a payload stays whole, as the item
-    of a batch or as all that a handler with `**payload` is given. `returns` is the type that each task's result must
-    have; None if any may. One that is not `strict` drops the fields that it does not know. `parameters` are for people.
+    `arguments`: the parameters to which the fields are passed; None if the payload is passed as a whole, as the
+    item of a batch or to `**payload`. `returns`: the declared type of each task's result, or None. `strict`:
+    whether unknown fields are rejected; otherwise they are dropped. `parameters` is for messages.
     """
 
     handler: str
@@ -69,7 +69,7 @@ class Signature:
 
     @property
     def shape(self) -> Any:
-        """The type of the payload, as msgspec knows it."""
+        """The type of the payload, for msgspec."""
         return self.json.shape
 
     @property
@@ -79,22 +79,22 @@ class Signature:
 
     @property
     def takes_anything(self) -> bool:
-        """Whether any payload is taken, as `**payload` does."""
+        """Whether any payload is accepted, as with `**payload`."""
         return bool(self.shape == dict[str, Any])
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """The JSON schemas of the payload's fields, by name; none for one that has no fixed fields."""
+        """The JSON schemas of the payload's fields by name; empty if it has no fixed fields."""
         return _fields(self.schema)
 
     @property
     def intake(self) -> str:
-        """A short text that is the same wherever the same payloads are taken."""
+        """The signature digest."""
         said = dumps([self.handler, self.schema, self.strict], sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
     def decode(self, payload_json: str | bytes) -> Any:
-        """Return the keyword arguments (or the batch's item) of a payload; raise InvalidPayload."""
+        """Return the keyword arguments (or the batch item) of a payload. Raises InvalidPayload."""
         try:
             value = self.json.decoder.decode(payload_json)
         except (msgspec.DecodeError, UnicodeError) as error:
@@ -105,7 +105,7 @@ class Signature:
         return {name: given for name in self.arguments if (given := getattr(value, name)) is not msgspec.UNSET}
 
     def named(self, args: tuple[object, ...], payload: Mapping[str, object]) -> Mapping[str, object]:
-        """Name values that are given in the order of the parameters; raise TypeError as a call does."""
+        """Return the payload, with positional values assigned to parameters. Raises TypeError as a call does."""
         if not args:
             return payload
         if self.arguments is None:
@@ -118,7 +118,7 @@ class Signature:
         return {**in_order, **payload}
 
     def check(self, payload: Mapping[str, object]) -> dict[str, object]:
-        """Return the payload as plain JSON values; raise InvalidPayload where it does not fit."""
+        """Return the payload as JSON values. Raises InvalidPayload if it does not match."""
         try:
             plain: dict[str, object] = self.json.write(dict(payload), revealed)
         except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
@@ -128,9 +128,9 @@ class Signature:
 
 
 def read_signature(function: Callable[..., object], *, handler: str, batch: bool, strict: bool = True) -> Signature:
-    """Read a function's signature, which drops unknown fields unless it is `strict`.
+    """Return a function's signature. Unless `strict`, unknown payload fields are dropped.
 
-    Raises InvalidDeclaration, naming the parameter that has no schema.
+    Raises InvalidDeclaration, with the name of a parameter that has no schema.
     """
     inner = inspect.unwrap(function)
     if not inspect.isfunction(inner):
@@ -163,14 +163,14 @@ def read_signature(function: Callable[..., object], *, handler: str, batch: bool
 
 
 def annotation_name(parameter: inspect.Parameter) -> str:
-    """Return the last word of how a parameter is annotated; it may be importable for type checkers only."""
+    """Return the last part of a parameter's annotation, which may be importable only for type checkers."""
     annotation = parameter.annotation
     name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     return str(name).strip("\"'").rpartition(".")[2]
 
 
 def _in_words(parameter: inspect.Parameter) -> str:
-    # An annotation that is a text already would be shown in quotes.
+    # Annotations that are strings would be shown in quotes.
     return str(parameter).replace("'", "")
 
 
@@ -189,7 +189,7 @@ def _hints(function: Callable[..., object], parameters: list[inspect.Parameter])
             written[parameter.name] = Any
         else:
             raise TypeError(f"parameter {parameter.name} has no type annotation")
-    # Only these annotations are evaluated: that of the context may be importable for type checkers alone.
+    # The context's annotation is not evaluated, because it may be importable only for type checkers.
     hints = typing.get_type_hints(
         SimpleNamespace(__annotations__=written),
         globalns=getattr(function, "__globals__", {}),
@@ -200,7 +200,7 @@ def _hints(function: Callable[..., object], parameters: list[inspect.Parameter])
 
 
 def _takes_all(context: inspect.Parameter | None, parameters: list[inspect.Parameter]) -> bool:
-    """Whether a handler is given its payloads whole, as `**payload`; raise TypeError where one could not be given."""
+    """Whether the payload is passed as `**payload`. Raises TypeError for parameters that make this ambiguous."""
     last = parameters[-1] if parameters else None
     if last is None or last.kind is not last.VAR_KEYWORD:
         return False
@@ -222,7 +222,7 @@ def _require_schema(name: str, hint: Any) -> None:
 
 
 def _argument_shape(handler: str, parameters: list[inspect.Parameter], hints: dict[str, Any], *, strict: bool) -> Any:
-    # A default stays with the function, which knows it best: what the payload leaves out is not passed on.
+    # Omitted fields are not passed on, so that the function uses its own defaults.
     fields: list[Any] = [
         (parameter.name, hints[parameter.name])
         if parameter.default is inspect.Parameter.empty
@@ -233,8 +233,8 @@ def _argument_shape(handler: str, parameters: list[inspect.Parameter], hints: di
 
 
 def _with_defaults(schema: dict[str, Any], parameters: list[inspect.Parameter]) -> dict[str, Any]:
-    """Say in the schema which values the function itself takes for what a payload leaves out, where JSON has them."""
-    # A batch's parameter is no field of its payloads; their fields bring their defaults along.
+    """Add the function's defaults to the schema, if JSON can represent them."""
+    # A batch's parameter is not a field of its payloads; their own types define defaults.
     fields, redaction = _fields(schema), Redaction(schema)
     for parameter in parameters:
         if parameter.default is inspect.Parameter.empty or parameter.name not in fields:

@@ -1,4 +1,4 @@
-"""The tables that an app brings along: whose migrations they are, and whether a database has them."""
+"""An app's own tables: combines migrations and checks the schema of a database."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ MEND = "mend the app's files"
 
 
 def with_others(known: Sequence[Migrations], given: Iterable[Migrations]) -> list[Migrations]:
-    """Return what is known and, behind it, what is new, each package once.
+    """Return the known migrations followed by new ones, without duplicates.
 
-    Raises InvalidDeclaration for what is none, for our name, and for two packages of one name.
+    Raises InvalidDeclaration for a value that is not Migrations, for Rolecall's name, and for a name that is taken.
     """
     together = list(known)
     for package in given:
@@ -40,23 +40,23 @@ def with_others(known: Sequence[Migrations], given: Iterable[Migrations]) -> lis
 
 
 def schema_check(app: str, packages: Sequence[Migrations]) -> AppCheck:
-    """Make the check that says whether the database has an app's tables as this release of it needs them."""
+    """Return the check that the database has an app's tables as this release needs them."""
     return AppCheck(app, f"{app}.schema", SchemaCheck(packages))
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaCheck:
-    """Looks at each package."""
+    """Checks the schema of each package."""
 
     packages: Sequence[Migrations]
 
     async def __call__(self, connection: psycopg.AsyncConnection[Any]) -> list[Finding]:
-        """Find what is pending, unknown to this release, edited or broken."""
+        """Return findings for migrations that are pending, unknown to this release, edited or invalid."""
         return [found for package in self.packages if (found := await _look(connection, package))]
 
 
 async def _look(connection: psycopg.AsyncConnection[Any], package: Migrations) -> Finding | None:
-    from rolecall.db.migrator import check_async  # noqa: PLC0415 - it brings the driver; who declares needs none
+    from rolecall.db.migrator import check_async  # noqa: PLC0415 - imports the driver, which declarations do not need
 
     try:
         await check_async(connection, package)

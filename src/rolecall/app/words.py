@@ -1,4 +1,4 @@
-"""Refuses where it is written what the database would refuse once it is declared: names, durations, numbers."""
+"""Rejects invalid names, durations and numbers at their declaration, before the database does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ POLICIES = "rolecall.exponential(), linear(), immediate() or no_retry()"
 
 
 def require_words(what: str, said: object) -> None:
-    """Raise InvalidDeclaration, naming the word, for what cannot be said of a handler or role; None says nothing."""
+    """Raise InvalidDeclaration, with the setting's name, for an invalid setting of a handler or role.
+
+    None is valid.
+    """
     for word in ("name", "role"):
         name = getattr(said, word, None)
         if name is not None and not (isinstance(name, str) and NAME.fullmatch(name)):

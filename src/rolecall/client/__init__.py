@@ -1,1 +1,1 @@
-"""How a program puts work into the pool and asks what became of it: one client, two faces."""
+"""The clients, with which programs enqueue tasks and read their state: Client and AsyncClient."""

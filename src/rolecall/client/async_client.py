@@ -1,4 +1,4 @@
-"""The async face of the client; every method but the plumbing is one line over a statement."""
+"""The async client. Most methods run one statement."""
 
 from __future__ import annotations
 
@@ -50,18 +50,17 @@ T = TypeVar("T")
 
 
 class AsyncClient(AsyncTypedCalls):
-    """Enqueues tasks and asks about them; belongs to one event loop.
+    """Enqueues tasks and reads their state. Belongs to one event loop.
 
         async with AsyncClient("postgresql://...", app=app) as client:
             task = await client.enqueue(fetch, {"store": 7}, priority=5)
             print((await client.wait(task.id, timeout=30)).result)
 
-    `database` is a connection string or a psycopg pool (which stays yours to close); without one it is
-    DATABASE_URL, else the embedded server. Connections are opened when first needed. With `app`, its roles,
-    handlers and keys are declared before the first enqueue. `connection=` joins your own transaction, of a
-    connection or session of psycopg, asyncpg, SQLAlchemy or SQLModel: nothing is committed but by you. `pooled`:
-    whether a pooler in transaction mode stands before the database; None takes ROLECALL_POOLED, and finds out where
-    that is not set.
+    `database` is a connection string, or a psycopg pool (which you close yourself). Without it, the client uses
+    DATABASE_URL or else the embedded server. It connects when first needed. With `app`, the app's roles, handlers
+    and keys are declared before the first enqueue. `connection=` shares your transaction, which you commit: it
+    accepts connections and sessions of psycopg, asyncpg, SQLAlchemy and SQLModel. `pooled`: whether the database is
+    behind a pooler in transaction mode; None uses ROLECALL_POOLED, or detects it.
     """
 
     def __init__(
@@ -83,7 +82,7 @@ class AsyncClient(AsyncTypedCalls):
             return self
 
     async def close(self) -> None:
-        """Close the connections that are the client's own, and let sinks take what waits for them for 2 s at most."""
+        """Close the client's own connections. Waits up to 2 s for sinks to take pending events."""
         await self._pools.close()
         if self._teller.emitter.has_sinks:
             await asyncio.to_thread(self._teller.emitter.flush)
@@ -99,7 +98,7 @@ class AsyncClient(AsyncTypedCalls):
     async def enqueue_many(
         self, batch: Iterable[NewTask[R]], *, connection: AsyncJoinable | None = None
     ) -> list[Enqueued[R]]:
-        """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
+        """Store a batch of any size, all or nothing. The results are in the order of the batch."""
         with self._teller.of_misfits():
             wanted = await kept_async(list(entries(batch, self._app)), self._app)
         if not wanted:
@@ -124,14 +123,14 @@ class AsyncClient(AsyncTypedCalls):
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-        """Open a transaction of your own: pass what it gives as `connection=`, and write your own rows by it.
+        """Open a transaction. Pass its connection as `connection=`, and write your own rows with it.
 
             async with client.transaction() as connection:
                 await connection.execute("insert into orders ...")
                 await client.enqueue(bill, {"order": 7}, connection=connection)
                 client.after_commit(tell_the_shop)
 
-        It is committed at the end of the block and undone by an exception. Within itself it is a savepoint.
+        It is committed at the end of the block and rolled back by an exception. A nested call opens a savepoint.
         """
         if surrounding := AfterCommit.of(self):
             here = cast("psycopg.AsyncConnection[Any]", surrounding.connection)
@@ -148,20 +147,20 @@ class AsyncClient(AsyncTypedCalls):
         await make_calls_async(after_commit.ended(block))
 
     def after_commit(self, call: Call) -> None:
-        """Make a call once `transaction()`, in whose block this stands, has been committed.
+        """Call a function after the commit of the surrounding `transaction()`.
 
-        Calls are made in this order, none of them after a rollback; what a savepoint's rollback undoes takes its
-        calls along. One that raises is logged. Each is made once at most: what must not be lost is a task. Raises
-        ConfigError outside of the block, TypeError for an async function that only AsyncClient can await.
+        Functions are called in order and at most once. None is called after a rollback, and the rollback of a
+        savepoint discards its calls. Errors are logged. Use a task for anything that must not be lost. Raises
+        ConfigError outside the block, and TypeError for an async function, which only AsyncClient can await.
         """
         require_block(self).add(call)
 
     async def cancel(self, ids: int | Iterable[int], *, connection: AsyncJoinable | None = None) -> dict[int, str]:
-        """Cancel tasks; each is cancelled, requested (it was running), finished or missing."""
+        """Cancel tasks. Return for each: cancelled, requested (it was running), finished or missing."""
         return await self._tell(CANCEL_CHANNEL, tasks.cancel(several(ids)), connection)
 
     async def retry(self, ids: int | Iterable[int], *, connection: AsyncJoinable | None = None) -> dict[int, str]:
-        """Put failed and cancelled tasks back; each is pending, open, completed, duplicate or missing."""
+        """Retry failed and cancelled tasks. Return for each: pending, open, completed, duplicate or missing."""
         return await self._tell(WAKE_CHANNEL, tasks.retry(several(ids)), connection)
 
     async def spawn(
@@ -172,12 +171,12 @@ class AsyncClient(AsyncTypedCalls):
         serial: bool | None = None,
         connection: AsyncJoinable | None = None,
     ) -> list[Enqueued]:
-        """Give a task that runs or waits more children to wait for; raises InvalidTask, ParentNotOpen."""
+        """Add children to a running or waiting task. Raises InvalidTask and ParentNotOpen."""
         children = await kept_async(list(batch), self._app)
         return await self._run(structure.spawn(parent_id, children, serial=serial), connection)
 
     async def tree(self, root_id: int) -> list[TreeNode]:
-        """Read a task and everything below it, level by level; raises TaskNotFound."""
+        """Return a task and everything below it, level by level. Raises TaskNotFound."""
         nodes = await self._run(structure.tree(root_id))
         if not nodes:
             raise TaskNotFound(task_id=root_id)
@@ -192,24 +191,28 @@ class AsyncClient(AsyncTypedCalls):
         follow_ups: Iterable[NewTask] = (),
         connection: AsyncJoinable | None = None,
     ) -> str:
-        """Complete a task without a worker, in any open state: completed, finished (it had ended before) or missing.
+        """Complete an open task without a worker. Return completed, finished (it had finished before) or missing.
 
-        What is open below it is cancelled; a running handler must stop (`completed`). Raises InvalidTask, UnknownRole.
+        Open tasks below it are cancelled, and a running handler must stop (reason `completed`). Raises InvalidTask
+        and UnknownRole.
         """
         await self._declare(connection)
         after = await following_async(continue_with, follow_ups, self._app)
         return await self._run(outside.complete(task_id, result, after), connection)
 
     async def fail(self, task_id: int, error: str, *, connection: AsyncJoinable | None = None) -> str:
-        """Fail a task without a worker, for good: failed, finished (it had ended before) or missing."""
+        """Fail an open task permanently, without a worker.
+
+        Return failed, finished (it had finished before) or missing.
+        """
         return await self._run(outside.fail(task_id, error), connection)
 
     async def issue_token(
         self, task_id: int, *, ttl: float = outside.TOKEN_TTL, connection: AsyncJoinable | None = None
     ) -> str:
-        """Make a secret with which an open task is ended once, from anywhere; it lives for `ttl` seconds.
+        """Return a completion token for an open task, valid for `ttl` seconds.
 
-        It is shown this once: only its digest is stored. Raises TaskNotFound, InvalidTask.
+        Only its digest is stored, so it cannot be read again. Raises TaskNotFound and InvalidTask.
         """
         return await self._run(outside.issue_token(task_id, ttl), connection)
 
@@ -222,34 +225,34 @@ class AsyncClient(AsyncTypedCalls):
         follow_ups: Iterable[NewTask] = (),
         connection: AsyncJoinable | None = None,
     ) -> int:
-        """Complete the task that the token stands for, and return its id; raises InvalidToken, InvalidTask."""
+        """Complete the task of a completion token and return its id. Raises InvalidToken and InvalidTask."""
         await self._declare(connection)
         after = await following_async(continue_with, follow_ups, self._app)
         return await self._run(outside.complete_by_token(token, result, after), connection)
 
     async def fail_by_token(self, token: str, error: str, *, connection: AsyncJoinable | None = None) -> int:
-        """Fail the task that the token stands for, and return its id; raises InvalidToken."""
+        """Fail the task of a completion token and return its id. Raises InvalidToken."""
         return await self._run(outside.fail_by_token(token, error), connection)
 
     async def trigger(
         self, ids: int | Iterable[int], *, connection: AsyncJoinable | None = None
     ) -> dict[int, datetime]:
-        """Make pending tasks due now, all or none; raises TaskNotFound, TaskNotTriggerable.
+        """Make pending tasks due now, all or none. Raises TaskNotFound and TaskNotTriggerable.
 
-        The answer says since when each is due, in the order of the ids.
+        Return the time since when each task is due, in the order of the ids.
         """
         return await self._tell(WAKE_CHANNEL, outside.trigger(several(ids)), connection)
 
     async def get_chain(self, chain_id: int) -> Chain:
-        """Read a chain by the id of its first task; raises ChainNotFound."""
+        """Return a chain by the id of its first task. Raises ChainNotFound."""
         return await self._run(chains.get(chain_id))
 
     async def list_chains(self, which: ChainFilter | None = None) -> list[Chain]:
-        """Read a page of chains, newest first; page on with `before` the last one's id."""
+        """Return a page of chains, newest first. For the next page, set `before` to the last id."""
         return await self._run(chains.list_(which or ChainFilter()))
 
     async def wait_chain(self, chain_id: int, timeout: float = inf) -> Chain:
-        """Return the chain when its last task has ended, however it did; raises WaitTimeout, ChainNotFound."""
+        """Return a chain once its last task has finished, with any outcome. Raises WaitTimeout and ChainNotFound."""
         late = WaitTimeout(task_id=chain_id, seconds=timeout, chain=True)
         return await until_async(lambda: self.get_chain(chain_id), lambda chain: not chain.open, late)
 
@@ -262,7 +265,7 @@ class AsyncClient(AsyncTypedCalls):
         follow_ups: Iterable[NewTask] = (),
         connection: AsyncJoinable | None = None,
     ) -> str:
-        """Complete the task with which a chain stands open: completed, finished (it had ended) or missing."""
+        """Complete the open task of a chain. Return completed, finished (the chain had finished) or missing."""
         await self._declare(connection)
         after = await following_async(continue_with, follow_ups, self._app)
         return await self._run(chains.complete(chain_id, result, after), connection)
@@ -271,14 +274,15 @@ class AsyncClient(AsyncTypedCalls):
     async def completing(
         self, chain_id: int, *, connection: AsyncJoinable | None = None
     ) -> AsyncIterator[AsyncHeldChain]:
-        """Hold a chain's open task for as long as the block lasts, and decide about it there; raises ChainNotFound.
+        """Lock a chain's open task during the block, to decide about it there. Raises ChainNotFound.
 
             async with client.completing(chain_id) as chain:
                 if chain.task is not None and chain.task.handler == "approval":
                     await chain.complete({"approved": True}, continue_with=publish.task())
 
-        The block is one transaction, committed at its end, undone by an exception; or it is part of yours. No
-        worker claims or ends the task meanwhile. It may go several steps, or do nothing.
+        The block is one transaction, committed at its end and rolled back by an exception, or part of yours.
+        Meanwhile no worker can claim or finish the task. The block can complete several tasks of the chain, or
+        none.
         """
         await self._declare(connection)
         async with AsyncExitStack() as stack:
@@ -294,27 +298,31 @@ class AsyncClient(AsyncTypedCalls):
     async def delete_chains(
         self, ids: int | Iterable[int], *, cascade: bool = False, connection: AsyncJoinable | None = None
     ) -> dict[int, int]:
-        """Delete chains with the trees below them, and with `cascade` all that they need; raises ChainNeeded.
+        """Delete chains with the trees below them and, with `cascade`, everything they need. Raises ChainNeeded.
 
-        The answer names each deleted chain with the number of its tasks; ids of no chain are left out. Handlers that
-        run must stop (`deleted`).
+        Return the number of deleted tasks by chain; ids without a chain are omitted. Running handlers must stop
+        (reason `deleted`).
         """
         return await self._run(chains.delete(several(ids), cascade=cascade), connection)
 
     async def counts(self) -> list[RoleCount]:
-        """Count the tasks of each role and state."""
+        """Count the tasks of each role by status."""
         return await self._run(insight.counts())
 
     async def set_key_capacity(self, pattern: str, capacity: int | None) -> None:
-        """Let so many tasks of a key run at once, or of each key that begins like the pattern (`tenant:*`).
+        """Set how many tasks of a key may run at once, or of each key that matches a key pattern (`tenant:*`).
 
-        It goes before what an app declares for the same pattern; None takes it back. Where there is more room, what
-        waits may run now; what runs beyond a smaller capacity goes on. Commits for itself. Raises InvalidDeclaration.
+        This overrides the app's declaration for the same pattern; None removes the override. A larger capacity
+        takes effect at once; a smaller one does not stop running tasks. Commits immediately. Raises
+        InvalidDeclaration.
         """
         await self._run(keys.set_capacity(pattern, capacity))
 
     async def key_capacities(self, *, after: str = "", limit: int = 1_000) -> list[KeyCapacity]:
-        """List the capacities of keys and patterns by their text; page on with the last one's as `after`."""
+        """List the capacities of keys and key patterns in order.
+
+        For the next page, set `after` to the last pattern.
+        """
         return await self._run(keys.capacities(after, limit))
 
     async def _run(self, statement: Statement[T], joined: AsyncJoinable | None = None) -> T:
@@ -323,7 +331,7 @@ class AsyncClient(AsyncTypedCalls):
                 return await run_async(connection, statement, collector)
 
     async def _tell(self, channel: str, statement: Statement[T], joined: AsyncJoinable | None) -> T:
-        """Run it, and tell workers of this process, who may hear of it in no other way."""
+        """Run a statement and notify in-process workers, which receive no other notification."""
         answer = await self._run(statement, joined)
         if THIS_PROCESS.subscribers:
             tell_workers(self, channel, joined)
@@ -333,11 +341,11 @@ class AsyncClient(AsyncTypedCalls):
         if self._app is None or not self._undeclared:
             return
         self._app.check()
-        # Within a foreign transaction that may still roll back, nothing is declared for good.
+        # If the caller's transaction might roll back, the app stays undeclared.
         foreign = joined if self._joins_only else None
         await self._run(roles.declare(*self._app.declaration()), foreign)
         if foreign is None and self._app.key_capacities:
-            # A foreign transaction would hold up the ends of these keys' tasks for as long as it is open.
+            # The caller's transaction would block the completion of these keys' tasks until it ends.
             await self._run(keys.declare(self._app.key_capacities))
         self._undeclared = foreign is not None
 

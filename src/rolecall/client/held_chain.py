@@ -1,4 +1,4 @@
-"""A chain in its caller's hands: held by a transaction, to be decided about step by step."""
+"""A chain that a transaction has locked, to be completed or failed step by step."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ NO_TRANSACTION = "is in no transaction, and a lock lasts only as long as one"
 
 
 class HeldChain:
-    """A chain that nobody else can change until the transaction ends.
+    """A chain that others cannot change until the transaction ends.
 
-    `task` is the one with which it stands open; after `complete` it is the continuation, or None: the chain has
-    ended. Doing nothing leaves everything as it is.
+    `task` is the open task. After `complete` it is the continuation, or None if the chain has finished.
     """
 
     def __init__(
@@ -39,7 +38,7 @@ class HeldChain:
         self.task: Task | None = None
 
     def hold(self) -> Self:
-        """Lock the open task and read it; raises ChainNotFound."""
+        """Lock and read the open task. Raises ChainNotFound."""
         self.task = None
         held = self._run(chains.hold(self.id))
         if held is not None:
@@ -49,13 +48,13 @@ class HeldChain:
     def complete(
         self, result: object = None, *, continue_with: NewTask | None = None, follow_ups: Iterable[NewTask] = ()
     ) -> None:
-        """Complete the open task; raises ChainError where there is none, InvalidTask, UnknownRole."""
+        """Complete the open task. Raises ChainError if there is none, InvalidTask and UnknownRole."""
         task = _open_task(self.id, self.task)
         self._run(outside.complete(task.id, result, following(continue_with, follow_ups, self._app)))
         self.hold()
 
     def fail(self, error: str) -> None:
-        """Fail the open task, and with it the chain; raises ChainError where there is none."""
+        """Fail the open task, and thus the chain. Raises ChainError if there is none."""
         self._run(outside.fail(_open_task(self.id, self.task).id, error))
         self.hold()
 
@@ -64,7 +63,7 @@ class HeldChain:
 
 
 class AsyncHeldChain:
-    """The same chain for an async caller."""
+    """The async version of HeldChain."""
 
     def __init__(
         self, connection: AsyncAnyConnection, chain_id: int, app: App | None, collector: EventCollector | None
@@ -76,7 +75,7 @@ class AsyncHeldChain:
         self.task: Task | None = None
 
     async def hold(self) -> Self:
-        """Lock the open task and read it; raises ChainNotFound."""
+        """Lock and read the open task. Raises ChainNotFound."""
         self.task = None
         held = await self._run(chains.hold(self.id))
         if held is not None:
@@ -86,14 +85,14 @@ class AsyncHeldChain:
     async def complete(
         self, result: object = None, *, continue_with: NewTask | None = None, follow_ups: Iterable[NewTask] = ()
     ) -> None:
-        """Complete the open task; raises ChainError where there is none, InvalidTask, UnknownRole."""
+        """Complete the open task. Raises ChainError if there is none, InvalidTask and UnknownRole."""
         task = _open_task(self.id, self.task)
         after = await following_async(continue_with, follow_ups, self._app)
         await self._run(outside.complete(task.id, result, after))
         await self.hold()
 
     async def fail(self, error: str) -> None:
-        """Fail the open task, and with it the chain; raises ChainError where there is none."""
+        """Fail the open task, and thus the chain. Raises ChainError if there is none."""
         await self._run(outside.fail(_open_task(self.id, self.task).id, error))
         await self.hold()
 
@@ -102,14 +101,14 @@ class AsyncHeldChain:
 
 
 def require_transaction(connection: AnyConnection) -> AnyConnection:
-    """Return the caller's own connection; raise ConfigError where each statement would commit for itself."""
+    """Return the caller's connection. Raises ConfigError if it is not in a transaction."""
     if connection.is_free() if isinstance(connection, Foreign) else is_free(connection):
         raise ConfigError(NO_TRANSACTION, variable="connection")
     return connection
 
 
 async def require_transaction_async(connection: AsyncAnyConnection) -> AsyncAnyConnection:
-    """Do the same for an async one."""
+    """Return the caller's async connection. Raises ConfigError if it is not in a transaction."""
     if await connection.is_free() if isinstance(connection, AsyncForeign) else is_free(connection):
         raise ConfigError(NO_TRANSACTION, variable="connection")
     return connection

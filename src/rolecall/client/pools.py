@@ -1,4 +1,4 @@
-"""Where a client's connections come from: the caller's pool, or one of its own that is opened when first needed."""
+"""The connection pools of clients: the caller's, or one that is opened when first needed."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ ALL_IN_USE = "every connection of the pool is in use"
 
 
 class Pools:
-    """The sync face's pool; a given one stays its giver's to close.
+    """The sync client's pool. A pool of the caller is not closed.
 
-    Each process has a pool of its own: a forked child inherits its parent's sessions, and threads that do not run
-    there, and leaves them untouched.
+    Each process has its own pool. A forked child inherits the sessions of its parent, without the pool's threads,
+    and does not touch them.
     """
 
     def __init__(self, database: str | Pool | None, *, pooled: bool | None) -> None:
@@ -57,13 +57,13 @@ class Pools:
 
     @contextmanager
     def connection(self) -> Iterator[psycopg.Connection[Any]]:
-        """Lend a connection for the block. Raises DatabaseUnavailable with the reason why there is none."""
+        """Lend a connection for the block. Raises DatabaseUnavailable, with the reason."""
         lender = self.get()
         with explained(self._dsn), lender.connection() as connection:
             yield connection
 
     def get(self) -> Pool:
-        """Return the pool, opened. Raises DatabaseUnavailable at once where the server does not let us in."""
+        """Return the open pool. Raises DatabaseUnavailable at once if the server rejects the connection."""
         if self._given is not None:
             return self._given
         process = os.getpid()
@@ -77,7 +77,7 @@ class Pools:
             return self._own[process]
 
     def close(self) -> None:
-        """Close what is our own; may be called again, and a later `get` opens anew."""
+        """Close the client's own pool. It is opened again by a later `get`."""
         process = os.getpid()
         with self._turn(process):
             own = self._own.pop(process, None)
@@ -86,12 +86,12 @@ class Pools:
             self._source.detach()
 
     def _turn(self, process: int) -> Lock:
-        # One that another thread held at the fork would be held for ever.
+        # Locks are per process: one that another thread held at the fork would never be released.
         return self._turns.setdefault(process, Lock())
 
 
 class AsyncPools:
-    """The async face's pool; a given one stays its giver's to close."""
+    """The async client's pool. A pool of the caller is not closed."""
 
     def __init__(self, database: str | AsyncPool | None, *, pooled: bool | None) -> None:
         self._source = Source(database if isinstance(database, str) else None, pooled=pooled)
@@ -102,13 +102,13 @@ class AsyncPools:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-        """Lend a connection for the block. Raises DatabaseUnavailable with the reason why there is none."""
+        """Lend a connection for the block. Raises DatabaseUnavailable, with the reason."""
         lender = await self.get()
         async with explained_async(self._dsn), lender.connection() as connection:
             yield connection
 
     async def get(self) -> AsyncPool:
-        """Return the pool, opened. Raises DatabaseUnavailable at once where the server does not let us in."""
+        """Return the open pool. Raises DatabaseUnavailable at once if the server rejects the connection."""
         if self._given is not None:
             return self._given
         async with self._turn:
@@ -121,7 +121,7 @@ class AsyncPools:
             return self._own
 
     async def close(self) -> None:
-        """Close what is our own; may be called again, and a later `get` opens anew."""
+        """Close the client's own pool. It is opened again by a later `get`."""
         async with self._turn:
             own, self._own = self._own, None
             if own is not None:
@@ -130,7 +130,7 @@ class AsyncPools:
 
 
 def _close_at_exit(pools: Pools) -> None:
-    """Close what its owner left open: the interpreter would wait for the pool's threads, which cannot end by then."""
+    """Close a pool that was left open: the interpreter would wait for its threads, which cannot end by then."""
 
     def close() -> None:
         left_open = reference()
@@ -142,18 +142,18 @@ def _close_at_exit(pools: Pools) -> None:
 
 
 def require_answer(dsn: str) -> None:
-    """Raise DatabaseUnavailable, with the server's reason, unless a connection can be had now."""
+    """Raise DatabaseUnavailable, with the server's reason, unless a connection succeeds now."""
     connect(dsn, "client").close()
 
 
 async def require_answer_async(dsn: str) -> None:
-    """Raise DatabaseUnavailable, with the server's reason, unless a connection can be had now."""
+    """Raise DatabaseUnavailable, with the server's reason, unless a connection succeeds now."""
     await (await connect_async(dsn, "client")).close()
 
 
 @contextmanager
 def explained(dsn: str | None) -> Iterator[None]:
-    """Let a PoolTimeout of our own pool become DatabaseUnavailable that tells why; a given pool's has no DSN."""
+    """Turn a PoolTimeout into DatabaseUnavailable with the reason. For the caller's pool (no DSN) it is re-raised."""
     try:
         yield
     except PoolTimeout as late:
@@ -168,7 +168,7 @@ def explained(dsn: str | None) -> Iterator[None]:
 
 @asynccontextmanager
 async def explained_async(dsn: str | None) -> AsyncIterator[None]:
-    """Let a PoolTimeout of our own pool become DatabaseUnavailable that tells why; a given pool's has no DSN."""
+    """Turn a PoolTimeout into DatabaseUnavailable with the reason. For the caller's pool (no DSN) it is re-raised."""
     try:
         yield
     except PoolTimeout as late:
@@ -186,7 +186,7 @@ def _told(late: PoolTimeout, reason: object) -> DatabaseUnavailable:
 
 
 class Source:
-    """Finds the database when it is first needed, and holds on to the embedded server meanwhile."""
+    """Finds the database when it is first needed, and keeps the embedded server running meanwhile."""
 
     def __init__(self, dsn: str | None, *, pooled: bool | None = None) -> None:
         self._dsn = dsn
@@ -194,7 +194,10 @@ class Source:
         self._server: EmbeddedServer | None = None
 
     def attach(self) -> str:
-        """Return the connection string; where nothing is named, start or join the embedded server and migrate it."""
+        """Return the connection string.
+
+        If no database is configured, start or join the embedded server and migrate it.
+        """
         if self._dsn is not None:
             return self._dsn
         settings = read_database()
@@ -202,7 +205,7 @@ class Source:
 
     def _start(self, data_dir: Path) -> str:
         refuse_windows("the embedded server", "name a Postgres by DATABASE_URL")
-        # Only who has no database waits for the imports of what starts one, and Windows could not do them.
+        # Imported only when needed: these imports are slow, and fail on Windows.
         from rolecall.db.embedded.server import EmbeddedServer  # noqa: PLC0415
         from rolecall.db.migrator import bring_up_to_date  # noqa: PLC0415
 
@@ -213,11 +216,13 @@ class Source:
         return dsn
 
     def pooled(self) -> bool | None:
-        """Say whether a pooler stands before it, by what was given, else by ROLECALL_POOLED; None must find out."""
+        """Return whether there is a pooler, from the argument or ROLECALL_POOLED; None means that it must be
+        detected.
+        """
         return read_database().pooled if self._pooled is None else self._pooled
 
     def detach(self) -> None:
-        """Let go of the embedded server; the last to do so stops it."""
+        """Release the embedded server. The last process to do so stops it."""
         server, self._server = self._server, None
         if server is not None:
             server.detach()

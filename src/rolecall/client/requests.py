@@ -1,4 +1,4 @@
-"""What callers may write for a task, turned into one; how one waits for it, and how it is told what came of that."""
+"""Builds tasks from the arguments of client calls, waits for tasks, and emits the client's events."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ OPTIONS = {*TaskOptions.__annotations__, "connection"}
 
 
 def called(what: AnyTask, args: tuple[Any, ...], words: Mapping[str, Any], app: App | None) -> tuple[NewTask[Any], Any]:
-    """Make the task that a caller asks for, and say in which transaction.
+    """Build the task of an `enqueue` call, and return it with the connection to use.
 
-    The payload is one argument, or the words of the call are its fields. Raises what `new_task` raises, and TypeError
-    for a word that is both a field and an option.
+    The payload is one argument, or its fields are keyword arguments. Raises the errors of `new_task`, and TypeError
+    for a keyword that is both a field and an option.
     """
     options = dict(words)
     connection = options.pop("connection", None)
@@ -93,11 +93,11 @@ def called(what: AnyTask, args: tuple[Any, ...], words: Mapping[str, Any], app: 
 def new_task(
     what: AnyTask, payload: Mapping[str, object] | None, options: TaskOptions | Mapping[str, Any], app: App | None
 ) -> NewTask:
-    """Make the task that a caller asks for: a ready one, a handler's, or that of a handler named by text.
+    """Build a task from a ready one, a handler, or the name of a handler.
 
-    Where the handler is known here, the payload is checked against its signature: raises InvalidPayload, and
-    ContractBroken for a handler that may not start a chain. Raises TypeError for what is no task and for a word that
-    is no option, HandlerMissing for a role of the app with a handler that it does not have.
+    The payload is checked against the signature of a known handler. Raises InvalidPayload, and ContractBroken for a
+    handler that cannot start a chain; TypeError for an invalid first argument or an unknown option; HandlerMissing
+    for an unknown handler in a role of the app.
     """
     require_options(options, TaskOptions.__annotations__)
     if isinstance(what, NewTask):
@@ -111,7 +111,7 @@ def new_task(
         definition.require_entry("enqueue")
         made = definition.made(_named(payload))
         if isinstance(what, str):
-            # Type checkers know nothing of a handler that is named by a text: its result is read as JSON values.
+            # Type checkers do not know the handler, so the result is read as JSON values.
             made = replace(made, returns=None)
         return replace(made, **options) if options else made
     if app is not None and options.get("role") in app.roles:
@@ -120,16 +120,16 @@ def new_task(
 
 
 def entries(batch: Iterable[NewTask], app: App | None) -> Iterable[NewTask]:
-    """Return the batch; as it is read, ContractBroken is raised for a task that the app does not admit."""
+    """Return the batch. Iterating over it raises ContractBroken for a task that the app does not admit."""
     if app is None or not any(handler.links.bind_its_tasks for handler in app.handlers.values()):
         return batch
     return _admitted(batch, app)
 
 
 def following(continue_with: NewTask | None, follow_ups: Iterable[NewTask], app: App | None) -> NextTasks | None:
-    """Put together what comes next after a task that ends from outside; None where nothing does.
+    """Return the next tasks of a task that is completed from outside, or None.
 
-    What is large of it is kept elsewhere. Raises ContractBroken for a follow-up that may not start a chain,
+    Large values are moved to their store. Raises ContractBroken for a follow-up that cannot start a chain, and
     PayloadMissing.
     """
     wanted = NextTasks(continuation=continue_with, follow_ups=list(entries(follow_ups, app)))
@@ -141,22 +141,22 @@ def following(continue_with: NewTask | None, follow_ups: Iterable[NewTask], app:
 async def following_async(
     continue_with: NewTask | None, follow_ups: Iterable[NewTask], app: App | None
 ) -> NextTasks | None:
-    """Do the same without blocking the loop where something large is to be kept elsewhere."""
+    """Do the same without blocking the loop."""
     if app is None or app.large is None:
         return following(continue_with, follow_ups, app)
     return await asyncio.to_thread(following, continue_with, list(follow_ups), app)
 
 
 def has_hidden_values(batch: Iterable[NewTask], app: App | None) -> bool:
-    """Whether a task of the batch has a handler of the app that hides values of its payload."""
+    """Return whether a task of the batch has a handler with redacted values."""
     handlers = app.handlers if app else {}
     return any(name in handlers and handlers[name].hides for task in batch if (name := task.handler or task.role))
 
 
 def require_binding(connection: Foreign, batch: Iterable[NewTask], app: App | None) -> None:
-    """Raise ConfigError if a connection would write hidden values of the batch into the text of a statement.
+    """Raise ConfigError if a connection would write redacted values of the batch into the text of a statement.
 
-    Only for handlers that the app does not know: the others are checked where the statement runs.
+    Only for handlers that the app does not know; the others are checked when the statement runs.
     """
     names = {task.handler or task.role or "" for task in batch} - set(app.handlers if app else ())
     hiding = run(connection, roles.hiding_schemas(names)) if names and binds_on_client(connection) else ()
@@ -165,10 +165,7 @@ def require_binding(connection: Foreign, batch: Iterable[NewTask], app: App | No
 
 
 def kept(batch: Sequence[NewTask], app: App | None) -> Sequence[NewTask]:
-    """Return the batch as it is stored: what is large of it is kept elsewhere, if the app says where.
-
-    It blocks. Raises PayloadMissing.
-    """
+    """Return the batch with large values moved to their store, if the app has one. Blocks. Raises PayloadMissing."""
     return batch if app is None or app.large is None else app.large.detached(batch, app.handlers)
 
 
@@ -178,12 +175,12 @@ async def kept_async(batch: Sequence[NewTask], app: App | None) -> Sequence[NewT
 
 
 def in_trace(tracing: Tracing | None, batch: Sequence[NewTask]) -> AbstractContextManager[Asking | None]:
-    """Stand around an enqueue where somebody traces."""
+    """Return a context that traces an enqueue, if the app has a tracing sink."""
     return nullcontext() if tracing is None else tracing.enqueuing(batch)
 
 
 def several(ids: int | Iterable[int]) -> list[int]:
-    """Read one id or many."""
+    """Return one or more ids as a list."""
     return [ids] if isinstance(ids, int) else list(ids)
 
 
@@ -205,10 +202,10 @@ def _named(payload: object) -> Mapping[str, object]:
 
 
 def no_handler(what: object) -> TypeError:
-    """Make the error for what is neither a handler nor its name nor a task."""
+    """Return the error for an argument that is not a handler, a handler's name or a task."""
     if iscoroutine(what):
         name = what.cr_code.co_name
-        what.close()  # or Python complains of it at some other time and place
+        what.close()  # prevents the warning that it was never awaited
         return TypeError(
             f"{name}(...) was called, which is left to a worker: give the handler itself, enqueue({name}, ...)"
         )
@@ -219,7 +216,6 @@ def no_handler(what: object) -> TypeError:
 
 
 def _is_whole(args: tuple[Any, ...], words: Mapping[str, Any]) -> bool:
-    """Whether a call has its payload, or none, as one argument."""
     if args:
         return len(args) == 1 and (args[0] is None or isinstance(args[0], Mapping))
     return "payload" in words and words.keys() - {"payload"} <= OPTIONS
@@ -228,7 +224,6 @@ def _is_whole(args: tuple[Any, ...], words: Mapping[str, Any]) -> bool:
 def _require_fields(
     handler: HandlerDefinition[..., object], words: Mapping[str, object], payload: Mapping[str, object]
 ) -> None:
-    """Raise TypeError for a word that is both a field and an option, and for one of the payload that is neither."""
     fields = handler.signature.fields
     for word in fields.keys() & words.keys() & OPTIONS:
         raise TypeError(
@@ -241,7 +236,7 @@ def _require_fields(
 
 
 def require_options(options: Collection[str], known: Collection[str]) -> None:
-    """Raise TypeError for a word that is no option of a task: most likely it belongs into the payload."""
+    """Raise TypeError for a keyword that is not an option of tasks. It probably belongs in the payload."""
     for word in options:
         if word not in known:
             hint = _close_to(word, known) or f"; the payload is one argument: enqueue(handler, {{{word!r}: ...}})"
@@ -249,14 +244,14 @@ def require_options(options: Collection[str], known: Collection[str]) -> None:
 
 
 def require_known(handler: str, app: App) -> None:
-    """Raise HandlerMissing for the name of a handler that the app does not have."""
+    """Raise HandlerMissing if the app has no handler of this name."""
     if handler not in _handlers(app):
         raise HandlerMissing(handler=handler, hint=_close_to(handler, _handlers(app)))
 
 
 @contextmanager
 def suggesting(batch: Sequence[NewTask], app: App | None) -> Iterator[None]:
-    """Let UnknownRole tell which handler was meant, where it was only named, and misspelt."""
+    """Add a suggestion to UnknownRole if the name of a handler was misspelled."""
     try:
         yield
     except UnknownRole as error:
@@ -277,7 +272,7 @@ def _close_to(word: str, known: Collection[Any]) -> str:
 
 
 def pauses() -> Iterator[float]:
-    """Yield the seconds to sleep between looks: 10 ms, growing to 250 ms."""
+    """Yield the seconds to sleep between polls: 10 ms, growing to 250 ms."""
     pause = FIRST
     while True:
         yield pause
@@ -285,7 +280,7 @@ def pauses() -> Iterator[float]:
 
 
 def until(look: Callable[[], T], done: Callable[[T], bool], late: WaitTimeout) -> T:
-    """Look until what is seen is done, and return it; raise `late` when its seconds have passed."""
+    """Poll until the value is done, and return it. Raises `late` after its number of seconds."""
     deadline = time.monotonic() + late.seconds
     for pause in pauses():
         seen = look()
@@ -299,7 +294,7 @@ def until(look: Callable[[], T], done: Callable[[T], bool], late: WaitTimeout) -
 
 
 async def until_async(look: Callable[[], Awaitable[T]], done: Callable[[T], bool], late: WaitTimeout) -> T:
-    """Look until what is seen is done, and return it; raise `late` when its seconds have passed."""
+    """Poll until the value is done, and return it. Raises `late` after its number of seconds."""
     deadline = time.monotonic() + late.seconds
     for pause in pauses():
         seen = await look()
@@ -313,10 +308,10 @@ async def until_async(look: Callable[[], Awaitable[T]], done: Callable[[T], bool
 
 
 class Teller:
-    """Tells the sinks of a client's app; a client without an app tells nobody.
+    """Emits events to the sinks of a client's app, if it has one.
 
-    What happens in the client's `transaction()` is told after its commit. Within a transaction of the caller's own
-    nothing is told: whether it will commit is the caller's to know.
+    Events of the client's `transaction()` are emitted after its commit. Nothing is emitted for the caller's own
+    transaction, because the client does not know whether it commits.
     """
 
     def __init__(self, client: object, app: App | None) -> None:
@@ -325,23 +320,22 @@ class Teller:
 
     @property
     def emitter(self) -> Emitter:
-        """What brings events to the sinks."""
         return UNHEARD if self._app is None else self._app.emitter
 
     def of(self, *statements: Statement[Any], joined: object = None) -> AbstractContextManager[EventCollector | None]:
-        """Run statements in the block, and have what follows from them collected; it is told after the block.
+        """Collect the events of statements that run in the block, and emit them after it.
 
-        A database that does not answer is told of, too.
+        Also emits an event if the database does not answer.
         """
         return self._collecting(joined, *(statement.tells for statement in statements))
 
     def of_ends(self, joined: object) -> AbstractContextManager[EventCollector | None]:
-        """Do the same for several statements by which tasks may end."""
+        """Do the same for statements that may finish tasks."""
         return self._collecting(joined, ENDS)
 
     @contextmanager
     def of_misfits(self) -> Iterator[None]:
-        """Tell of what is found in the block not to be what a handler declares."""
+        """Emit an event for a ContractBroken that is raised in the block."""
         try:
             yield
         except ContractBroken as error:
@@ -371,9 +365,9 @@ class Teller:
 
 
 def _stands(joined: object) -> bool:
-    """Whether a transaction of the caller's own stands, or begins with the next statement.
+    """Whether the caller's own transaction is open, or will be opened by the next statement.
 
-    What another library's connection commits is never ours to know.
+    For connections of other libraries this is unknown and taken as true.
     """
     if isinstance(joined, psycopg.Connection | psycopg.AsyncConnection):
         return not is_free(joined)

@@ -1,4 +1,4 @@
-"""What both clients do about commits: what `after_commit` insists on, and who is told of what was committed."""
+"""After-commit calls and in-process notifications of both clients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["plain", "require_block", "tell_workers"]
 
 
 def require_block(client: object) -> AfterCommit:
-    """Return the client's transaction that stands; raise ConfigError outside of one."""
+    """Return the client's current transaction. Raises ConfigError outside of one."""
     surrounding = AfterCommit.of(client)
     if surrounding is None:
         raise ConfigError(
@@ -25,16 +25,16 @@ def require_block(client: object) -> AfterCommit:
 
 
 def plain(call: Call) -> Call:
-    """Return a call that answers without being awaited; raise TypeError for another."""
+    """Return a synchronous function. Raises TypeError for an async one."""
     if iscoroutinefunction(call):
         raise TypeError(f"{call!r} is async: Client makes plain calls, AsyncClient awaits them")
     return call
 
 
 def tell_workers(client: object, channel: str, joined: object | None) -> None:
-    """Tell the workers of this process that hear in-process, once it has been committed.
+    """Notify the workers of this process that listen in-process, after the commit.
 
-    Of a transaction that is the caller's own nobody else knows when that is: there they look by themselves.
+    The commit of the caller's own transaction cannot be observed; workers then find the tasks by polling.
     """
     tell = partial(THIS_PROCESS.say, channel, "")
     if joined is None:

@@ -1,4 +1,4 @@
-"""The calls of both faces whose answers have the type that a handler returns."""
+"""The client calls whose results have the type that a handler declares."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Payload = Mapping[str, object]
 
 
 class TypedCalls(ABC):
-    """Enqueue, get and wait, of the sync face."""
+    """`enqueue`, `get` and `wait` of the sync client."""
 
     _app: App | None
     _teller: Teller
@@ -80,10 +80,11 @@ class TypedCalls(ABC):
     ) -> Enqueued[Any]: ...
 
     def enqueue(self, task: AnyTask, /, *args: Any, **words: Any) -> Enqueued[Any]:
-        """Store one task: `enqueue(greet, name="Ada")`, `enqueue(greet, {"name": "Ada"}, priority=5)`, or a ready one.
+        """Store one task: `enqueue(greet, name="Ada")`, `enqueue(greet, {"name": "Ada"}, priority=5)`, or a ready
+        one.
 
-        Type checkers hold the words against the handler's parameters; options go with them by
-        `greet.using(priority=5)`. Raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole, TypeError.
+        Type checkers check keyword arguments against the handler's parameters. To set options with them, use
+        `greet.using(priority=5)`. Raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole and TypeError.
         """
         with self._teller.of_misfits():
             asked, connection = called(task, args, words, self._app)
@@ -91,7 +92,7 @@ class TypedCalls(ABC):
 
     @abstractmethod
     def enqueue_many(self, batch: Iterable[NewTask[R]], *, connection: Joinable | None = None) -> list[Enqueued[R]]:
-        """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
+        """Store a batch of any size, all or nothing. The results are in the order of the batch."""
 
     @overload
     def get(self, task: Enqueued[R]) -> Task[R]: ...
@@ -100,9 +101,9 @@ class TypedCalls(ABC):
     def get(self, task: int) -> Task[Any]: ...
 
     def get(self, task: Enqueued[Any] | int) -> Task[Any]:
-        """Read a task, open or finished; raises TaskNotFound.
+        """Return a task, open or finished. Raises TaskNotFound.
 
-        The result has the handler's type if the task is an Enqueued, and is JSON values if it is an id.
+        The result has the handler's type if the task is an Enqueued, and consists of JSON values if it is an id.
         """
         return as_declared(_returns(task), self._run(tasks.get(id_of(task))))
 
@@ -113,7 +114,7 @@ class TypedCalls(ABC):
     def wait(self, task: int, timeout: float = inf) -> Task[Any]: ...
 
     def wait(self, task: Enqueued[Any] | int, timeout: float = inf) -> Task[Any]:
-        """Return the task as `get` does, once it has finished; raises WaitTimeout, TaskNotFound."""
+        """Return the task, as `get` does, once it has finished. Raises WaitTimeout and TaskNotFound."""
         late = WaitTimeout(task_id=id_of(task), seconds=timeout)
         return until(lambda: self.get(task), lambda found: found.is_finished, late)
 
@@ -122,7 +123,7 @@ class TypedCalls(ABC):
 
 
 class AsyncTypedCalls(ABC):
-    """Enqueue, get and wait, of the async face."""
+    """`enqueue`, `get` and `wait` of the async client."""
 
     _app: App | None
     _teller: Teller
@@ -175,10 +176,11 @@ class AsyncTypedCalls(ABC):
     ) -> Enqueued[Any]: ...
 
     async def enqueue(self, task: AnyTask, /, *args: Any, **words: Any) -> Enqueued[Any]:
-        """Store one task: `enqueue(greet, name="Ada")`, `enqueue(greet, {"name": "Ada"}, priority=5)`, or a ready one.
+        """Store one task: `enqueue(greet, name="Ada")`, `enqueue(greet, {"name": "Ada"}, priority=5)`, or a ready
+        one.
 
-        Type checkers hold the words against the handler's parameters; options go with them by
-        `greet.using(priority=5)`. Raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole, TypeError.
+        Type checkers check keyword arguments against the handler's parameters. To set options with them, use
+        `greet.using(priority=5)`. Raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole and TypeError.
         """
         with self._teller.of_misfits():
             asked, connection = called(task, args, words, self._app)
@@ -188,7 +190,7 @@ class AsyncTypedCalls(ABC):
     async def enqueue_many(
         self, batch: Iterable[NewTask[R]], *, connection: AsyncJoinable | None = None
     ) -> list[Enqueued[R]]:
-        """Store a batch of any size, all or nothing; the answers come in the order of the batch."""
+        """Store a batch of any size, all or nothing. The results are in the order of the batch."""
 
     @overload
     async def get(self, task: Enqueued[R]) -> Task[R]: ...
@@ -197,9 +199,9 @@ class AsyncTypedCalls(ABC):
     async def get(self, task: int) -> Task[Any]: ...
 
     async def get(self, task: Enqueued[Any] | int) -> Task[Any]:
-        """Read a task, open or finished; raises TaskNotFound.
+        """Return a task, open or finished. Raises TaskNotFound.
 
-        The result has the handler's type if the task is an Enqueued, and is JSON values if it is an id.
+        The result has the handler's type if the task is an Enqueued, and consists of JSON values if it is an id.
         """
         return as_declared(_returns(task), await self._run(tasks.get(id_of(task))))
 
@@ -210,7 +212,7 @@ class AsyncTypedCalls(ABC):
     async def wait(self, task: int, timeout: float = inf) -> Task[Any]: ...
 
     async def wait(self, task: Enqueued[Any] | int, timeout: float = inf) -> Task[Any]:
-        """Return the task as `get` does, once it has finished; raises WaitTimeout, TaskNotFound."""
+        """Return the task, as `get` does, once it has finished. Raises WaitTimeout and TaskNotFound."""
         late = WaitTimeout(task_id=id_of(task), seconds=timeout)
         return await until_async(lambda: self.get(task), lambda found: found.is_finished, late)
 
@@ -219,15 +221,15 @@ class AsyncTypedCalls(ABC):
 
 
 def id_of(task: Enqueued[Any] | int) -> int:
-    """Return the id of a task, or of what an enqueue answered."""
+    """Return the id of a task."""
     return task if isinstance(task, int) else task.id
 
 
 def as_declared(returns: ReadsResult | None, found: Task[Any]) -> Task[Any]:
-    """Return a task with its result as its handler declares it; as it is if no type is given or it has no result."""
+    """Return the task with its result read as the declared type, or unchanged if there is no type or result."""
     if returns is None or found.state is not TaskState.COMPLETED:
         return found
-    # Options may have given the task another handler than the one that made it.
+    # Options may have given the task another handler than the one that built it.
     return replace(found, result=returns.read(found.result)) if found.handler == returns.handler else found
 
 

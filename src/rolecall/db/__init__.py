@@ -1,1 +1,1 @@
-"""Connections, migrator and the embedded server: all that touches the database."""
+"""Connections, migrations and the embedded server."""

@@ -1,6 +1,6 @@
-"""Calls that wait for the commit of a transaction, and go with whatever is rolled back.
+"""After-commit calls: functions that are called after a transaction commits, and dropped if it is rolled back.
 
-Each is made once at most: what ends the process between the commit and the call ends the call too.
+Each is called at most once. If the process ends between the commit and the call, the call is lost.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Call = Callable[[], object]
 AnyConnection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
 AnyTransaction = psycopg.Transaction | psycopg.AsyncTransaction
 
-FAILED = "A call after a commit failed: %r"
+FAILED = "An after-commit call failed: %r"
 log = logging.getLogger("rolecall.after_commit")
 
 
 class AfterCommit:
-    """What is to be called when one transaction has been committed, in the order in which that was asked for.
+    """The after-commit calls of one transaction, in order.
 
-    `owners` are the clients or contexts that find it, by `of`, within its block and what the block calls.
+    `owners` are the clients or contexts that find it with `of`, within its block and what the block calls.
     """
 
     def __init__(self, connection: AnyConnection, owners: Iterable[object]) -> None:
@@ -39,24 +39,24 @@ class AfterCommit:
 
     @classmethod
     def of(cls, owner: object) -> AfterCommit | None:
-        """Return the owner's transaction that surrounds the caller most closely; None outside of one."""
+        """Return the owner's innermost transaction around the caller; None outside of one."""
         return next((one for one in reversed(SURROUNDING.get()) if one.is_open_for(owner)), None)
 
     def is_open_for(self, owner: object) -> bool:
         return self._open and id(owner) in self._owners
 
     def add(self, call: Call) -> None:
-        """Make the call when the transaction has been committed; what is rolled back takes its calls along."""
+        """Add a call. It is dropped if the transaction, or the savepoint around it, is rolled back."""
         self._calls.append(call)
 
     @contextmanager
     def surround(self) -> Iterator[None]:
-        """Be found within the block, and follow the savepoints of `connection.transaction()` there."""
+        """Make this findable within the block, and follow the savepoints of `connection.transaction()` there."""
         before = SURROUNDING.get()
         SURROUNDING.set((*before, self))
         is_async = isinstance(self.connection, psycopg.AsyncConnection)
         nested = (self._nested_async if is_async else self._nested)(self.connection.transaction)
-        # On the connection itself, whoever made it: the driver tells nobody else what becomes of a savepoint.
+        # Patched on the connection itself, because the driver reports the end of a savepoint nowhere else.
         own = self.connection.__dict__
         outer = {name: own[name] for name in own.keys() & {"transaction"}}
         own["transaction"] = nested
@@ -68,7 +68,7 @@ class AfterCommit:
             SURROUNDING.set(before)
 
     def ended(self, transaction: AnyTransaction) -> list[Call]:
-        """Close this and return the calls that are due; none where the transaction was rolled back."""
+        """Close this and return the calls to make; none if the transaction was rolled back."""
         self._forget_since(0, transaction)
         self._open = False
         return self._calls
@@ -106,7 +106,7 @@ SURROUNDING: ContextVar[tuple[AfterCommit, ...]] = ContextVar("rolecall_after_co
 
 
 def make_calls(calls: Iterable[Call]) -> None:
-    """Make the calls in order; one that raises is logged and keeps none of the others from being made."""
+    """Make the calls in order. A call that raises is logged and does not affect the others."""
     for call in calls:
         try:
             call()
@@ -115,7 +115,9 @@ def make_calls(calls: Iterable[Call]) -> None:
 
 
 async def make_calls_async(calls: Iterable[Call]) -> None:
-    """Make the calls in order, async functions awaited, plain ones in a thread; one that raises is logged."""
+    """Make the calls in order, plain functions in a thread. A call that raises is logged and does not affect the
+    others.
+    """
     for call in calls:
         try:
             answer = call() if iscoroutinefunction(call) else await asyncio.to_thread(call)

@@ -1,4 +1,4 @@
-"""Connections and pools with the settings that make a dead server show within seconds."""
+"""Connections and pools, with timeouts that detect a dead server within seconds."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ DEFAULTS = {
     "keepalives_count": "3",
     "tcp_user_timeout": "8000",
 }
-# What may be prepared is known only when the connection stands.
+# Whether statements may be prepared is known only after connecting.
 OURS: Mapping[str, Any] = {"autocommit": True, "prepare_threshold": None}
 
 
 def with_defaults(dsn: str, what: str) -> str:
-    """Return the DSN with our timeouts and name where it says nothing itself."""
+    """Return the DSN with our timeouts and application name, unless it sets them itself."""
     try:
         given = conninfo_to_dict(dsn)
     except psycopg.ProgrammingError:
-        # The text may hold a password, and libpq's message quotes it: neither may be shown.
+        # The text may contain a password, and libpq's message quotes it, so neither may be shown.
         problem = "is not a Postgres URL such as postgresql://user:password@host:5432/database"
         raise ConfigError(problem, variable="database", value="(hidden)") from None
     defaults = DEFAULTS | {"application_name": f"rolecall:{what}"}
@@ -41,7 +41,7 @@ def with_defaults(dsn: str, what: str) -> str:
 
 
 def connect(dsn: str, what: str, pooler: Pooler | None = None) -> Connection:
-    """Open a connection in autocommit; nothing is prepared on it without knowledge of a pooler."""
+    """Open a connection in autocommit. Without a `pooler`, statements are not prepared on it."""
     with translated():
         connection = Connection.connect(with_defaults(dsn, what), **OURS)
         try:
@@ -53,15 +53,15 @@ def connect(dsn: str, what: str, pooler: Pooler | None = None) -> Connection:
 
 
 async def connect_async(dsn: str, what: str, pooler: Pooler | None = None) -> AsyncConnection:
-    """Open a connection in autocommit; nothing is prepared on it without knowledge of a pooler.
+    """Open a connection in autocommit. Without a `pooler`, statements are not prepared on it.
 
-    A cancellation closes what is half open.
+    A cancellation closes the unfinished connection.
     """
     with translated():
         try:
             connection = await AsyncConnection.connect(with_defaults(dsn, what), **OURS)
         except asyncio.CancelledError as cancelled:
-            # Nobody else has the connection yet but the driver's frames, and the error keeps those.
+            # Only the driver's frames refer to the connection, and the error keeps these alive.
             clear_frames(cancelled.__traceback__)
             raise
         try:
@@ -73,7 +73,7 @@ async def connect_async(dsn: str, what: str, pooler: Pooler | None = None) -> As
 
 
 def pool(dsn: str, what: str, pooler: Pooler | None = None, *, max_size: int = 4) -> ConnectionPool[Connection]:
-    """Make a pool of autocommit connections, not opened yet."""
+    """Create a pool of autocommit connections that is not open yet."""
     known = pooler or Pooler()
     return ConnectionPool(
         with_defaults(dsn, what),
@@ -92,7 +92,9 @@ def pool(dsn: str, what: str, pooler: Pooler | None = None, *, max_size: int = 4
 def async_pool(
     dsn: str, what: str, pooler: Pooler | None = None, *, max_size: int = 4, timeout: float = 10.0
 ) -> AsyncConnectionPool[AsyncConnection]:
-    """Make a pool of autocommit connections, not opened yet; one is waited for `timeout` seconds."""
+    """Create a pool of autocommit connections that is not open yet; `timeout` is the wait for a connection in
+    seconds.
+    """
     known = pooler or Pooler()
     return AsyncConnectionPool(
         with_defaults(dsn, what),

@@ -1,7 +1,7 @@
-"""Connections and sessions of other libraries, in whose transactions our statements run.
+"""Adapters for connections and sessions of other libraries, so that our statements run in their transactions.
 
-Each is asked in its library's own way: the transaction begins where that library begins it, its log has our statements,
-and it ends with the transaction. No library is imported here: whoever hands us a connection has done so.
+Each uses its library's own interface, so that the library begins the transaction and logs our statements, which end
+with that transaction. No library is imported here: the caller who passes a connection has imported it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PARAMETER = re.compile(r"%s(::jsonb\b)?")
 
 
 class AnyForeign(ABC):
-    """A connection of another library; `errors` are what it raises."""
+    """A connection of another library; `errors` are the exceptions that it raises."""
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
@@ -37,43 +37,43 @@ class AnyForeign(ABC):
 
     @property
     def is_idle_driver(self) -> bool:
-        """Whether it is a driver's own, in which no transaction has begun."""
+        """True if it is a driver's own connection and no transaction has begun."""
         return False
 
     @property
     def binds_on_client(self) -> bool:
-        """Whether its driver writes values into the text of a statement, where the server's log may show them."""
+        """True if its driver writes values into the text of statements, where the server may log them."""
         return False
 
 
 class Foreign(AnyForeign):
-    """A sync one."""
+    """A sync connection."""
 
     @abstractmethod
     def is_free(self) -> bool:
-        """Say whether what is executed next commits by itself."""
+        """Return whether the next statement is committed automatically."""
 
     @abstractmethod
     def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
-        """Execute a statement of ours; return its rows, none where it has no answer."""
+        """Execute a statement and return its rows; empty if it returns none."""
 
 
 class AsyncForeign(AnyForeign):
-    """An async one."""
+    """An async connection."""
 
     @abstractmethod
     async def is_free(self) -> bool:
-        """Say whether what is executed next commits by itself."""
+        """Return whether the next statement is committed automatically."""
 
     @abstractmethod
     async def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
-        """Execute a statement of ours; return its rows, none where it has no answer."""
+        """Execute a statement and return its rows; empty if it returns none."""
 
 
 def find_foreign(connection: object) -> Foreign | None:
-    """Return what asks a connection, a session or Django's alias of one; None for what none of the libraries made.
+    """Return the adapter for a connection, a session or a Django alias; None if no supported library made it.
 
-    Raises ConfigError for one that does not lead to Postgres.
+    Raises ConfigError if it does not lead to Postgres.
     """
     if _is_a(connection, "sqlalchemy.orm", "Session"):
         return _SqlalchemySession(connection)
@@ -87,7 +87,7 @@ def find_foreign(connection: object) -> Foreign | None:
 
 
 def find_async_foreign(connection: object) -> AsyncForeign | None:
-    """Do the same for an async connection or session."""
+    """Return the adapter for an async connection or session; None if no supported library made it."""
     if _is_a(connection, "asyncpg", "Connection") or _is_a(connection, "asyncpg.pool", "PoolConnectionProxy"):
         return _AsyncpgConnection(connection)
     if _is_a(connection, "sqlalchemy.ext.asyncio", "AsyncSession"):
@@ -102,7 +102,7 @@ def find_async_foreign(connection: object) -> AsyncForeign | None:
 class _Psycopg2Connection(Foreign):
     @property
     def errors(self) -> tuple[type[Exception], ...]:
-        # ValueError: a NUL in a text, which this driver finds itself.
+        # ValueError: this driver rejects a NUL in a text itself.
         return sys.modules["psycopg2"].Error, ValueError
 
     @property
@@ -118,7 +118,7 @@ class _Psycopg2Connection(Foreign):
         return bool(self.connection.autocommit and self.is_idle_driver)
 
     def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
-        # Not the connection's own kind of cursor, whose rows may be anything.
+        # A plain cursor, because the rows of the connection's own kind may have any type.
         with self.connection.cursor(cursor_factory=sys.modules["psycopg2.extensions"].cursor) as cursor:
             cursor.execute(query, tuple(params))
             return list(cursor.fetchall()) if cursor.description else []
@@ -148,7 +148,7 @@ class _SqlalchemyConnection(_OfSqlalchemy, Foreign):
 
 class _SqlalchemySession(_SqlalchemyConnection):
     def _started(self) -> Any:
-        # Where no transaction stands, this begins the session's own.
+        # Begins the session's transaction if there is none.
         return self.connection.connection()
 
 
@@ -186,7 +186,7 @@ class _AsyncpgConnection(AsyncForeign):
 
     @property
     def is_idle_driver(self) -> bool:
-        # What a pool of asyncpg's lends is its own.
+        # A pool wraps its connections in a proxy, and these belong to the caller.
         return _is_a(self.connection, "asyncpg", "Connection") and not self.connection.is_in_transaction()
 
     async def is_free(self) -> bool:
@@ -210,12 +210,12 @@ class _SqlalchemyAsyncConnection(_OfSqlalchemy, AsyncForeign):
 
 class _SqlalchemyAsyncSession(_SqlalchemyAsyncConnection):
     async def _started(self) -> Any:
-        # Where no transaction stands, this begins the session's own.
+        # Begins the session's transaction if there is none.
         return await self.connection.connection()
 
 
 def _is_a(found: object, module: str, name: str) -> bool:
-    """Whether something is of a class of a library, which nobody may have imported yet."""
+    """Return whether an object is of a library's class; the library may not have been imported."""
     kind = getattr(sys.modules.get(module), name, None)
     return isinstance(kind, type) and isinstance(found, kind)
 
@@ -237,13 +237,12 @@ def _find_django(connection: object) -> Foreign | None:
 
 
 def _called(registry: object) -> Any:
-    """Return the session of this place, of a registry of sessions."""
     return registry() if callable(registry) else registry
 
 
 def _require_postgres(name: str) -> None:
     if name != POSTGRES:
-        raise ConfigError("leads to another database than Postgres", variable="connection", value=name)
+        raise ConfigError("does not lead to a Postgres database", variable="connection", value=name)
 
 
 def _commits_by_itself(connection: Any) -> bool:
@@ -261,7 +260,7 @@ def _for_dialect(dialect: Any, query: str) -> str:
 
 @cache
 def _numbered(query: str) -> str:
-    """Write parameters as $1, $2; JSON as text first, which no codec of the connection's encodes once more."""
+    """Write parameters as $1, $2; JSON is passed as text, so that no codec of the connection encodes it again."""
     number = 0
 
     def place(found: re.Match[str]) -> str:

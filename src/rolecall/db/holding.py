@@ -1,7 +1,7 @@
 """Holds claims for some seconds while a migration waits for its locks, so that open transactions end and none begin.
 
-All roles that are not paused are paused, for a bounded time: claims look at the end of a pause, so a migrator that is
-killed leaves nothing behind. The pool works between two holds at least as long as each of them took.
+All roles that are not paused are paused for a limited time, so that the pauses expire even if the migrator is killed.
+Between two holds, the pool works at least as long as the hold took.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import psycopg
 
 __all__ = ["HELD_BY", "holding_claims"]
 
-# What `paused_by` of a role shows meanwhile.
+# The value of `paused_by` during a hold.
 HELD_BY = "rolecall migrate"
-# In seconds: how long locks are tried for before the first hold, and the length of each hold.
+# In seconds: how long locks are tried before the first hold, and the length of each hold.
 PATIENCE_BEFORE = 3.0
 HOLDS = (5.0, 10.0, 15.0)
 PAUSE = """\
@@ -31,7 +31,7 @@ Connection = psycopg.Connection[Any]
 
 @contextmanager
 def holding_claims(conn: Connection) -> Iterator[_Hold]:
-    """Yield a hold that `keep` puts on; it is taken off at the end, however that comes."""
+    """Yield a hold that `keep` starts; it is released at the end of the block in any case."""
     hold = _Hold(conn)
     try:
         yield hold
@@ -48,7 +48,7 @@ class _Hold:
         self._is_on = False
 
     def keep(self) -> bool:
-        """Begin a hold if it is time for one; return whether claims are held."""
+        """Start or end the hold if it is time; return whether claims are held."""
         now = monotonic()
         if self._is_on and now >= self._until:
             self.release()
@@ -59,13 +59,12 @@ class _Hold:
         return self._is_on
 
     def release(self) -> None:
-        """End the hold, if there is one."""
         if self._is_on:
             self._is_on = False
             self._run(RESUME, HELD_BY)
 
     def _run(self, query: str, *params: object) -> bool:
-        # A database without roles has no claims to hold; a hold that cannot be ended here ends when its time is up.
+        # A database without roles has no claims to hold. A hold that cannot be ended here expires.
         with suppress(psycopg.Error), self._conn.transaction():
             self._conn.execute("set local lock_timeout = '100ms'")
             self._conn.execute(query.encode(), params)

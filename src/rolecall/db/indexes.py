@@ -1,8 +1,8 @@
-"""Statements that run outside of a transaction, and what `create index concurrently` comes to in this database.
+"""Statements that run outside of a transaction, and how `create index concurrently` is carried out.
 
-Of an empty table it is a plain one. Where a crash left an index of the name invalid, that is dropped first. A
-partitioned table, for which Postgres has no such statement, gets the index by itself; then each partition gets its own,
-concurrently, and it is attached.
+On an empty table it becomes a plain `create index`. An invalid index of this name, left by a crash, is dropped first.
+Postgres does not support it for partitioned tables: there, the parent's index is created first, then an index for
+each partition, concurrently, which is attached.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ Connection = psycopg.Connection[Any]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A statement, and whether others would queue behind it while it waits: then it is tried for a moment at a time."""
+    """A statement. If it runs `briefly`, others would queue behind it while it waits, so it gets a short lock
+    timeout.
+    """
 
     sql: str
     briefly: bool
@@ -55,11 +57,9 @@ class _Index:
 
     @property
     def parent(self) -> _Relation:
-        """The table that the statement names."""
         return _Relation(self.schema, self.table)
 
     def create(self, name: str, table: _Relation, *, how: str = "", only: str = "") -> str:
-        """Spell the statement for an index of this kind."""
         unique = SQL("unique " if self.unique else "")
         words = SQL("create {}index {}if not exists {} on {}{} ").format(
             unique, SQL(how), Identifier(name), SQL(only), Identifier(*table)
@@ -68,18 +68,20 @@ class _Index:
 
 
 def statements(sql: str) -> list[str]:
-    """Take a file apart: each statement ends with a semicolon at the end of a line."""
+    """Split a file into its statements, each of which ends with a semicolon at the end of a line."""
     parts = re.split(r";[ \t]*(?:\n|$)", COMMENT.sub("", sql))
     return [part.strip() for part in parts if part.strip()]
 
 
 def without_concurrently(sql: str) -> str:
-    """Return the file as it is for a database in which nothing is yet, and which one transaction may fill."""
+    """Return the file for an empty database, in which one transaction can create everything."""
     return CONCURRENTLY.sub("", sql)
 
 
 def pieces(conn: Connection, statement: str) -> Iterator[Piece]:
-    """Say what a statement comes to, piece by piece; the next one depends on the one before having been carried out."""
+    """Yield the pieces of a statement. Run each one before the next is requested, because they depend on each
+    other.
+    """
     found = INDEX.fullmatch(statement)
     if found is None:
         yield Piece(statement, briefly="concurrently" not in statement.lower())
@@ -135,7 +137,7 @@ def _is_invalid(schema: str, name: str) -> Statement[bool]:
 
 
 def _without(index: _Index) -> Statement[list[tuple[int, _Relation]]]:
-    """List the partitions that have no index which belongs to this one."""
+    """List the partitions that lack their part of this index."""
     query = (
         "select relid::oid, nspname::text, relname::text from pg_partition_tree(%s::regclass)"
         " join pg_class on pg_class.oid = relid join pg_namespace as space on space.oid = relnamespace"

@@ -1,4 +1,4 @@
-"""Whose transaction a statement may join: connections and sessions of the caller's own."""
+"""Connections and sessions of the caller, whose transaction a statement may join."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ASYNC = "asyncpg or SQLAlchemy's asyncio"
 
 
 def join(connection: object) -> AnyConnection:
-    """Return the connection as one that `run` takes; raise ConfigError for any other kind."""
+    """Return the connection in a form that `run` accepts. Raises ConfigError for an unsupported kind."""
     if isinstance(connection, psycopg.Connection):
         if not connection.autocommit and _is_idle(connection):
             _refuse_sqlalchemys(connection)
@@ -35,7 +35,7 @@ def join(connection: object) -> AnyConnection:
 
 
 def join_async(connection: object) -> AsyncAnyConnection:
-    """Return the connection as one that `run_async` takes; raise ConfigError for any other kind."""
+    """Return the connection in a form that `run_async` accepts. Raises ConfigError for an unsupported kind."""
     if isinstance(connection, psycopg.AsyncConnection):
         if not connection.autocommit and _is_idle(connection):
             _refuse_sqlalchemys(connection)
@@ -52,17 +52,17 @@ def _is_idle(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any])
 
 
 def _refuse_sqlalchemys(connection: object) -> None:
-    """Raise ConfigError for a driver's connection that SQLAlchemy holds, and on which it has begun nothing.
+    """Raise ConfigError for a driver's connection that SQLAlchemy holds without having begun a transaction on it.
 
-    What is written there would be undone: SQLAlchemy, which knows of no transaction, commits none.
+    SQLAlchemy would not commit what is written there, because it does not know of the transaction.
     """
     if "sqlalchemy.pool" not in sys.modules or connection in OWN:
         return
-    # It is written nowhere on the connection, and only whoever holds it tells.
+    # The connection does not record this; only the objects that refer to it show it.
     if any(type(holder).__module__.startswith("sqlalchemy.") for holder in gc.get_referrers(connection)):
         raise ConfigError(
-            "is a connection of SQLAlchemy's, which has begun no transaction on it and would undo what is written "
-            "there: pass the SQLAlchemy connection or session itself",
+            "is held by SQLAlchemy, which has not begun a transaction on it and would roll back what is written there: "
+            "pass the SQLAlchemy connection or session itself",
             variable="connection",
         )
     OWN.add(connection)

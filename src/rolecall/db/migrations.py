@@ -1,4 +1,4 @@
-"""A package's migrations as a value: numbered files that move tables, a tree of functions and views, a file each."""
+"""A package's migrations: numbered files that change tables, and a tree of functions and views, one per file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from operator import attrgetter
@@ -17,11 +18,11 @@ from rolecall.model.errors import InvalidDeclaration, SchemaDrift, SchemaMissing
 __all__ = [
     "FUNCTIONS_VERSION",
     "ROLECALL",
-    "TOGETHER",
     "Applied",
     "Migration",
     "Migrations",
     "Phase",
+    "Release",
     "SqlFile",
     "State",
     "changed_files",
@@ -31,8 +32,6 @@ __all__ = [
 ]
 
 FUNCTIONS_VERSION = 0
-# The name under which the checksum of all files together is kept beside theirs.
-TOGETHER = ""
 NUMBERED = re.compile(r"(\d{4})_(\w+)\.sql")
 BREAKING = re.compile(r"^-- breaking: (yes|no)\s*$", re.MULTILINE)
 ALONE = re.compile(r"^-- transaction: no\s*$", re.MULTILINE)
@@ -52,9 +51,9 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migration:
-    """One step: a numbered file, or (as version 0) all functions and views together.
+    """One step: a numbered file, or all functions and views together (version 0).
 
-    The statements of one that is `alone` each run outside of a transaction, so they must be safe to repeat.
+    Each statement of an `alone` step runs outside of a transaction, so it must be safe to repeat.
     """
 
     version: int
@@ -66,40 +65,40 @@ class Migration:
 
     @property
     def checksum(self) -> str:
-        """What tells an edited file from the one that was applied."""
+        """The SHA-256 of the text, which shows whether an applied file was edited."""
         return _checksum(self.sql)
 
     @property
     def label(self) -> str:
-        """How people call it: `0001_first_schema`."""
+        """The name in messages and plans: `0001_schema`."""
         return f"{self.version:04d}_{self.name}" if self.version else self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlFile:
-    """A file of the tree: `claim/claim.sql`."""
+    """A file of the tree of functions: `claim/claim.sql`."""
 
     name: str
     sql: str
 
     @property
     def checksum(self) -> str:
-        """What tells whether the database has this text of it."""
+        """The SHA-256 of the text, which shows whether the database has this version."""
         return _checksum(self.sql)
 
     @property
     def creates(self) -> frozenset[str]:
-        """The functions, procedures and views that it makes, by their qualified names."""
+        """The qualified names of the functions, procedures and views that the file creates."""
         return frozenset(CREATES.findall(self.sql))
 
     @property
     def view(self) -> str | None:
-        """The view that it makes; a file makes no more than one."""
+        """The view that the file creates, if any; a file creates at most one."""
         found = VIEW.search(self.sql)
         return found[1] if found else None
 
     def returns_rows_of(self, views: Collection[str]) -> bool:
-        """Whether a function that it makes returns the rows of one of these views, which must stand before it then."""
+        """Return whether a function in the file returns rows of one of these views, which must then exist before it."""
         return any(name in views for name in RETURNS_ROWS_OF.findall(self.sql))
 
 
@@ -114,11 +113,31 @@ class Applied:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """What a database says: the steps of a package, the checksums of its files; all functions and views there are."""
+    """The state of a database: applied steps and file checksums of a package, and all functions and views."""
 
     applied: list[Applied] = field(default_factory=list)
     files: Mapping[str, str] = field(default_factory=dict)
     objects: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """The migrations of a package, read from their files."""
+
+    package: str
+    numbered: list[Migration]
+    files: list[SqlFile]
+
+    @cached_property
+    def steps(self) -> list[Migration]:
+        """All steps in the order they are applied: by phase, then by number, then the functions."""
+        steps = [*self.numbered, *([self._functions] if self.files else [])]
+        return [step for phase in Phase for step in steps if step.phase is phase]
+
+    @property
+    def _functions(self) -> Migration:
+        sql = "\n".join(file.sql for file in self.files)
+        return Migration(version=FUNCTIONS_VERSION, name="functions", sql=sql, breaking=False, phase=Phase.FUNCTIONS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,47 +148,36 @@ class Migrations:
 
         -- breaking: no        a release that does not know the file can still run
         -- transaction: no     each statement runs outside of a transaction, as `create index concurrently` must
-        -- phase: functions    applied in the transaction of the functions, before them: drops a function that is made
-                               again with another result or other parameters
+        -- phase: functions    applied in the transaction of the functions, before them: drops a function that is
+                               created again with another result or other parameters
         -- phase: contract     applied after the functions: drops objects that they no longer use
 
-    Files without a phase expand the schema: they run first and leave everything that older functions use. No later file
-    may create again an object that a contracting file drops, because an empty database gets the contracting files last.
-    A file of the tree says `create or replace`, and is applied when its text has changed or what it makes is gone.
-    Every method that reads files raises InvalidDeclaration if they cannot be applied.
+    Files without a phase expand the schema: they run first and keep everything that older functions use. No later file
+    may create an object again that a contracting file drops, because an empty database gets the contracting files last.
+    A file of the tree uses `create or replace`. It is applied if its text has changed or its objects are missing.
     """
 
     name: str
     folder: Traversable
     functions: Traversable | None = None
 
-    def numbered(self) -> list[Migration]:
-        """Read the numbered files, in their order."""
+    def read(self) -> Release:
+        """Read each file once. Raises InvalidDeclaration if the files cannot be applied."""
+        return Release(package=self.name, numbered=self._numbered(), files=self._files())
+
+    def _numbered(self) -> list[Migration]:
         found = [self._migration(file) for _, file in self._sql_files(self.folder)]
         twice = [f"{version:04d}" for version, times in Counter(each.version for each in found).items() if times > 1]
         if twice:
             raise self._broken(f"more than one file has the number {', '.join(twice)}")
         return sorted(found, key=lambda migration: migration.version)
 
-    def files(self) -> list[SqlFile]:
-        """Read the tree in the order it is applied: functions, then views, then what returns the rows of views."""
+    def _files(self) -> list[SqlFile]:
+        """Read the tree in the order it is applied: functions, views, functions that return rows of views."""
         found = self._sql_files(self.functions) if self.functions else ()
         read = [SqlFile(name=name, sql=self._text(file)) for name, file in found]
         views = {file.view for file in read if file.view}
         return sorted(read, key=lambda file: 1 if file.view else 2 if file.returns_rows_of(views) else 0)
-
-    def all_functions(self) -> Migration | None:
-        """Read the tree as one step; None if the package has none."""
-        if self.functions is None:
-            return None
-        sql = "\n".join(file.sql for file in self.files())
-        return Migration(version=FUNCTIONS_VERSION, name="functions", sql=sql, breaking=False, phase=Phase.FUNCTIONS)
-
-    def steps(self) -> list[Migration]:
-        """Read everything, in the order in which it is applied: by phase, then by number, the functions after those."""
-        functions = self.all_functions()
-        steps = [*self.numbered(), *([functions] if functions else [])]
-        return [step for phase in Phase for step in steps if step.phase is phase]
 
     def _migration(self, file: Traversable) -> Migration:
         match = NUMBERED.fullmatch(file.name)
@@ -217,64 +225,61 @@ ROLECALL = Migrations(
 )
 
 
-def judge(migrations: Migrations, state: State) -> list[Migration]:
+def judge(release: Release, state: State) -> list[Migration]:
     """Return the steps that are still to be applied.
 
-    Raises SchemaDrift where an applied numbered file was edited since. Functions never drift: they are applied again.
+    Raises SchemaDrift if an applied numbered file was edited. Functions never drift: they are applied again.
     """
     checksums = {row.version: row.checksum for row in state.applied}
     pending: list[Migration] = []
-    for step in migrations.steps():
+    for step in release.steps:
         stored = checksums.get(step.version)
         if step.version == FUNCTIONS_VERSION:
             makes_way = any(each.phase is Phase.FUNCTIONS for each in pending)
-            if makes_way or stored != step.checksum or changed_files(migrations, state):
+            if makes_way or stored != step.checksum or changed_files(release, state):
                 pending.append(step)
         elif stored is None:
             pending.append(step)
         elif stored != step.checksum:
-            raise SchemaDrift(package=migrations.name, migration=step.label)
+            raise SchemaDrift(package=release.package, migration=step.label)
     return pending
 
 
-def changed_files(migrations: Migrations, state: State) -> list[SqlFile]:
-    """Return the files of the tree whose text the database does not have, or which make what is gone.
-
-    A migrator that knows nothing of these checksums writes only that of all files together: none counts then.
-    """
-    together = next((row.checksum for row in state.applied if row.version == FUNCTIONS_VERSION), None)
-    kept = state.files if state.files.get(TOGETHER) == together else {}
+def changed_files(release: Release, state: State) -> list[SqlFile]:
+    """Return the files of the tree that the database has with another text, or whose objects are missing."""
     return [
-        file for file in migrations.files() if kept.get(file.name) != file.checksum or not file.creates <= state.objects
+        file
+        for file in release.files
+        if state.files.get(file.name) != file.checksum or not file.creates <= state.objects
     ]
 
 
-def refuse_newer(migrations: Migrations, applied: Iterable[Applied], *, even_compatible: bool) -> None:
-    """Raise SchemaTooNew where the database has steps that this release does not know.
+def refuse_newer(release: Release, applied: Iterable[Applied], *, even_compatible: bool) -> None:
+    """Raise SchemaTooNew if the database has steps that this release does not know.
 
-    Steps that call themselves compatible (`-- breaking: no`) are refused only on demand.
+    Steps marked as compatible (`-- breaking: no`) are rejected only if `even_compatible`.
     """
-    known = max((step.version for step in migrations.numbered()), default=0)
+    known = max((step.version for step in release.numbered), default=0)
     newer = [row for row in applied if row.version > known and (even_compatible or row.breaking)]
     if newer:
-        raise SchemaTooNew(package=migrations.name, known=known, found=max(row.version for row in newer))
+        raise SchemaTooNew(package=release.package, known=known, found=max(row.version for row in newer))
 
 
-def require_current(migrations: Migrations, applied: Iterable[Applied]) -> None:
+def require_current(release: Release, applied: Iterable[Applied]) -> None:
     """Raise unless this release can run on a database in this state.
 
-    Functions of another release are accepted, as two releases share a database during a deploy; so is everything that
-    a contracting step will drop.
+    Functions of another release are accepted, because two releases share a database during a deployment. Objects that a
+    contracting step will drop are accepted too.
     """
     state = State(applied=list(applied))
-    refuse_newer(migrations, state.applied, even_compatible=False)
+    refuse_newer(release, state.applied, even_compatible=False)
     pending = [
         step.label
-        for step in judge(migrations, state)
+        for step in judge(release, state)
         if step.version != FUNCTIONS_VERSION and step.phase is not Phase.CONTRACT
     ]
     if pending:
-        raise SchemaMissing(package=migrations.name, pending=pending)
+        raise SchemaMissing(package=release.package, pending=pending)
 
 
 def _sql_files(folder: Traversable, within: str = "") -> Iterator[tuple[str, Traversable]]:

@@ -1,15 +1,15 @@
-"""Applies migrations: forward only, while the pool is at work, and safe under concurrent migrators.
+"""Applies migrations: forward only, while workers run, and safe under concurrent migrators.
 
-    expand       numbered files, in order: a transaction each, recorded with a checksum in the same one; or, if the
-                 header says `-- transaction: no`, statement by statement, recorded after the last one
+    expand       numbered files, in order: one transaction each, which also records the checksum; with the header
+                 `-- transaction: no` statement by statement, recorded after the last one
     functions    functions and views whose text has changed, in one transaction with the numbered files of this phase
-    contract     numbered files that drop what no function uses any more
+    contract     numbered files that drop unused objects
 
-So the functions of the release before work after each step, until those of this release replace all of them at once.
-A migrator locks the register while it applies a step and looks again under the lock, so eight migrators do the work of
-one. Every login may take an advisory lock, but only those that may write to the register can lock it.
-No step waits for a lock for more than a moment: it is undone and tried again, and if that takes long, claims are held
-for some seconds (`trying`, `holding`). Functions lock no table; a view is only replaced if it changes.
+The functions of the previous release work after each step, until the new ones replace all of them at once. A migrator
+locks the register while it applies a step and reads the state again under the lock, so concurrent migrators share the
+work. The lock is not an advisory one, which every login could take: it needs the right to write to the register.
+No step waits long for a lock: it is rolled back and retried, and after some time claims are paused for seconds
+(`trying`, `holding`). Functions lock no table. A view is replaced only if it changes.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from rolecall.db.migrations import (
     Migration,
     Migrations,
     Phase,
+    Release,
     SqlFile,
     changed_files,
     judge,
@@ -91,7 +92,7 @@ from pg_class where oid in (%s::regclass, %s::regclass)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """A step that is to be applied: in a transaction or alone, and for the functions and views which files."""
+    """A pending step: whether it runs in a transaction and, for functions and views, which files it applies."""
 
     step: str
     transaction: bool
@@ -115,12 +116,12 @@ def migrate(
     step has not got its locks within `patience` seconds, MigrationFailed if the database rejects a step, and
     InvalidDeclaration for files that cannot be applied.
     """
-    done: list[str] = []
+    release, done = migrations.read(), list[str]()
     with translated(), _unprepared(conn):
-        while steps := _pending_steps(conn, migrations):
-            with _named(migrations, steps[0]):
+        while steps := _pending_steps(conn, release):
+            with _named(release, steps[0]):
                 _make_register(conn)
-            applied = insist(conn, steps[0].label, lambda: _apply_next(conn, migrations, patience), patience)
+            applied = insist(conn, steps[0].label, lambda: _apply_next(conn, release, patience), patience)
             if applied is None:
                 sleep(BETWEEN_LOOKS * random.uniform(0.5, 1.0))
             else:
@@ -142,25 +143,27 @@ def grant_roles(conn: Connection) -> None:
 
 def pending(conn: Connection, migrations: Migrations = ROLECALL) -> list[str]:
     """Return the labels of the steps that migrate would apply now."""
-    return [step.label for step in _pending_steps(conn, migrations)]
+    return [step.label for step in _pending_steps(conn, migrations.read())]
 
 
 def plan(conn: Connection, migrations: Migrations = ROLECALL) -> list[Planned]:
-    """Say what migrate would do now, step by step; changes nothing."""
-    changed = tuple(file.name for file in changed_files(migrations, read_state(conn, migrations)))
+    """Return the steps that migrate would apply now. Changes nothing."""
+    release = migrations.read()
+    changed = tuple(file.name for file in changed_files(release, read_state(conn, release)))
     return [
         Planned(
             step=step.label,
             transaction=not step.alone,
             files=changed if step.version == FUNCTIONS_VERSION else (),
         )
-        for step in _pending_steps(conn, migrations)
+        for step in _pending_steps(conn, release)
     ]
 
 
 def check(conn: Connection, migrations: Migrations = ROLECALL) -> None:
     """Raise SchemaMissing, SchemaTooNew or SchemaDrift unless this release can run on the database."""
-    require_current(migrations, read_state(conn, migrations).applied)
+    release = migrations.read()
+    require_current(release, read_state(conn, release).applied)
 
 
 async def check_async(conn: psycopg.AsyncConnection[Any], *packages: Migrations) -> None:
@@ -170,16 +173,17 @@ async def check_async(conn: psycopg.AsyncConnection[Any], *packages: Migrations)
     """
     has_register = await run_async(conn, exists("rolecall.schema_migrations"))
     for migrations in packages or (ROLECALL,):
-        applied = await run_async(conn, read_register(migrations)) if has_register else []
-        require_current(migrations, applied)
+        applied = await run_async(conn, read_register(migrations.name)) if has_register else []
+        require_current(migrations.read(), applied)
 
 
 def sql_text(migrations: Migrations = ROLECALL) -> str:
     """Return everything as one script for an empty database, for people who let nobody but psql near it."""
+    release = migrations.read()
     parts = ["begin;\n", BEGIN, SETTINGS, REGISTER, f"{LOCK};\n"]
-    for step in migrations.steps():
+    for step in release.steps:
         sql = without_concurrently(step.sql) if step.alone else step.sql
-        parts += [f"\n-- {migrations.name}: {step.label}\n", sql, "\n", record(migrations, step)]
+        parts += [f"\n-- {release.package}: {step.label}\n", sql, "\n", record(release, step)]
     return "".join([*parts, "commit;\n"])
 
 
@@ -188,9 +192,9 @@ def pending_sql(conn: Connection, migrations: Migrations = ROLECALL) -> str:
 
     A step that does not get its locks within a moment fails: print the script again and run that.
     """
-    parts = []
+    release, parts = migrations.read(), []
     begin = f"begin;\n{BEGIN}{SETTINGS}{REGISTER}{LOCK};\n{BRIEFLY}"
-    steps = _pending_steps(conn, migrations)
+    steps = _pending_steps(conn, release)
     while steps:
         batch = _first_batch(steps)
         steps = steps[len(batch) :]
@@ -198,8 +202,8 @@ def pending_sql(conn: Connection, migrations: Migrations = ROLECALL) -> str:
             parts += [f"{piece.sql};\n" for said in statements(batch[0].sql) for piece in pieces(conn, said)]
         parts.append(begin)
         for step in batch:
-            sql = "" if step.alone else f"{_text_of(conn, migrations, step)}\n"
-            parts.append(f"\n-- {migrations.name}: {step.label}\n{sql}{record(migrations, step)}")
+            sql = "" if step.alone else f"{_text_of(conn, release, step)}\n"
+            parts.append(f"\n-- {release.package}: {step.label}\n{sql}{record(release, step)}")
         parts.append("commit;\n")
     return "".join(parts)
 
@@ -214,7 +218,7 @@ def _unprepared(conn: Connection) -> Iterator[None]:
         conn.prepare_threshold = threshold
 
 
-def _apply_next(conn: Connection, migrations: Migrations, patience: float) -> list[str] | None:
+def _apply_next(conn: Connection, release: Release, patience: float) -> list[str] | None:
     """Apply what the next commit has; None while another migrator is at work."""
     with conn.transaction():
         _execute(conn, BEGIN)
@@ -222,15 +226,15 @@ def _apply_next(conn: Connection, migrations: Migrations, patience: float) -> li
         if not _try_to_lock(conn):
             return None
         _execute(conn, SETTINGS + BRIEFLY)
-        steps = _pending_steps(conn, migrations)
+        steps = _pending_steps(conn, release)
         if not steps:
             return []
         batch = _first_batch(steps)
         for step in batch:
-            with _named(migrations, step):
-                _apply(conn, migrations, step, patience)
-            _execute(conn, record(migrations, step))
-        if migrations is ROLECALL and are_granted(conn):
+            with _named(release, step):
+                _apply(conn, release, step, patience)
+            _execute(conn, record(release, step))
+        if release.package == ROLECALL.name and are_granted(conn):
             # In the same transaction, as what was applied anew has lost its owner's rights.
             grant(conn)
     return [step.label for step in batch]
@@ -259,11 +263,11 @@ def _try_to_lock(conn: Connection) -> bool:
     return True
 
 
-def _apply(conn: Connection, migrations: Migrations, step: Migration, patience: float) -> None:
-    if migrations is not ROLECALL:
+def _apply(conn: Connection, release: Release, step: Migration, patience: float) -> None:
+    if release.package != ROLECALL.name:
         _execute(conn, STAY_OUT)
     if step.version == FUNCTIONS_VERSION:
-        for file in changed_files(migrations, read_state(conn, migrations)):
+        for file in changed_files(release, read_state(conn, release)):
             _apply_file(conn, file)
     elif step.alone:
         _apply_alone(conn, step, patience)
@@ -272,7 +276,7 @@ def _apply(conn: Connection, migrations: Migrations, step: Migration, patience: 
 
 
 @contextmanager
-def _named(migrations: Migrations, step: Migration) -> Iterator[None]:
+def _named(release: Release, step: Migration) -> Iterator[None]:
     """Name the step that the database rejects. Missing locks and a read-only database are no fault of the step."""
     try:
         yield
@@ -281,7 +285,7 @@ def _named(migrations: Migrations, step: Migration) -> Iterator[None]:
     except psycopg.Error as error:
         problem = error.diag.message_primary or str(error)
         raise MigrationFailed(
-            problem, package=migrations.name, migration=step.label, sqlstate=error.sqlstate
+            problem, package=release.package, migration=step.label, sqlstate=error.sqlstate
         ) from error
 
 
@@ -329,17 +333,17 @@ def _execute_briefly(conn: Connection, sql: str) -> None:
         _execute(conn, BRIEFLY + sql)
 
 
-def _pending_steps(conn: Connection, migrations: Migrations) -> list[Migration]:
-    state = read_state(conn, migrations)
-    refuse_newer(migrations, state.applied, even_compatible=True)
-    return judge(migrations, state)
+def _pending_steps(conn: Connection, release: Release) -> list[Migration]:
+    state = read_state(conn, release)
+    refuse_newer(release, state.applied, even_compatible=True)
+    return judge(release, state)
 
 
-def _text_of(conn: Connection, migrations: Migrations, step: Migration) -> str:
+def _text_of(conn: Connection, release: Release, step: Migration) -> str:
     if step.version != FUNCTIONS_VERSION:
         return step.sql
-    roles = [roles_text()] if migrations is ROLECALL and are_granted(conn) else []
-    return "\n".join([*(file.sql for file in changed_files(migrations, read_state(conn, migrations))), *roles])
+    roles = [roles_text()] if release.package == ROLECALL.name and are_granted(conn) else []
+    return "\n".join([*(file.sql for file in changed_files(release, read_state(conn, release))), *roles])
 
 
 def _execute(conn: Connection, script: str) -> None:

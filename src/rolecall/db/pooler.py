@@ -1,8 +1,9 @@
-"""Whether a pooler stands before the database, and the connections of our own, which bear one.
+"""Detection of a pooler in front of the database, and our own connections, which record it.
 
-A pooler in transaction mode lends a connection of the server's for one transaction at a time. What one client prepares
-or sets there, others meet: a statement under the same name may be theirs, and run with our parameters. So it must be
-known before anything is prepared, and it is: a pooler greets its clients with a process id that is not the backend's.
+A pooler in transaction mode lends a server connection for one transaction at a time, so clients share what they
+prepare or set there: a statement of the same name may be another client's and run with our parameters. Nothing may be
+prepared before this is known. It is detected by the process id with which a pooler greets its clients, which is not
+the backend's.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from psycopg import IsolationLevel
 __all__ = ["AsyncConnection", "Connection", "Pooler"]
 
 PREPARE_AFTER = 5
-# Compiling a statement takes up to a second; our statements take milliseconds. Behind a pooler the setting would also
-# apply to other programs.
+# JIT compilation takes up to a second, our statements take milliseconds. Behind a pooler, the setting would also
+# affect other programs.
 QUESTION = """select pg_backend_pid(), current_setting('default_transaction_isolation'),
     case when pg_backend_pid() = %s then set_config('jit', 'off', false) end"""
 USUAL = "read committed"
@@ -27,7 +28,9 @@ log = logging.getLogger("rolecall.db")
 
 
 class Pooler:
-    """What is known of a pooler before one database: `told` by somebody, else seen at the first connection."""
+    """What is known about a pooler in front of one database: configured (`told`), or detected by the first
+    connection.
+    """
 
     def __init__(self, *, told: bool | None = None) -> None:
         self._told = told
@@ -41,32 +44,34 @@ class Pooler:
 
     @property
     def direct(self) -> bool:
-        """True if every connection so far was served by the very backend that had greeted it, whatever was told."""
+        """True if every connection so far was served by the backend that greeted it, whatever was configured."""
         return self._direct is True and not self._stands
 
     def meet(self, greeted_by: int, served_by: int) -> None:
-        """Compare the process id that a connection was greeted with and that of the backend that serves it."""
+        """Compare the process id with which a connection was greeted and that of the backend that serves it."""
         self._direct = self._direct is not False and greeted_by == served_by
         if self._told is None and greeted_by != served_by:
             self.notice()
 
     def notice(self) -> None:
-        """Know from now on that one stands there, whatever was told; it is said once."""
+        """Assume a pooler from now on, whatever was configured, and log it once."""
         if not self._stands:
             self._stands = True
             level = logging.INFO if self._told is None else logging.WARNING
-            log.log(level, "A pooler stands before the database: nothing is prepared or set on its connections")
+            log.log(level, "A pooler is in front of the database: nothing is prepared or set on its connections")
 
 
 class Connection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection of our own; on a caller's we prepare nothing, as nobody knows what stands behind it."""
+    """One of our own connections. On a caller's connections nothing is prepared, because they may lead to a
+    pooler.
+    """
 
     pooler: Pooler | None = None
-    # When a pool lent it last, on the monotonic clock.
+    # When a pool last lent it, on the monotonic clock.
     lent_at: float = 0.0
 
     def introduce(self, pooler: Pooler) -> None:
-        """Find out whether a pooler serves this connection, and turn JIT compilation off if none does."""
+        """Detect a pooler, and turn JIT compilation off if there is none."""
         with self.cursor() as cursor:
             usual = _learn(self, pooler, cursor.execute(QUESTION, (self.info.backend_pid,)).fetchone())
             if not usual and not pooler.stands:
@@ -75,19 +80,21 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
                 self.isolation_level = IsolationLevel.READ_COMMITTED
 
     def forget_prepared(self) -> None:
-        """Prepare nothing from now on, here and wherever the same pooler stands."""
+        """Prepare nothing from now on, here and on all connections through the same pooler."""
         _forget(self)
 
 
 class AsyncConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
-    """A connection of our own; on a caller's we prepare nothing, as nobody knows what stands behind it."""
+    """One of our own connections. On a caller's connections nothing is prepared, because they may lead to a
+    pooler.
+    """
 
     pooler: Pooler | None = None
-    # When a pool lent it last, on the monotonic clock.
+    # When a pool last lent it, on the monotonic clock.
     lent_at: float = 0.0
 
     async def introduce(self, pooler: Pooler) -> None:
-        """Find out whether a pooler serves this connection, and turn JIT compilation off if none does."""
+        """Detect a pooler, and turn JIT compilation off if there is none."""
         async with self.cursor() as cursor:
             await cursor.execute(QUESTION, (self.info.backend_pid,))
             usual = _learn(self, pooler, await cursor.fetchone())
@@ -97,13 +104,13 @@ class AsyncConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
                 await self.set_isolation_level(IsolationLevel.READ_COMMITTED)
 
     def forget_prepared(self) -> None:
-        """Prepare nothing from now on, here and wherever the same pooler stands."""
+        """Prepare nothing from now on, here and on all connections through the same pooler."""
         _forget(self)
 
 
 def _learn(connection: Connection | AsyncConnection, pooler: Pooler, answer: tuple[Any, ...] | None) -> bool:
     if answer is None:
-        raise psycopg.OperationalError("the server did not say who it is")
+        raise psycopg.OperationalError("the server did not report its process id")
     served_by, level, _ = answer
     pooler.meet(connection.info.backend_pid, served_by)
     connection.pooler = pooler

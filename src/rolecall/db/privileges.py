@@ -1,4 +1,4 @@
-"""The database roles of least privilege: what makes them, and whether a database has them. The script says the rest."""
+"""The database roles for least privilege; roles.sql creates and documents them."""
 
 from __future__ import annotations
 
@@ -29,27 +29,29 @@ Connection = psycopg.Connection[Any]
 
 
 def roles_text() -> str:
-    """Return the script that makes the roles, for people who let nobody but psql near their database."""
+    """Return the script that creates the roles, for people who run it in psql."""
     return SCRIPT.read_text(encoding="utf-8")
 
 
 def are_granted(conn: Connection) -> bool:
-    """Whether the roles have been let into this database."""
+    """Return whether the roles have privileges in this database."""
     return run(conn, GRANTED)
 
 
 def grant(conn: Connection) -> None:
-    """Run the script in the caller's transaction. Raises ConfigError for a user who may not create roles."""
+    """Run the script in the caller's transaction. Raises ConfigError if the user may not create roles."""
     with needing_the_owner(), psycopg.ClientCursor(conn) as cursor:
         cursor.execute(roles_text().encode())
 
 
 @contextmanager
 def needing_the_owner() -> Iterator[None]:
-    """Raise ConfigError where the block lacks a privilege that only the owner of the schema has."""
+    """Raise ConfigError if the block lacks a privilege that only the owner of the schema has."""
     try:
         yield
     except psycopg.errors.InsufficientPrivilege as error:
-        needs = "needs the owner of schema rolecall, and one who may create roles where the four are not there yet"
+        needs = (
+            "must run as the owner of schema rolecall, who must be able to create the four roles if they are missing"
+        )
         problem = f"{needs}: {error.diag.message_primary}"
         raise ConfigError(problem, variable="--roles") from error

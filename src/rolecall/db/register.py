@@ -1,14 +1,14 @@
-"""The register of what is applied to a database: which steps of which package, and which text of each file."""
+"""The register of applied migrations: the steps of each package, and the checksum of each file of functions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import starmap
 from typing import Any
 
 import psycopg
 
-from rolecall.db.migrations import FUNCTIONS_VERSION, TOGETHER, Applied, Migration, Migrations, State
+from rolecall.db.migrations import FUNCTIONS_VERSION, Applied, Migration, Release, State
 from rolecall.db.run import run
 from rolecall.sql.statement import Statement, single
 
@@ -59,13 +59,13 @@ OBJECTS: Statement[frozenset[str]] = Statement(
 )
 
 
-def read_state(conn: Connection, migrations: Migrations) -> State:
+def read_state(conn: Connection, release: Release) -> State:
     with conn.transaction():
         has_register = run(conn, exists("rolecall.schema_migrations"))
         return State(
-            applied=run(conn, read_register(migrations)) if has_register else [],
-            files=run(conn, _read_files(migrations)) if run(conn, exists("rolecall.schema_files")) else {},
-            objects=run(conn, OBJECTS) if migrations.functions else frozenset(),
+            applied=run(conn, read_register(release.package)) if has_register else [],
+            files=run(conn, _read_files(release.package)) if run(conn, exists("rolecall.schema_files")) else {},
+            objects=run(conn, OBJECTS) if release.files else frozenset(),
         )
 
 
@@ -73,25 +73,25 @@ def exists(relation: str) -> Statement[bool]:
     return Statement(query="select to_regclass(%s) is not null", params=(relation,), read=single)
 
 
-def read_register(migrations: Migrations) -> Statement[list[Applied]]:
+def read_register(package: str) -> Statement[list[Applied]]:
     return Statement(
         query="select version, checksum, breaking from rolecall.schema_migrations where package = %s",
-        params=(migrations.name,),
+        params=(package,),
         read=lambda rows: list(starmap(Applied, rows)),
     )
 
 
-def _read_files(migrations: Migrations) -> Statement[Mapping[str, str]]:
+def _read_files(package: str) -> Statement[Mapping[str, str]]:
     return Statement(
         query="select file, checksum from rolecall.schema_files where package = %s",
-        params=(migrations.name,),
+        params=(package,),
         read=lambda rows: {str(file): str(checksum) for file, checksum in rows},
     )
 
 
-def record(migrations: Migrations, step: Migration) -> str:
+def record(release: Release, step: Migration) -> str:
     recorded = RECORD.format(
-        package=_quoted(migrations.name),
+        package=_quoted(release.package),
         version=step.version,
         name=_quoted(step.name),
         checksum=_quoted(step.checksum),
@@ -99,16 +99,16 @@ def record(migrations: Migrations, step: Migration) -> str:
     )
     if step.version != FUNCTIONS_VERSION:
         return recorded
-    checksums = {TOGETHER: step.checksum} | {file.name: file.checksum for file in migrations.files()}
-    return recorded + _record_files(migrations.name, checksums.items())
+    return recorded + _record_files(release)
 
 
-def _record_files(package: str, checksums: Iterable[tuple[str, str]]) -> str:
-    rows = [(_quoted(file), _quoted(checksum)) for file, checksum in checksums]
+def _record_files(release: Release) -> str:
+    package = _quoted(release.package)
+    rows = [(_quoted(file.name), _quoted(file.checksum)) for file in release.files]
     return RECORD_FILES.format(
-        package=_quoted(package),
+        package=package,
         files=", ".join(file for file, _ in rows),
-        rows=",\n".join(f"    ({_quoted(package)}, {file}, {checksum})" for file, checksum in rows),
+        rows=",\n".join(f"    ({package}, {file}, {checksum})" for file, checksum in rows),
     )
 
 

@@ -27,15 +27,15 @@ declare
         'unpark_due', 'unseen_workers', 'watch', 'withdraw_undeclared', 'workers_beside'
     ];
     v_work constant text[] := array[
-        'beat', 'claim', 'claim_in_order', 'claim_these', 'deregister_worker', 'finish', 'finish_free', 'finish_here', 'is_work_left', 'issue_token', 'mark_idle', 'next_due', 'next_due_for',
+        'beat', 'claim', 'claim_these', 'deregister_worker', 'finish', 'finish_free', 'finish_here', 'is_work_left', 'issue_token', 'mark_idle', 'next_due', 'next_due_for',
         'register_worker', 'release', 'renew', 'report_info', 'run_before_hook', 'run_procedure', 'serve', 'spawn', 'start',
         'tell_intakes', 'tell_process', 'traces_of', 'wake_others'
     ];
     v_operate constant text[] := array[
-        'add_person', 'begin_login', 'cancel', 'close_session', 'command_worker', 'complete_by_token',
+        'add_person', 'cancel', 'close_session', 'command_worker', 'complete_by_token',
         'complete_chain', 'complete_task', 'create_api_key', 'create_own_api_key', 'delete_chains', 'delete_schedule', 'delete_task',
         'delete_tasks', 'end_from_outside', 'enqueue_owned', 'fail_by_token', 'fail_task', 'hold_chain', 'issue_token',
-        'keep_answer', 'open_local_session', 'open_session', 'owned_tasks', 'pause_role', 'put_schedule', 'record_audit', 'record_deed',
+        'keep_answer', 'open_local_session', 'open_session', 'owned_tasks', 'pause_role', 'put_schedule', 'record_audit',
         'remove_person', 'resume_role', 'retry', 'reveal_handler', 'revoke_api_key', 'set_key_capacity', 'set_password', 'spawn',
         'take_request', 'touch_api_key', 'touch_session', 'trigger', 'trigger_schedule', 'try_to_log_in',
         'unlock_person', 'welcome_browser'

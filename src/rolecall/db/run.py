@@ -1,7 +1,8 @@
-"""The only two places that execute a statement by psycopg, one sync and one async, and how several go together.
+"""The only two functions that execute statements with psycopg, one sync and one async, and combinations of
+statements.
 
-A transaction that is wholly ours is repeated where the server ended a deadlock with it, or did not know a prepared
-statement behind a pooler: nothing of it has happened.
+A transaction of ours is repeated if the server ended it because of a deadlock, or did not know a prepared statement
+behind a pooler. In both cases it was rolled back.
 """
 
 from __future__ import annotations
@@ -50,31 +51,34 @@ OURS = (Connection, AsyncConnection)
 DEADLOCK = "40P01"
 LOCK_TIMEOUT = "55P03"
 HELD = "another transaction holds rows that this call needs; nothing was changed: try again, or end that transaction"
-# It is not there, it is there already, it takes other parameters: a pooler led to where others have prepared theirs.
+# It does not exist, exists already, or has other parameters: a pooler led to a connection where others prepared
+# theirs.
 NOT_AS_PREPARED = frozenset({"26000", "42P05", "08P01"})
 REPEATS = 3
 FROM_PSYCOPG: tuple[type[Exception], ...] = (psycopg.Error, UnicodeEncodeError)
-# Names of the drivers' error classes for a failed connection. Such errors have no SQLSTATE, or one that is not listed.
+# Names of the drivers' error classes for a failed connection. Such errors have no SQLSTATE, or one that is not
+# listed.
 UNAVAILABLE = frozenset({"OperationalError", "InterfaceError", "PostgresConnectionError", "OSError"})
-# Seconds after which a pooled connection is asked whether it lives before somebody relies on it.
+# Seconds after which a pooled connection is checked before it is lent.
 RESTED = 1.0
 CLIENT_BINDING = (
-    "is made by psycopg2, which writes values into the text of statements, where the log of Postgres may show them, and"
+    "belongs to psycopg2, which writes values into the text of statements, where the log of Postgres may show them, but"
     " the task has hidden values (Redacted): use psycopg 3, or enqueue the task without connection="
 )
-# In one message, which is one transaction: begun apart, it would stay open for as long as this process is held up.
+# In the same message as the statement: a separate BEGIN would leave the transaction open while this process is held
+# up.
 LEVEL: LiteralString = "set transaction isolation level read committed; "
 
 
 def run(conn: psycopg.Connection[Any] | Foreign, statement: Statement[T], collector: EventCollector | None = None) -> T:
-    """Execute a statement; what it commits is for the connection's transaction to decide."""
+    """Execute a statement. The connection's transaction decides when it commits."""
     return run_all(conn, [statement], collector)[0]
 
 
 async def run_async(
     conn: psycopg.AsyncConnection[Any] | AsyncForeign, statement: Statement[T], collector: EventCollector | None = None
 ) -> T:
-    """Execute a statement; what it commits is for the connection's transaction to decide."""
+    """Execute a statement. The connection's transaction decides when it commits."""
     return (await run_all_async(conn, [statement], collector))[0]
 
 
@@ -83,9 +87,9 @@ def run_all(
     statements: Sequence[Statement[T]],
     collector: EventCollector | None = None,
 ) -> list[T]:
-    """Execute statements together: in the transaction that stands, else in one of their own.
+    """Execute statements in the open transaction, or in a transaction of their own.
 
-    What happens on another library's connection is not collected.
+    Events are not collected on connections of other libraries.
     """
     if isinstance(conn, Foreign):
         if any(statement.is_confidential for statement in statements) and binds_on_client(conn):
@@ -103,7 +107,7 @@ def run_all(
 
 
 def binds_on_client(conn: Foreign) -> bool:
-    """Whether a connection writes values into the text of a statement, where the log of Postgres may show them."""
+    """Return whether a connection writes values into the text of statements, where the server may log them."""
     with translated(*conn.errors):
         return conn.binds_on_client
 
@@ -113,9 +117,9 @@ async def run_all_async(
     statements: Sequence[Statement[T]],
     collector: EventCollector | None = None,
 ) -> list[T]:
-    """Execute statements together: in the transaction that stands, else in one of their own.
+    """Execute statements in the open transaction, or in a transaction of their own.
 
-    What happens on another library's connection is not collected.
+    Events are not collected on connections of other libraries.
     """
     if isinstance(conn, AsyncForeign):
         with translated(*conn.errors):
@@ -138,7 +142,9 @@ async def run_and_async(
     before: Statement[Any] | None = None,
     collector: EventCollector | None = None,
 ) -> T:
-    """Execute a statement and, together with it, the one that is made of what was found before it and of its answer."""
+    """Execute a statement, and in the same transaction the one that `then` makes from the result of `before` and
+    its own.
+    """
 
     async def ask() -> T:
         async with conn.transaction() if free else nullcontext():
@@ -153,7 +159,9 @@ async def run_and_async(
 
 @contextmanager
 def translated(*drivers: type[Exception]) -> Iterator[None]:
-    """Let no driver's error out of the block, psycopg's or another's: raise ours, with the driver's as its cause."""
+    """Translate errors of psycopg and of `drivers` within the block into ours, with the driver's error as the
+    cause.
+    """
     try:
         yield
     except FROM_PSYCOPG + drivers as error:
@@ -162,7 +170,7 @@ def translated(*drivers: type[Exception]) -> Iterator[None]:
 
 @contextmanager
 def _own_block(conn: Foreign) -> Iterator[None]:
-    """Have a transaction around the block where each statement would commit by itself."""
+    """Run the block in a transaction if each statement would otherwise be committed automatically."""
     if not conn.is_free():
         yield
         return
@@ -196,7 +204,7 @@ def _run(
     *,
     says_its_level: bool = False,
 ) -> T:
-    # Not conn.cursor(): the caller's own connection may have another cursor class or row factory.
+    # Not conn.cursor(), because a caller's connection may have another cursor class or row factory.
     messages = _messages(statement, collector, says_its_level=says_its_level)
     kind = psycopg.ClientCursor if _is_joined(statement, messages) else psycopg.Cursor
     answers = []
@@ -238,7 +246,6 @@ Messages = list[tuple[str, Sequence[object]]]
 
 
 def _messages(statement: Statement[Any], collector: EventCollector | None, *, says_its_level: bool) -> Messages:
-    """Return the queries to send for a statement, with their parameters."""
     level = LEVEL if says_its_level else ""
     if collector is None:
         return [(level + statement.query, statement.params)]
@@ -249,7 +256,9 @@ def _messages(statement: Statement[Any], collector: EventCollector | None, *, sa
 
 
 def _is_joined(statement: Statement[Any], messages: Messages) -> bool:
-    """Whether several queries are one message, which the driver can send only with the values written into it."""
+    """Return whether several queries form one message, which the driver can send only with the values written into
+    it.
+    """
     return len(messages) == 1 and messages[0][0] != statement.query
 
 
@@ -270,7 +279,7 @@ def _read(statement: Statement[T], collector: EventCollector | None, answers: li
 
 
 def _may_prepare(conn: AnyConnection) -> bool | None:
-    # None leaves it to the connection, which knows.
+    # None means the connection's own threshold.
     return None if isinstance(conn, OURS) else False
 
 
@@ -307,7 +316,6 @@ async def _through_setbacks_async(
 
 
 def _may_be_repeated(conn: AnyConnection, error: DatabaseError) -> bool:
-    """Whether nothing has happened, and will go well next time."""
     if error.sqlstate in NOT_AS_PREPARED and isinstance(conn, OURS) and conn.prepare_threshold is not None:
         conn.forget_prepared()
         return not conn.closed
@@ -315,23 +323,24 @@ def _may_be_repeated(conn: AnyConnection, error: DatabaseError) -> bool:
 
 
 def is_free(conn: AnyConnection) -> bool:
-    """Whether what is executed next on this connection commits by itself."""
-    # Without autocommit the driver begins and the owner commits: a block of ours would commit for him.
+    """Return whether the next statement on this connection is committed automatically."""
+    # Without autocommit, the driver begins and the owner commits; a transaction of ours would commit in the owner's
+    # place.
     return conn.autocommit and conn.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
 
 
 def require_life(connection: Connection) -> None:
-    """Raise psycopg's OperationalError for a connection that is dead, which the pool then replaces.
+    """Raise psycopg's OperationalError for a dead connection, which the pool then replaces.
 
-    One that was lent a moment ago is not asked, unless something has come in on it meanwhile: a server that ends a
-    connection says so, and closes it.
+    A connection that was lent a moment ago is checked only if data has arrived on it since: a server that ends a
+    connection sends a message and closes it.
     """
     if _may_be_dead(connection):
         ConnectionPool.check_connection(connection)
 
 
 async def require_life_async(connection: AsyncConnection) -> None:
-    """Do the same for an async one."""
+    """Raise psycopg's OperationalError for a dead connection, as `require_life` does."""
     if _may_be_dead(connection):
         await AsyncConnectionPool.check_connection(connection)
 
@@ -347,7 +356,7 @@ def _may_be_dead(connection: Connection | AsyncConnection) -> bool:
 
 
 def _translate(error: Exception) -> RolecallError:
-    # By SQLSTATE and class, never by the message, which changes with the server's language.
+    # By SQLSTATE and class, never by the message, which depends on the server's language.
     told = _told_by_the_driver(error)
     if isinstance(told, UnicodeEncodeError):
         return InvalidTask("a text contains half a surrogate pair")
@@ -359,14 +368,16 @@ def _translate(error: Exception) -> RolecallError:
         return RowsBusy(f"{problem}: {HELD}", sqlstate=sqlstate)
     if is_condition(sqlstate) or not UNAVAILABLE.isdisjoint(kind.__name__ for kind in type(told).__mro__):
         return DatabaseUnavailable(problem, sqlstate=sqlstate)
-    # What has no SQLSTATE never left this process: a NUL in a text parameter, for one.
+    # An error without SQLSTATE arose in this process, for example a NUL in a text parameter.
     if isinstance(told, psycopg.DataError | ValueError) and sqlstate is None:
         return InvalidTask(problem)
     return DatabaseError(problem, sqlstate=sqlstate)
 
 
 def _told_by_the_driver(error: BaseException) -> BaseException:
-    """Return what a library's error is made of: what has the server's words as they came, or what a driver refused."""
+    """Return the driver's error behind a library's error: the one with a SQLSTATE, or a text that the driver
+    rejected.
+    """
     told = [error]
     while (cause := told[-1].__cause__) is not None:
         told.append(cause)
@@ -385,7 +396,6 @@ def _problem(error: BaseException) -> str:
 
 
 def _said(error: BaseException, in_diagnostics: str, name: str) -> str | None:
-    """Return what a driver keeps in the error's diagnostics, or as its own attribute."""
     diagnostics = getattr(error, "diag", None)
     found = getattr(error, name, None) if diagnostics is None else getattr(diagnostics, in_diagnostics)
     return found if isinstance(found, str) else None

@@ -1,6 +1,6 @@
-"""How a migration gets its locks: it waits for a moment only, releases everything and tries again.
+"""How a migration gets its locks: it waits for a moment, releases everything and tries again.
 
-So no other session queues behind it for long, whoever holds what it needs.
+That way, other sessions do not queue behind it for long.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from rolecall.sql.statement import Statement
 
 __all__ = ["BRIEFLY", "insist"]
 
-# The longest that anybody waits for us at one table: below it, nobody notices a deploy.
+# The longest time for which others wait for us at one table, so that a deployment goes unnoticed.
 BRIEFLY = "set local lock_timeout = '100ms';\n"
 FIRST_PAUSE, LONGEST_PAUSE, GROWTH = 0.1, 2.0, 1.5
 MOST_NAMED = 3
-# A lock that was not had in time, and a circle that the server has broken.
+# A lock timeout, and a deadlock that the server resolved.
 IN_THE_WAY = ("55P03", "40P01")
 HOLDERS = """\
 select format('session %%s (%%s, %%s) has used %%s for %%s s', pid,
@@ -45,9 +45,10 @@ T = TypeVar("T")
 
 
 def insist(conn: psycopg.Connection[Any], what: str, attempt: Callable[[], T], patience: float) -> T:
-    """Repeat an attempt, a transaction of its own, until it gets its locks; claims are held now and then meanwhile.
+    """Repeat an attempt, which is a transaction of its own, until it gets its locks. Claims are held now and then
+    meanwhile.
 
-    Raises SchemaBusy after `patience` seconds: it names the sessions that are in the way.
+    Raises SchemaBusy with the sessions in the way after `patience` seconds.
     """
     end, pause = monotonic() + patience, FIRST_PAUSE
     with holding_claims(conn) as hold:

@@ -1,10 +1,10 @@
-"""When schedules run: the slots of a cron expression in its time zone, and those of an interval.
+"""The fire times of cron expressions in their time zones, and of intervals.
 
-A cron expression names moments of the local clock. Where the clock jumps forward over one, the slot is the first
-moment after the jump; where the clock is set back, a moment that comes twice is a slot once, the first time. An
-expression that runs throughout the day (its minute or hour begins with `*`) follows elapsed time instead:
-`*/15 * * * *` runs every quarter of an hour on such days too. Slots depend on the expression and the zone alone,
-not on where one starts to count, and are strictly increasing. An interval is elapsed time, whatever clocks show.
+A cron expression is evaluated in local time. If the clock skips a fire time, it is moved to the first moment after
+the jump; if the clock is set back, a fire time that occurs twice counts once, the first time. An expression whose
+minute or hour starts with `*` follows elapsed time instead: `*/15 * * * *` fires every quarter of an hour on such
+days too. Fire times strictly increase and depend only on the expression and the zone, not on where the calculation
+starts. An interval is elapsed time.
 """
 
 from __future__ import annotations
@@ -41,33 +41,33 @@ ALIASES = {
     "@annually": "0 0 1 1 *",
 }
 FIELDS = "minute hour day-of-month month day-of-week"
-# What a tick hands over of the slots that have come, and how many it counts at most.
+# How many past fire times a run reports, and how many it counts at most.
 MOST_SLOTS = 100
 MOST_COUNTED = 5_000
 SHORTEST, LONGEST = 1, 315_360_000
 INSTANT = timedelta(microseconds=1)
-# Long enough ago for every expression to have come round since: 29 February on a given weekday does every 28 years.
+# Long enough ago to include a match of every expression: 29 February on a given weekday occurs every 28 years.
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """A cron expression of five fields, or an alias such as @daily, in a time zone by its IANA name."""
+    """A cron expression of five fields, or an alias such as @daily, in an IANA time zone."""
 
     expression: str
     zone: str = "UTC"
 
     def check(self) -> None:
-        """Raise InvalidSchedule for what is no expression, never comes true, or names no zone."""
+        """Raise InvalidSchedule for an invalid expression, an unknown zone, or an expression that never matches."""
         if next(self.slots(LONG_AGO), None) is None:
             raise InvalidSchedule(f"cron {self.expression!r} never comes true")
 
     def words(self) -> str:
-        """Say in English when it comes true. Raises InvalidSchedule."""
+        """Return an English description of the expression. Raises InvalidSchedule."""
         return self._matches(LONG_AGO).explain()
 
     def slots(self, start: datetime) -> Iterator[datetime]:
-        """Yield the slots from a moment on, that moment included, in UTC. Raises InvalidSchedule."""
+        """Yield the fire times from `start` on (inclusive), in UTC. Raises InvalidSchedule."""
         return _increasing(self._matches(start - INSTANT), start)
 
     def _matches(self, after: datetime) -> CronSim:
@@ -80,7 +80,10 @@ class Cron:
 
 
 def check_schedule(schedule: Schedule) -> None:
-    """Raise InvalidSchedule unless the schedule has one rhythm that comes true; the rest is the database's to judge."""
+    """Raise InvalidSchedule unless the schedule has either a valid interval or a valid cron expression.
+
+    The database checks everything else.
+    """
     if (schedule.every is None) == (schedule.cron is None):
         raise InvalidSchedule(
             f"schedule {schedule.name!r} needs either an interval (every) or a cron expression (cron)"
@@ -94,7 +97,7 @@ def check_schedule(schedule: Schedule) -> None:
 
 
 def plan(due: DueCron) -> CronPlan:
-    """Work out which slots of a due schedule have come, and the next one."""
+    """Return the past fire times of a due schedule, and its next one."""
     cron = Cron(due.cron, due.zone)
     try:
         slots = cron.slots(due.next_run_at)
@@ -114,12 +117,12 @@ def plan(due: DueCron) -> CronPlan:
 
 
 def upcoming(schedule: StoredSchedule, present: datetime) -> Iterator[datetime]:
-    """Yield the slots to come of a stored schedule; of a disabled one, those that it would have if it were enabled."""
+    """Yield the next fire times of a stored schedule. For a disabled one, those that it would have if enabled."""
     return slots_from(schedule, schedule.next_run_at if schedule.enabled else max(schedule.next_run_at, present))
 
 
 def slots_from(schedule: StoredSchedule, start: datetime) -> Iterator[datetime]:
-    """Yield the slots of a stored schedule from a moment on, which is not before its next one."""
+    """Yield the fire times of a stored schedule from `start` on, which must not be before its next one."""
     if schedule.cron is not None:
         return Cron(schedule.cron, schedule.zone).slots(start)
     return _grid(schedule, start)
@@ -134,7 +137,7 @@ def _grid(schedule: StoredSchedule, start: datetime) -> Iterator[datetime]:
 
 
 def _latest(cron: Cron, present: datetime) -> list[datetime]:
-    """Find the latest slots by looking back further and further: there are more than enough."""
+    """Return the latest fire times by looking back further and further."""
     reach = timedelta(hours=1)
     found: list[datetime] = []
     while len(found) < MOST_SLOTS:
@@ -144,7 +147,7 @@ def _latest(cron: Cron, present: datetime) -> list[datetime]:
 
 
 def _increasing(matches: CronSim, start: datetime) -> Iterator[datetime]:
-    # Counting from within an hour that comes twice, the library returns to its first time.
+    # If the start is within an hour that occurs twice, the library returns to its first occurrence.
     latest = start - INSTANT
     try:
         for match in matches:
@@ -153,7 +156,7 @@ def _increasing(matches: CronSim, start: datetime) -> Iterator[datetime]:
                 yield slot
                 latest = slot
     except OverflowError:
-        return  # the calendar ends
+        return  # the end of the calendar
 
 
 def _fields(expression: str) -> str:
@@ -182,9 +185,9 @@ def _zone(name: str) -> tzinfo:
 
 
 def stretches(schedule: StoredSchedule, present: datetime, end: datetime, grain: timedelta) -> list[Stretch]:
-    """Put the slots from the present to the end together where they are closer than the grain.
+    """Return the fire times until `end`, with those closer than `grain` combined into stretches.
 
-    Those that are overdue are left out; one whose expression or zone means nothing any more has none.
+    Overdue fire times are omitted. A schedule with an invalid expression or zone has none.
     """
     try:
         slots = slots_from(schedule, max(schedule.next_run_at, present))

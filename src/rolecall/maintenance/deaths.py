@@ -1,14 +1,14 @@
 """Returns tasks of dead workers before their leases end. The evidence decides which tasks:
 
-    evidence                    looked at by                          returned at once
-    the process has ended       workers and supervisors of the same   everything
-    (a proof)                   machine, at the start, every 5 s,
+    evidence                    checked by                            returned at once
+    the process has ended       workers and supervisors of the same   all tasks
+    (proof of death)            machine, at the start, every 5 s,
                                 and when a child process ends
-    no session is left in       any process with the database, twice, what has not begun; what has no key and another
-    the database (no proof)     at least 10 s apart                   attempt left, in an idempotent role
+    no session is left in       any process with the database, twice, tasks that have not started; in an idempotent
+    the database (no proof)     at least 10 s apart                   role, tasks without a key and with attempts left
 
-Everything else waits for its lease. A worker whose connections are refused has no session either, and its handlers run.
-docs/concepts/evidence.md explains the rules.
+All other tasks wait for their leases. A worker whose connections are refused has no session either, but its
+handlers still run. docs/concepts/evidence.md explains the rules.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ log = logging.getLogger("rolecall.maintenance")
 
 
 async def rescue_unseen(session: Runs) -> None:
-    """Return the tasks that may run twice of the workers that have no session left."""
+    """Return those tasks of workers without a session that may safely run twice."""
     unseen = await session.run(workers.unseen())
     if not unseen:
         return
@@ -51,7 +51,7 @@ async def rescue_unseen(session: Runs) -> None:
 
 
 async def rescue_neighbours(session: Runs) -> list[Neighbour]:
-    """Rescue what workers of this machine hold whose process has gone; return all that are known here."""
+    """Rescue the tasks of this machine's workers whose process has ended; return all workers of this machine."""
     process = own_process()
     if process is None:
         return []
@@ -62,9 +62,10 @@ async def rescue_neighbours(session: Runs) -> list[Neighbour]:
 
 
 class Neighbours:
-    """The processes of this machine that are workers, looked at without asking the database who they are each time.
+    """Watches the worker processes of this machine without a database query each time.
 
-    It is asked when one of them has gone, and when somebody has entered the roll: `latest` is the highest id there.
+    The database is queried when one of them has ended or a worker has registered. `latest` is the highest worker
+    id.
     """
 
     def __init__(self, session: Runs) -> None:
@@ -75,9 +76,9 @@ class Neighbours:
         self._asks = 1
 
     async def look(self) -> None:
-        """Rescue what those hold that have gone."""
+        """Rescue the tasks of workers whose process has ended."""
         if self.latest != self._known:
-            # Asked twice: an id may be seen before a lower one, and before it is said which process it is.
+            # Query twice: a worker id may become visible before a lower one, and before its process is stored.
             self._known, self._asks = self.latest, 2
         if self._asks or any(starmap(has_gone, self._processes)):
             beside = await rescue_neighbours(self._session)
@@ -89,7 +90,7 @@ async def _rescue(session: Runs, worker_ids: list[int]) -> None:
     if not worker_ids:
         return
     became = await rescue_in_batches(session, partial(claims.rescue_workers, worker_ids), MOST_RESCUED)
-    # Another process may have been quicker, or somebody keeps from it what they hold.
+    # Another process may have been faster, or a lock prevents the rescue.
     level = logging.WARNING if became else logging.INFO
     who = ", ".join(map(str, worker_ids))
     returned = told_of(became) if became else "nothing"
@@ -99,7 +100,7 @@ async def _rescue(session: Runs, worker_ids: list[int]) -> None:
 async def rescue_in_batches(
     session: Runs, rescue: Callable[[int], Statement[dict[int, TaskState]]], size: int
 ) -> Counter[str]:
-    """Rescue up to `size` tasks at a time until a batch is short; count what became of them."""
+    """Rescue up to `size` tasks at a time until a batch is not full; count the resulting statuses."""
     became: Counter[str] = Counter()
     while rescued := await session.run(rescue(size)):
         became.update(state.value for state in rescued.values())
@@ -109,5 +110,5 @@ async def rescue_in_batches(
 
 
 def told_of(became: Counter[str]) -> str:
-    """Say what became of so many tasks."""
+    """Return the counts as text."""
     return ", ".join(f"{number} {state}" for state, number in sorted(became.items()))

@@ -1,6 +1,7 @@
-"""The standing duties: each is one run that says in a line what it did, None if there was nothing to do.
+"""The maintenance duties. Each returns a log line about its work, or None if there was nothing to do.
 
-Duties go batch by batch, a transaction each, until nothing is left; what another process is at is left to it.
+Duties work in batches, one transaction each, until nothing is left. Rows that another process has locked are
+skipped.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from rolecall.sql.schedules import Fired
 
 MOST_FIRED = 100
 MOST_NAMED = 10
-# Seconds: so much longer does one run not go on, as the coming days are looked after by the next one.
+# Seconds for which one run prunes at most, so that the next partitions are created in time.
 LONGEST_PRUNING = 300.0
-# Seconds between two batches at least; else as many as the one before took: half of a session's time at most goes here.
+# Seconds between two batches at least; otherwise as long as the batch took, so that at most half of a session is used.
 PAUSE = 0.02
 
 log = logging.getLogger("rolecall.maintenance")
@@ -33,10 +34,11 @@ RunOnce = Callable[[Runs], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duty:
-    """`run_once` returns one line about what it did, None if there was nothing to do.
+    """A duty that runs every `every` seconds, once for all processes together.
 
-    It comes every `every` seconds of the pool, and before that when the engine calls for it, as for a schedule that
-    is due (`rolecall.duties_called_for`). Its first statement goes together with its turn: it must take part of it.
+    It also runs when the engine requests it, such as for a schedule that is due (`rolecall.duties_called_for`). The
+    first statement of `run_once` is executed in the transaction that takes the duty, so it must do a part of the
+    work.
     """
 
     name: str
@@ -45,11 +47,11 @@ class Duty:
 
 
 async def rescue(session: Runs) -> str | None:
-    """Return the tasks whose leases ended and were not renewed during a wait, batch by batch.
+    """Return the tasks whose leases have expired and are not renewed during a short wait.
 
-    After a standstill of the server all leases have ended; the wait lets living workers renew theirs.
+    After a standstill of the server all leases have expired; the wait lets living workers renew theirs.
     """
-    # Also what does not depend on a lease.
+    # This call also rescues tasks for reasons other than their lease.
     became = Counter(state.value for state in (await session.run(claims.rescue_found([], []))).values())
     ids, fences, wait = await session.run(claims.find_expired())
     if ids:
@@ -65,20 +67,20 @@ async def rescue(session: Runs) -> str | None:
 
 
 async def expire(session: Runs) -> str | None:
-    """Cancel what has expired before it began, batch by batch until one is short."""
+    """Cancel the tasks that have expired before they started."""
     became = await rescue_in_batches(session, claims.expire, MOST_RESCUED)
     return f"Cancelled {became.total()} tasks that have expired" if became else None
 
 
 async def fire(session: Runs) -> str | None:
-    """Fire what is due, by interval and by cron expression; the engine lets each occasion happen once."""
+    """Fire the schedules that are due. The engine fires each of their times only once."""
     dealt_with = [*await _fire_intervals(session), *await fire_cron(session)]
     fired = [schedule for schedule, task_id in dealt_with if task_id is not None]
     return f"Fired {', '.join(fired)}" if fired else None
 
 
 async def fire_cron(session: Runs) -> list[Fired]:
-    """Compute the slots of what is due by cron expression, and hand them over; another process may be first."""
+    """Compute the fire times of due cron schedules and store them. Another process may be first."""
     fired: list[Fired] = []
     while due := await session.run(schedules.due_cron(MOST_FIRED)):
         dealt_with = await session.run(schedules.fire_cron([plan(each) for each in due]))
@@ -98,9 +100,9 @@ async def _fire_intervals(session: Runs) -> list[Fired]:
 
 
 async def end_pauses(session: Runs) -> str | None:
-    """End the pauses whose time is up.
+    """End the pauses that have expired.
 
-    Warn instead of returning a line: who paused a role should know that it works again.
+    Each is logged as a warning, so that operators know that the role works again.
     """
     for pause in await session.run(roles.end_pauses()):
         by = f" by {pause.paused_by}" if pause.paused_by else ""
@@ -109,21 +111,21 @@ async def end_pauses(session: Runs) -> str | None:
 
 
 async def count_finished(session: Runs) -> None:
-    """Count what has finished since the last time, day by day, until all is counted that can be."""
+    """Count the tasks that have finished since the last run, day by day."""
     while await session.run(retention.roll_up_counts()):
         pass
 
 
 async def write_history(session: Runs) -> None:
-    """Write down what has finished and what is open, hour by hour, until all is written down that can be."""
+    """Record finished and open tasks in the history, hour by hour."""
     while await session.run(retention.roll_up_history()):
         pass
 
 
 async def unpark(session: Runs) -> str | None:
-    """Bring back what is parked though its key has room: the net below all that should have done so before.
+    """Unpark tasks whose keys have free capacity, as a safety net.
 
-    Warn instead of returning a line: nothing should leave such a task behind, so somebody should hear of it.
+    Each is logged as a warning, because the engine should have unparked it before.
     """
     ids: list[int] = []
     more = True
@@ -142,15 +144,15 @@ async def unpark(session: Runs) -> str | None:
 
 
 async def withdraw_undeclared(session: Runs) -> None:
-    """Withdraw what no live worker of an app declares any more, and warn about each withdrawal."""
+    """Withdraw declarations that no live worker of an app makes any more, and log each as a warning."""
     for app, kind, name in await session.run(workers.withdraw_undeclared()):
         log.warning("Withdrew %s %s: app %s no longer declares it", kind, name, app)
 
 
 async def keep_house(session: Runs) -> str | None:
-    """Make the coming days' partitions, and drop what is past its retention.
+    """Create the partitions of the coming days, then delete what is past its retention.
 
-    Partitions first: they must stand before their day comes, whatever pruning runs into.
+    In this order, because a partition must exist before its day begins, even if pruning fails.
     """
     made = await session.run(retention.make_partitions())
     pruned = await _prune(session)
@@ -161,7 +163,7 @@ async def keep_house(session: Runs) -> str | None:
 
 
 async def _prune(session: Runs) -> Counter[str]:
-    """Batch by batch, each a transaction, until nothing is due; what another process is at is left to it."""
+    """Prune batch by batch, one transaction each, until nothing is due or LONGEST_PRUNING seconds have passed."""
     pruned: Counter[str] = Counter()
     end = monotonic() + LONGEST_PRUNING
     while (began := monotonic()) < end and (batch := await session.run(retention.prune_due())):

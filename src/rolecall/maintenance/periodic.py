@@ -1,4 +1,4 @@
-"""The one loop in which duties, the worker's heartbeat and its watches run: jitter, patience, a clean stop."""
+"""The loop in which duties, heartbeats and watches run: jitter, backoff after errors, and a clean stop."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ LONGEST_BACKOFF = 60.0
 
 
 class Periodic:
-    """Calls `once` every `every` seconds, give or take a tenth, until `stop()`; `nudge()` brings the next
-    call forward, and `once` may return after how many seconds it is to be called again.
+    """Calls `once` every `every` seconds, give or take a tenth, until `stop()`.
 
-    An error is logged and never ends the loop: the next call comes after a growing delay.
+    `once` may return the seconds until its next call, and `nudge()` calls it at once. An error is logged and does
+    not end the loop: the next call comes after a growing delay.
     """
 
     def __init__(
@@ -34,16 +34,16 @@ class Periodic:
         self._stopping = False
 
     def stop(self) -> None:
-        """End the loop after the call that is under way."""
+        """End the loop after the current call."""
         self._stopping = True
         self._waker.nudge()
 
     def nudge(self) -> None:
-        """Call `once` now instead of at its time."""
+        """Call `once` now."""
         self._waker.nudge()
 
     async def run(self) -> None:
-        """Run the loop: the first call comes at once."""
+        """Run the loop. The first call comes at once."""
         while not self._stopping:
             delay = await self._attempt()
             if not self._stopping:
@@ -61,7 +61,7 @@ class Periodic:
 
 
 def complain(log: logging.Logger, name: str, error: Exception) -> None:
-    """Log that something failed which will be tried again."""
-    # An error of our own says what happened; any other one is a bug and needs its traceback.
+    """Log an error that will be retried."""
+    # A RolecallError has a sufficient message. Any other error is a bug and needs its traceback.
     expected = isinstance(error, RolecallError)
     log.warning("%s failed: %s", name, error, exc_info=None if expected else error)

@@ -1,7 +1,7 @@
-"""Which process is which on this machine, and whether one has gone: told from /proc, so on Linux only.
+"""Identifies the processes of this machine and detects their end, by reading /proc (Linux only).
 
-A pid means something within one boot and one pid namespace; within them, the moment at which a process began tells it
-from a later one of the same pid. Elsewhere nothing is known, and so no process is ever said to have gone.
+A pid is meaningful within one boot and one pid namespace. There, the start time distinguishes a process from a
+later one with the same pid. On other systems, no process is ever reported as ended.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ __all__ = ["has_gone", "own_process"]
 
 PROC = Path("/proc")
 ENDED = frozenset("ZX")
-# After the name in brackets, which may hold anything: the state is the third field, the beginning the 22nd.
+# Indexes after the name in parentheses, which may contain anything: the state (field 3) and start time (field 22).
 STATE, STARTED = 0, 19
 
 
 def own_process() -> ProcessIdentity | None:
-    """Return which process this is; None where that cannot be told."""
+    """Return the identity of this process, or None if it cannot be determined."""
     pid = os.getpid()
     try:
-        # Where /proc is that of another pid namespace, it speaks of others under our pid.
+        # If /proc belongs to another pid namespace, our pid is that of another process there.
         if (PROC / "self").readlink() != Path(str(pid)):
             return None
         boot = (PROC / "sys/kernel/random/boot_id").read_text("ascii").strip()
@@ -36,7 +36,7 @@ def own_process() -> ProcessIdentity | None:
 
 
 def has_gone(pid: int, started: int) -> bool:
-    """Say whether the process that began then has ended for certain; it must be of this process's own space."""
+    """Return whether a process has certainly ended. It must be of this process's own space."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

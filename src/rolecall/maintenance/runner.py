@@ -1,4 +1,4 @@
-"""Does the duties of the pool beside all other processes, on one connection: each is done by whoever comes first."""
+"""Runs the maintenance duties on one connection. Each duty is done by the process that takes it first."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from rolecall.sql import duties as turns
 from rolecall.wake.waker import SHORTEST, Backoff
 
 log = logging.getLogger("rolecall.maintenance")
-# Seconds between two looks: of who did the last duty, at most; and of each of the others. Together these look twice a
-# second, of a few workers as of twenty, so that nothing waits long where the one at it dies.
+# Seconds between two checks: at most, for the process that did the last duty; and for each of the others. These
+# check about twice a second together, whether they are few or twenty, so that duties continue soon if that process
+# dies.
 AT_IT = 1.0
 SHARE, SHORTEST_REST, LONGEST_REST = 0.5, 1.0, 10.0
 REST_SPREAD = 0.5
@@ -31,7 +32,7 @@ NEIGHBOURS_EVERY = 5.0
 
 
 class MaintenanceRunner:
-    """Does duties until stopped; an error in one is logged and harms neither the others nor the worker."""
+    """Runs duties until stopped. An error in one is logged and affects neither the others nor the worker."""
 
     def __init__(self, session: Runs, duties: Iterable[Duty] = DUTIES) -> None:
         self._session = UntilStopped(session)
@@ -45,13 +46,13 @@ class MaintenanceRunner:
         ]
 
     async def run(self) -> None:
-        """Look at once; return when all has stopped."""
+        """Run until stopped. The first check is made at once."""
         async with self._tasks:
             for loop in self._loops:
                 self._tasks.create_task(loop.run())
 
     def stop(self) -> None:
-        """End every duty after its current statement: what is left of its run is the next one's, somewhere else."""
+        """Stop every duty after its current statement. Another process continues its work."""
         for loop in self._loops:
             loop.stop()
         self._session.stop()
@@ -65,7 +66,7 @@ class MaintenanceRunner:
 
 
 def rest_after(look: DutyLook) -> float:
-    """Say in how many seconds to look again: at the right moment if we are at it, else somewhen."""
+    """Return the seconds until the next check: a random time, unless this process did the last duty."""
     if look.due or look.did_last:
         return AT_IT if look.next_in is None else min(AT_IT, max(SHORTEST, look.next_in))
     rest = min(LONGEST_REST, max(SHORTEST_REST, look.workers * SHARE))
@@ -73,7 +74,7 @@ def rest_after(look: DutyLook) -> float:
 
 
 class _Doing:
-    """One duty, as this process does it: one run at a time, after an error not again for a growing delay."""
+    """A duty in this process: one run at a time, with a growing delay after errors."""
 
     def __init__(self, duty: Duty, session: UntilStopped, by: str) -> None:
         self._duty = duty
@@ -84,7 +85,7 @@ class _Doing:
         self._run: asyncio.Task[None] | None = None
 
     def begin(self, tasks: asyncio.TaskGroup) -> None:
-        """Begin a run, if the turn is ours."""
+        """Start a run, unless one is running or the delay after an error has not passed."""
         if (self._run is None or self._run.done()) and monotonic() >= self._not_before:
             self._run = tasks.create_task(self._do())
 
@@ -107,6 +108,6 @@ class _Doing:
             log.info(summary)
 
     async def _record(self, error: str | None = None) -> None:
-        # Where the database does not answer now, a later run is recorded.
+        # If the database does not answer now, a later run is recorded.
         with contextlib.suppress(RolecallError):
             await self._session.run(turns.record(self._duty.name, self._duty.every, self._by, error))

@@ -1,4 +1,4 @@
-"""What duties ask of whoever lends them a connection."""
+"""The sessions with which duties run their statements."""
 
 from __future__ import annotations
 
@@ -14,28 +14,27 @@ T = TypeVar("T")
 
 
 class Runs(Protocol):
-    """Whatever runs a statement and returns its answer."""
+    """Runs a statement and returns its answer."""
 
     async def run(self, statement: Statement[T]) -> T:
-        """Run it; whether an unreachable database raises is for the implementation to say."""
+        """Run a statement. The implementation decides whether an unreachable database raises."""
 
 
 class Collects(Protocol):
-    """Whatever also collects what follows from a statement."""
+    """Runs a statement and can collect its events."""
 
     async def run(self, statement: Statement[T], collector: EventCollector | None = None) -> T:
-        """Run it and have that collected."""
+        """Run a statement and collect its events."""
 
 
 class Telling:
-    """Runs statements, and tells of what they bring about whoever wants to hear of it."""
+    """Runs statements and emits their events."""
 
     def __init__(self, session: Collects, emitter: Emits) -> None:
         self._session = session
         self._emitter = emitter
 
     async def run(self, statement: Statement[T]) -> T:
-        """Run it as the session does."""
         collector = EventCollector() if self._emitter.wanted & statement.tells else None
         answer = await self._session.run(statement, collector)
         if collector is not None:
@@ -44,7 +43,7 @@ class Telling:
 
 
 class UntilStopped:
-    """A session that begins no statement any more once it is stopped: a run may have a great many."""
+    """A session that runs no more statements once it is stopped, because one run of a duty may have very many."""
 
     def __init__(self, session: Runs) -> None:
         self._session = session
@@ -54,18 +53,18 @@ class UntilStopped:
         self.stopped = True
 
     async def run(self, statement: Statement[T]) -> T:
-        """Run it. Raises DatabaseUnavailable once stopped."""
+        """Run a statement. Raises DatabaseUnavailable once stopped."""
         if self.stopped:
             raise DatabaseUnavailable("this process ends, and does no more of it")
         return await self._session.run(statement)
 
 
 class NotOurTurn(Exception):
-    """Another process does it."""
+    """Another process has taken the duty."""
 
 
 class Turn:
-    """A session for one run of a duty: its first statement takes the turn, both as one."""
+    """A session for one run of a duty. Its first statement takes the duty in the same transaction."""
 
     def __init__(self, session: Runs, name: str, every: float, by: str) -> None:
         self._session = session
@@ -73,7 +72,7 @@ class Turn:
         self.taken = False
 
     async def run(self, statement: Statement[T]) -> T:
-        """Run it. Raises NotOurTurn, once, where another process was first."""
+        """Run a statement. Raises NotOurTurn, once, if another process was first."""
         if self.taken:
             return await self._session.run(statement)
         begun = await self._session.run(duties.begin(statement, *self._duty))

@@ -1,1 +1,1 @@
-"""The values, rules and errors that every other floor speaks of; standard library only."""
+"""Values, rules and errors that all other packages use. Imports only the standard library."""

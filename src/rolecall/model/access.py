@@ -1,4 +1,4 @@
-"""Who may do what, and what is kept for those who come in: keys, sessions, answers, secrets."""
+"""Access control: scopes, callers, API keys, persons, sessions and request keys."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ __all__ = [
 class Scope(StrEnum):
     """The rights of a caller.
 
-    `own` allows its own tasks at the own-tasks routes, `read` all requests that change nothing, `operate` both and
-    changes to tasks and workers, `admin` everything. `own` and `read` do not include each other: a reader enqueues
-    nothing, and an owner sees no task of another owner.
+    `own` allows access to the caller's own tasks through the own-tasks routes, `read` every request that changes
+    nothing, `operate` both of these and changes to tasks and workers, and `admin` everything. `own` and `read` do not
+    include each other: a reader cannot enqueue tasks, and an owner cannot see the tasks of other owners.
     """
 
     OWN = "own"
@@ -40,7 +40,7 @@ class Scope(StrEnum):
     ADMIN = "admin"
 
     def includes(self, asked: Scope) -> bool:
-        """Return True if this scope has all rights of `asked`."""
+        """Return whether this scope has all rights of `asked`."""
         if asked is Scope.OWN and self is Scope.READ:
             return False
         ranks = list(Scope)
@@ -49,10 +49,11 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """The sender of a request, with its rights; `is_local` means that the local token or `--auth off` let it in.
+    """The sender of a request, with its rights.
 
-    `person_id` is the person who has logged in, or to whom the API key belongs, `key_id` the key that was shown, and
-    `session` the digest of the session's secret.
+    `is_local` is true if the request was admitted by the local token or by `--auth off`. `person_id` is the person
+    who logged in or who owns the API key, `key_id` the API key of the request, and `session` the digest of the
+    session's secret.
     """
 
     actor: Actor
@@ -64,14 +65,14 @@ class Caller:
 
     @property
     def counted_as(self) -> str | None:
-        """By which name it is counted what one caller has or does; None for whom it is not."""
+        """The name under which this caller's usage is limited; None if it is not limited."""
         return None if self.is_local else self.actor.name
 
     @property
     def owner(self) -> str:
-        """Whose the things are that this caller makes: a person's, whichever of her keys she shows, or a key's own.
+        """The owner of the tasks that this caller creates: the person, or the API key if it belongs to nobody.
 
-        By numbers: who is given the name of somebody who left has nothing of his.
+        Owners are identified by number, so that tasks are not passed on to a later person or key with the same name.
         """
         if self.person_id is not None:
             return f"person:{self.person_id}"
@@ -80,9 +81,10 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """What is stored of an API key, all but the digest; the fields stand in the order of the table's columns.
+    """A stored API key without its digest; the fields are in the order of the table's columns.
 
-    Without `expires_at` it lives for ever. `prefix` is how its secret begins. With `person_id` it is a person's own.
+    Without `expires_at` it never expires. `prefix` is the beginning of its secret. `person_id` is the person it
+    belongs to, if any.
     """
 
     id: int
@@ -98,7 +100,7 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewApiKey:
-    """An API key with its secret, which nobody can read again."""
+    """A new API key with its secret, which cannot be read again later."""
 
     key: ApiKey
     secret: str
@@ -106,7 +108,7 @@ class NewApiKey:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody who may log in."""
+    """A person who may log in."""
 
     id: int
     name: str
@@ -117,8 +119,10 @@ class Person:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginLimits:
-    """After how many failures in a row, from one network or browser, and from all strangers together, nobody of them
-    may try again for `lockout` seconds.
+    """How many failed logins in a row block further attempts for `lockout` seconds.
+
+    `failures` applies to each network and each known browser, `failures_of_strangers` to all unknown browsers
+    together.
     """
 
     failures: int = 10
@@ -128,9 +132,7 @@ class LoginLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginAttempt:
-    """Somebody who tries to log in: with which name, from which network, and with what his browser shows that it is
-    known by, if it does.
-    """
+    """A login attempt: the name, the network of the sender, and the secret of a known browser, if it sent one."""
 
     name: str
     network: str
@@ -139,7 +141,7 @@ class LoginAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What a person's password is compared with."""
+    """The stored password hash of a person."""
 
     person_id: int
     password_hash: str
@@ -147,9 +149,9 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A new session with its secret, which is stored nowhere.
+    """A new session with its secret, which is not stored.
 
-    `browser` is the name by which the browser is known from now on; None if it keeps the one it has.
+    `browser` is the new secret by which the browser will be recognized; None if it keeps its present one.
     """
 
     secret: str
@@ -159,7 +161,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveSession:
-    """The session that a request shows, by the digest of its secret; without a person it belongs to the local token."""
+    """The session of a request, by the digest of its secret. Without a person it belongs to the local token."""
 
     digest: bytes
     person: Person | None
@@ -167,7 +169,7 @@ class LiveSession:
 
 @dataclass(frozen=True, slots=True)
 class OpenSession:
-    """A session that has not ended, without its secret. `person` is None for the local token of a machine."""
+    """An open session without its secret. `person` is None for the local token of a machine."""
 
     id: str
     person: str | None
@@ -179,7 +181,7 @@ class OpenSession:
 
 
 class Secret:
-    """Holds a text and does not show it by accident: neither its str nor its repr tells it."""
+    """A text that neither `str` nor `repr` reveals, so that it is not shown by accident."""
 
     __slots__ = ("_text",)
 
@@ -190,13 +192,12 @@ class Secret:
         return "(secret)"
 
     def reveal(self) -> str:
-        """The text itself."""
         return self._text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestKey:
-    """Who sends it, under which key, and a digest of all that it says."""
+    """The key of a request, its caller, and a digest of its content."""
 
     caller: str
     key: str
@@ -205,7 +206,7 @@ class RequestKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptAnswer:
-    """What it was answered; `body` is JSON text."""
+    """The stored response to a request with a key; `body` is JSON text."""
 
     status: int
     location: str | None

@@ -1,4 +1,4 @@
-"""Who changed what: the rows of the audit log."""
+"""The audit log: which changes were made, and by whom."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Via = Literal["cli", "api", "dashboard", "system"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """Who asks for a change, and through which shell; `origin` is the network address, where there is one."""
+    """The author of a change and the interface that was used; `origin` is the network address, if known."""
 
     name: str
     via: Via
@@ -23,7 +23,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class AuditEvent:
-    """A change as it is asked for: `tasks.retry`, with what it is about."""
+    """A requested change: the action, such as `tasks.retry`, and its details."""
 
     action: str
     detail: Mapping[str, object] = field(default_factory=dict)
@@ -31,9 +31,9 @@ class AuditEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditFilter:
-    """Which rows of the audit log to list, newest first; None does not filter, `before` pages on from an id.
+    """Conditions for listing audit entries, newest first; None does not filter.
 
-    `since` has a zone.
+    `since` must have a time zone. `before` is the id of the last entry of the previous page.
     """
 
     actor: str | None = None
@@ -46,9 +46,9 @@ class AuditFilter:
 
 @dataclass(frozen=True, slots=True)
 class StoredAuditEvent:
-    """A row of the audit log; the fields stand in the order of the table's columns.
+    """A row of the audit log; the fields are in the order of the table's columns.
 
-    `outcome` is what the change answered, or only how much where that is long.
+    `outcome` is the result of the change, or only its size if it is long.
     """
 
     id: int

@@ -1,10 +1,10 @@
-"""What a role has to do, what its workers manage, and what follows from both: pure arithmetic.
+"""The load of a role, the throughput of its workers, and how many workers it needs. Pure arithmetic.
 
-    waiting ──▶ ┌─────────┐ ──▶ done       rate          tasks that one worker does in an hour, measured
+    waiting ──▶ ┌─────────┐ ──▶ done       rate          measured tasks per hour of one worker
     arrivals ─▶ │ workers │                service rate  rate x workers
-                └─────────┘                needed        what waits / (rate x hours), rounded up
+                └─────────┘                needed        waiting tasks / (rate x hours), rounded up
 
-Where nothing was measured the answer is None, never a guess.
+A result is None if it would need a rate that was not measured.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 
 HORIZONS = (1, 4, 8)
 SECONDS = 3_600
-# What a sum of measured durations may be off by, in tasks.
+# Rounds off the error of summed durations, in tasks.
 DIGITS = 6
 
 Drains = Literal["drains", "never", "unknown"]
@@ -36,11 +36,11 @@ Drains = Literal["drains", "never", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class RoleCapacity:
-    """What a role has to do and what its workers manage; rates are None while nothing was measured.
+    """The load of a role and the throughput of its workers; rates are None if nothing was measured.
 
-    `tasks_per_worker_hour` is that of a worker that does nothing else, with as many slots as the active workers
-    have on average, from `measured_runs` ends of handlers within the last hour. `estimated_hours_to_drain` leaves
-    out what arrives meanwhile. Workers that were told to take no more are not active.
+    `tasks_per_worker_hour` applies to a worker that serves only this role and has the active workers' average number
+    of slots. It is computed from `measured_runs` finished attempts of the last hour. `estimated_hours_to_drain`
+    ignores new arrivals. Draining workers do not count as active.
     """
 
     role: str
@@ -61,7 +61,9 @@ class RoleCapacity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityQuestion:
-    """What to reckon with: so many workers instead of those that are active, a wait to aim at, hours to look ahead."""
+    """The assumptions of a plan: a number of workers (None: the active ones), a target wait, and the hours to
+    forecast.
+    """
 
     workers: int | None = None
     target_wait_s: float | None = None
@@ -70,8 +72,10 @@ class CapacityQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HourAhead:
-    """One hour to come, 1 for the first: what becomes due, what schedules enqueue, what arrives besides, what the
-    workers could do, and what is left waiting at its end.
+    """The forecast of one hour; `hour` 1 is the first.
+
+    `becoming_due` counts stored tasks that become due, `scheduled` tasks of schedules, and `arriving` other arrivals.
+    `served` is what the workers can run, and `left_waiting` what remains at the end of the hour.
     """
 
     hour: int
@@ -84,11 +88,11 @@ class HourAhead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolePlan:
-    """What a role needs. `workers` is what was reckoned with: the active ones, or those of the question.
+    """The workers that a role needs, and a forecast for `workers` workers (the active ones or those of the question).
 
-    `arrival_rate` and `service_rate` are tasks an hour. `drains` says whether the workers get through what waits
-    while more arrives, and `hours_with_arrivals` when. `workers_for_target_wait` lets nobody wait longer than
-    `target_wait_s`, and the queue not grow.
+    `arrival_rate` and `service_rate` are in tasks per hour. `drains` states whether the workers empty the queue in
+    spite of new arrivals, and `hours_with_arrivals` how long that takes. With `workers_for_target_wait` workers no
+    task waits longer than `target_wait_s` and the queue does not grow.
     """
 
     role: str
@@ -108,14 +112,16 @@ class RolePlan:
 
 
 def workers_needed(pending: int, tasks_per_worker_hour: float | None, hours: float) -> int | None:
-    """Workers that drain `pending` tasks within `hours`; None where a rate is missing and there is work."""
+    """Return the number of workers that run `pending` tasks within `hours`; None without a rate, unless nothing is
+    pending.
+    """
     if pending == 0:
         return 0
     return _whole(pending / (tasks_per_worker_hour * hours)) if tasks_per_worker_hour else None
 
 
 def workers_for_wait(capacity: RoleCapacity, seconds: float) -> int | None:
-    """Workers with which a task that comes now begins within `seconds`, and the queue does not grow."""
+    """Return the number of workers with which a new task starts within `seconds` and the queue does not grow."""
     rate = capacity.tasks_per_worker_hour
     at_once = workers_needed(capacity.ready_tasks, rate, seconds / SECONDS)
     lasting = workers_needed(capacity.arrived_last_hour, rate, 1)
@@ -123,7 +129,7 @@ def workers_for_wait(capacity: RoleCapacity, seconds: float) -> int | None:
 
 
 def hours_with_arrivals(pending: int, arrival_rate: float, service_rate: float | None) -> tuple[Drains, float | None]:
-    """Whether, and when, the workers get through what waits while more arrives."""
+    """Return whether the workers empty the queue in spite of new arrivals, and in how many hours."""
     if pending == 0 and not arrival_rate:
         return "drains", 0.0
     if service_rate is None:
@@ -136,7 +142,11 @@ def hours_with_arrivals(pending: int, arrival_rate: float, service_rate: float |
 def look_ahead(
     waiting: int, due: Sequence[int], scheduled: Sequence[int], arriving: float, service_rate: float | None
 ) -> list[HourAhead]:
-    """Hour by hour, what is left waiting: `due` and `scheduled` say what comes in which, `arriving` what besides."""
+    """Forecast the queue hour by hour.
+
+    `due` and `scheduled` are the tasks that become due and those of schedules, by hour; `arriving` is the number of
+    other arrivals per hour.
+    """
     hours = []
     left: float | None = float(waiting)
     for number, (becoming_due, planned) in enumerate(zip(due, scheduled, strict=True), 1):
@@ -158,7 +168,7 @@ def look_ahead(
 def plan(
     capacity: RoleCapacity, question: CapacityQuestion, *, due: Sequence[int], scheduled: Sequence[int], routine: int
 ) -> RolePlan:
-    """Answer a question about one role; `routine` is how much of the last hour's arrivals schedules brought."""
+    """Plan the workers of one role; `routine` is the part of the last hour's arrivals that came from schedules."""
     pending, rate = capacity.pending_tasks, capacity.tasks_per_worker_hour
     workers = capacity.active_workers if question.workers is None else question.workers
     arrivals = float(capacity.arrived_last_hour)

@@ -1,10 +1,10 @@
-"""Reads out of a task's situation why it does not run: pure reasoning, in the order in which it matters.
+"""Derives from a task's situation why it does not run, the most important cause first.
 
-    ended, claimed, expired   say all there is to say
-    waits for tasks, a time   then its key, its role, its workers
-    nothing of that           its place in line, or that the next claim takes it
+    finished, claimed, expired   a single cause
+    waits for tasks or a time    followed by the causes of its key, its role and its workers
+    none of these                its position in line, or that the next claim takes it
 
-Of what waits, everything that holds is told: whoever mends the first cause should know of the next one.
+All causes of a waiting task are returned, because removing the first one may not be enough.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from rolecall.model.why import Cause, CauseKind, KeySituation, LiveWorker, Situa
 
 __all__ = ["causes_of"]
 
-# As far as the database counts.
+# The database stops counting here.
 COUNTED = 10_000
 NAMED = 10
 LONGEST_ERROR = 200
-# As the engine does.
+# Must match the engine's limit.
 UNFIT_FOR = timedelta(hours=1)
 
 RUNS = {
-    CauseKind.RUNNING: "worker {worker} runs it since {started}",
-    CauseKind.CLAIMED: "worker {worker} has claimed it at {claimed}, and begins it when a slot is free",
-    CauseKind.STALE: "worker {worker} holds it, but its lease ran out at {lease}",
+    CauseKind.RUNNING: "it has been running on worker {worker} since {started}",
+    CauseKind.CLAIMED: "worker {worker} claimed it at {claimed} and will start it when a slot is free",
+    CauseKind.STALE: "worker {worker} holds it, but its lease expired at {lease}",
 }
 ENDS = {
-    CauseKind.RUNNING: "its handler ends, or is stopped at its deadline, {deadline}",
-    CauseKind.CLAIMED: "what worker {worker} runs now ends",
-    CauseKind.STALE: "worker {worker} renews it, or any process with upkeep takes it back from {rescue} on",
+    CauseKind.RUNNING: "its handler returns, or is stopped at its deadline, {deadline}",
+    CauseKind.CLAIMED: "a running task of worker {worker} finishes",
+    CauseKind.STALE: "worker {worker} renews the lease, or maintenance rescues the task after {rescue}",
 }
 
 
 def causes_of(task: Situation) -> list[Cause]:
-    """Say everything that keeps a task from running; never nothing."""
+    """Return all causes that keep a task from running; at least one."""
     if task.finished_at is not None:
         return [_finished(task, task.finished_at)]
     if task.state is TaskState.RUNNING:
@@ -82,14 +82,14 @@ def _moments(task: Situation) -> dict[str, str]:
 
 def _asked_to_stop(task: Situation) -> str:
     asked = task.cancel_requested_at
-    return "" if asked is None else f"; since {_moment(asked)} its cancellation is asked for"
+    return "" if asked is None else f"; its cancellation was requested at {_moment(asked)}"
 
 
 def _expired(task: Situation, at: datetime) -> Cause:
     return Cause(
         kind=CauseKind.EXPIRED,
-        sentence=f"it expired at {_moment(at)}: it is not begun any more",
-        change=f"any process with upkeep cancels it within moments; then retry it: rolecall tasks retry {task.id}",
+        sentence=f"it expired at {_moment(at)} and will not start",
+        change=f"maintenance cancels it within moments; then retry it: rolecall tasks retry {task.id}",
         until=at,
     )
 
@@ -101,14 +101,14 @@ def _waits(task: Situation) -> Iterator[Cause]:
     named = ", ".join(
         f"{one.id}" if one.chain_id is None else f"{one.id} of the chain {one.chain_id}" for one in task.waits.first
     )
-    what = "it needs {}, which must end first" if blocked else "it waits for {}"
     number = task.waits.number
-    noun = _counted(number, "task or chain" if blocked else "child", "tasks or chains" if blocked else "children")
+    needed = _counted(number, "open task or chain", "open tasks or chains")
+    awaited = _counted(number, "open child", "open children")
     beyond = ", ..." if number > len(task.waits.first) else ""
     yield Cause(
         kind=CauseKind.BLOCKED if blocked else CauseKind.WAITING,
-        sentence=what.format(f"{noun} still open ({named}{beyond})"),
-        change="it goes on when they have ended; ask why they do not run",
+        sentence=f"{f'it needs {needed}' if blocked else f'it waits for {awaited}'} ({named}{beyond})",
+        change="they finish; check why each of them does not run",
         tasks=tuple(one.id for one in task.waits.first),
         number=number,
     )
@@ -121,15 +121,15 @@ def _time(task: Situation) -> Iterator[Cause]:
     kind = _delay(task)
     failed = f"attempt {task.attempt} failed{f': {_short(task.error)}' if task.error else ''}"
     told = {
-        CauseKind.SNOOZED: "it put itself off, and is due again at",
+        CauseKind.SNOOZED: "it was snoozed and is due again at",
         CauseKind.RETRYING: f"{failed}; the next one is due at",
-        CauseKind.SCHEDULED: "it is not due before",
+        CauseKind.SCHEDULED: "it is scheduled for",
     }[kind]
-    now = f", or now: rolecall tasks trigger {task.id}" if task.state is TaskState.PENDING else ""
+    now = f"; to run it now: rolecall tasks trigger {task.id}" if task.state is TaskState.PENDING else ""
     yield Cause(
         kind=kind,
         sentence=f"{told} {_moment(due)}",
-        change=f"that moment{now}",
+        change=f"it becomes due{now}",
         until=due,
         error=task.error if kind is CauseKind.RETRYING else None,
     )
@@ -152,8 +152,8 @@ def _key(task: Situation) -> Iterator[Cause]:
     elif task.parked and not full:
         yield Cause(
             kind=CauseKind.PARKED,
-            sentence=f"it stands aside for its key {task.key_name!r}, which has room by now",
-            change="it comes back when a task with this key ends, or is claimed with the next one that comes",
+            sentence=f"it is parked, although its key {task.key_name!r} has free capacity now",
+            change="a task of this key finishes or is enqueued",
             key=task.key_name,
         )
 
@@ -161,16 +161,16 @@ def _key(task: Situation) -> Iterator[Cause]:
 def _held(task: Situation, key: KeySituation) -> Cause:
     holders = _list("task", key.holders, key.used)
     if task.one_root:
-        kind, told = CauseKind.ONE_ROOT, f"the role {task.role} runs one root at a time, and {holders} is under way"
+        kind, told = CauseKind.ONE_ROOT, f"the role {task.role} runs one root at a time, and {holders} is in progress"
     elif key.capacity == 1:
         kind, told = CauseKind.KEY_HELD, f"its key {task.key_name!r} is held by {holders}"
     else:
-        told = f"all {key.capacity} places of its key {task.key_name!r} are held, by {holders}"
+        told = f"all {key.capacity} permits of its key {task.key_name!r} are held by {holders}"
         kind = CauseKind.KEY_HELD
     return Cause(
         kind=kind,
         sentence=told,
-        change="that task ends" if key.used == 1 else "one of those tasks ends",
+        change="that task finishes" if key.used == 1 else "one of those tasks finishes",
         tasks=tuple(key.holders),
         number=key.used,
         key=task.key_name,
@@ -183,9 +183,9 @@ def _wanted(task: Situation, key: KeySituation) -> Cause:
     more = key.better > COUNTED
     return Cause(
         kind=CauseKind.KEY_WANTED,
-        sentence=f"{_many(key.better, 'better task', 'better tasks')} for its key {task.key_name!r} "
-        f"{'comes' if number == 1 else 'come'} first, the best being {_list('task', key.best, len(key.best))}",
-        change="they end, or this task gets a higher priority than they have",
+        sentence=f"{_many(key.better, 'task', 'tasks')} of its key {task.key_name!r} "
+        f"{'comes' if number == 1 else 'come'} first: {_list('task', key.best, len(key.best))}",
+        change="they finish, or this task gets a higher priority",
         tasks=tuple(key.best),
         number=number,
         more=more,
@@ -197,11 +197,11 @@ def _role(task: Situation) -> Iterator[Cause]:
     pause = task.pause
     if pause is None:
         return
-    end = "until somebody resumes it" if pause.until is None else f"until {_moment(pause.until)}"
+    end = "until it is resumed" if pause.until is None else f"until {_moment(pause.until)}"
     by = f" by {pause.by}" if pause.by else ""
     yield Cause(
         kind=CauseKind.ROLE_PAUSED,
-        sentence=f"its role {task.role} is paused since {_moment(pause.since)}{by}, {end}",
+        sentence=f"its role {task.role} was paused at {_moment(pause.since)}{by} {end}",
         change=f"resume the role: rolecall roles resume {task.role}",
         role=task.role,
         since=pause.since,
@@ -216,9 +216,9 @@ def _fit(task: Situation) -> Iterator[Cause]:
     until = task.unfit_since + UNFIT_FOR
     yield Cause(
         kind=CauseKind.UNFIT,
-        sentence=f"its payload fits no worker that has claimed it; another release has until {_moment(until)}, "
-        f"then it fails: {_short(task.error or 'it does not fit')}",
-        change=f"start a worker whose handler {task.handler} takes it, with other parameters or extra='ignore'",
+        sentence=f"its payload fits no worker that has claimed it; if no other release accepts it by {_moment(until)}, "
+        f"it fails: {_short(task.error or 'it does not fit')}",
+        change=f"start a worker whose handler {task.handler} accepts it, with other parameters or extra='ignore'",
         since=task.unfit_since,
         until=until,
         error=task.error,
@@ -251,7 +251,7 @@ def _no_worker(task: Situation) -> Cause:
 def _no_handler(task: Situation, live: Sequence[LiveWorker]) -> Cause:
     return Cause(
         kind=CauseKind.NO_HANDLER,
-        sentence=f"{_list('worker', _ids(live), len(live))}, which {_serve(live)} the role {task.role}, "
+        sentence=f"{_list('worker', _ids(live), len(live))} {_serve(live)} the role {task.role} but "
         f"{'lacks' if len(live) == 1 else 'lack'} the handler {task.handler}",
         change=f"start a worker whose app has the handler {task.handler}",
         workers=_ids(live),
@@ -269,8 +269,8 @@ def _not_taking(able: Sequence[LiveWorker]) -> Cause:
     beyond = ", ..." if len(able) > NAMED else ""
     return Cause(
         kind=CauseKind.NOT_TAKING,
-        sentence=f"the workers that could run it take no new tasks: {told}{beyond}",
-        change="resume one of them (rolecall workers resume ID), start another, or wait for one that only backs off",
+        sentence=f"the workers that could run it claim no new tasks: {told}{beyond}",
+        change="resume one of them (rolecall workers resume ID), start another one, or wait until a back-off ends",
         workers=_ids(able),
         number=len(able),
     )
@@ -278,7 +278,7 @@ def _not_taking(able: Sequence[LiveWorker]) -> Cause:
 
 def _reluctance(worker: LiveWorker) -> str:
     if worker.command is not None:
-        return f"told to {worker.command}"
+        return f"command: {worker.command}"
     return f"backing off: {worker.backing_off}"
 
 
@@ -289,14 +289,14 @@ def _line(ahead: int, taking: Sequence[LiveWorker]) -> Iterator[Cause]:
     slots = sum(worker.slots for worker in taking)
     named = f"{_counted(slots, 'slot', 'slots')} of the workers that could run it"
     if free:
-        kind, told = CauseKind.IN_LINE, f"of the {named}, {free} {_is(free)} free, but"
+        kind, told = CauseKind.IN_LINE, f"{free} of the {named} {_is(free)} free, but"
     else:
         kind, told = CauseKind.NO_FREE_SLOT, f"the {named} {_is(slots)} busy, and"
-    stand = _many(ahead, "task stands", "tasks stand") if ahead else "no task stands"
+    stand = _many(ahead, "task is", "tasks are") if ahead else "no task is"
     yield Cause(
         kind=kind,
-        sentence=f"{told} {stand} before it in line",
-        change="tasks end; more workers, or a higher priority, would bring it forward",
+        sentence=f"{told} {stand} ahead of it in line",
+        change="tasks finish; more workers or a higher priority would bring it forward",
         workers=_ids(taking),
         number=min(ahead, COUNTED),
         more=ahead > COUNTED,
@@ -308,7 +308,7 @@ def _expiry(task: Situation) -> Iterator[Cause]:
         return
     yield Cause(
         kind=CauseKind.EXPIRES,
-        sentence=f"it expires at {_moment(task.expires_at)}: if it has not begun by then, it is cancelled",
+        sentence=f"it expires at {_moment(task.expires_at)}: if it has not started by then, it is cancelled",
         change=None,
         until=task.expires_at,
     )
@@ -322,7 +322,7 @@ def _claimable(task: Situation) -> Cause:
     able = [worker for worker in task.workers or () if worker.able and worker.free_slots]
     return Cause(
         kind=CauseKind.CLAIMABLE,
-        sentence="nothing keeps it: the next claim takes it",
+        sentence="nothing prevents it from running: the next claim takes it",
         change=None,
         workers=_ids(able),
         number=task.ahead,

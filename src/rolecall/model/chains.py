@@ -1,4 +1,4 @@
-"""A chain as it is read: its first task begins it, its last task says how it stands."""
+"""Chains as they are read back: the first task identifies a chain, the last one determines its status."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["Chain", "ChainFilter", "ChainNeed", "ChainPart", "ChainSummary"]
 
 @dataclass(frozen=True, slots=True)
 class ChainSummary:
-    """One chain, without what can be megabytes; what is read are the columns of its fields.
+    """A chain without payloads and results. The fields are also the columns that are read.
 
-    `id`, `role`, `handler` and `created_at` are its first task's; `state`, `status`, `error` and `finished_at` are
-    those of its last task so far, `last_id` and `last_handler`. `length` counts its tasks.
+    `id`, `role`, `handler` and `created_at` are those of its first task; `state`, `status`, `error` and `finished_at`
+    those of its latest task, whose id and handler are `last_id` and `last_handler`. `length` counts its tasks.
     """
 
     id: int
@@ -38,7 +38,7 @@ class ChainSummary:
 
 @dataclass(frozen=True, slots=True)
 class Chain(ChainSummary):
-    """One chain: the summary, its first task's payload and its last one's result."""
+    """A chain with its first task's payload and its last task's result."""
 
     payload: dict[str, Any]
     result: Any
@@ -46,7 +46,7 @@ class Chain(ChainSummary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainPart:
-    """A task of a chain; payload and result are None where they are `large`, too large to be read on the way."""
+    """A task of a chain. If it is `large`, its payload and result were not read and are None."""
 
     task: TaskSummary
     payload: dict[str, Any] | None
@@ -56,7 +56,7 @@ class ChainPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainNeed:
-    """What a task of a chain needs; `outcome` is None while that is open."""
+    """A need of a chain's task; `outcome` is None while the needed task or chain is open."""
 
     task_id: int
     name: str | None
@@ -68,10 +68,10 @@ class ChainNeed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainFilter:
-    """Which chains to list, newest first; None does not filter.
+    """Conditions for listing chains, newest first; None does not filter.
 
-    `state` is `open`, or a state or finer status of the last task; role and handler are the first task's. `before`
-    pages on from an id.
+    `state` is `open`, or the state or status of the last task; `role` and `handler` are those of the first task.
+    `before` is the id of the last chain of the previous page.
     """
 
     state: str | None = None

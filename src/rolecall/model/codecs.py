@@ -1,6 +1,6 @@
-"""How values of types that JSON does not know are written and read: pydantic models, and types with a codec.
+"""Encoding of types that JSON lacks: pydantic models, and types with a registered codec.
 
-A type's form in JSON is the type's, in all apps of a process: it is registered once, where the type is defined.
+A codec applies to all apps of a process. Register it once, where the type is defined.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ __all__ = ["Codec", "DoesNotFit", "codec_for", "read", "register_codec", "reveal
 
 T = TypeVar("T")
 CODECS: dict[type, Codec[Any]] = {}
-# An instance of a subclass, such as an idempotency key or a number of numpy, is written as one of these.
+# Instances of subclasses, such as an idempotency key or a numpy number, are written as one of these.
 WITH_SUBCLASSES: tuple[type, ...] = (str, int, float)
-# What tells a Struct of msgspec, a class of attrs, a model of pydantic, without importing any of them.
+# Identify msgspec's Structs, attrs classes and pydantic models without importing these libraries.
 OF_ITS_OWN = ("__struct_fields__", "__attrs_attrs__", "__pydantic_validator__")
 
 
 class DoesNotFit(ValueError):
-    """A value is none of its type; the text tells nothing that nobody is to read."""
+    """A value is not of its type. The message contains no hidden value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Codec(Generic[T]):
-    """`encode` makes JSON of a value, `decode` a value of that, or raises ValueError; `schema` says its form.
+    """How values of a type are converted: `encode` to JSON values, `decode` back (or ValueError); `schema` is their
+    schema.
 
-    `reveal` makes JSON for a handler, where `encode` writes stars in place of what nobody is to read.
+    `reveal` encodes for a handler what `encode` would write as asterisks.
     """
 
     encode: Callable[[T], object]
@@ -52,24 +53,24 @@ def register_codec(
     decode: Callable[[Any], T],
     schema: Mapping[str, Any] | None = None,
 ) -> None:
-    """Let values of a type stand in payloads, results and infos; say so where the type is defined.
+    """Allow values of a type in payloads, results and infos. Call it where the type is defined.
 
         register_codec(Money, encode=str, decode=Money.parse, schema={"type": "string"})
 
-    `encode` returns what JSON has (or other values that can be written), `decode` is given that and raises ValueError
-    for what is no such value. Subclasses are written alike. Raises InvalidDeclaration for a type that has a codec, and
-    for one that is written by its fields: a dataclass, a Struct, an attrs class, an enum, a pydantic model.
+    `encode` returns JSON values (or other values that can be encoded). `decode` receives these and raises ValueError
+    for invalid ones. Subclasses are encoded the same way. Raises InvalidDeclaration if the type already has a codec
+    or is encoded by its fields: dataclasses, Structs, attrs classes, enums and pydantic models.
     """
     if kind in CODECS:
-        raise InvalidDeclaration(f"{kind.__name__} has a codec already")
+        raise InvalidDeclaration(f"{kind.__name__} already has a codec")
     if is_dataclass(kind) or issubclass(kind, Enum) or any(hasattr(kind, mark) for mark in OF_ITS_OWN):
-        raise InvalidDeclaration(f"{kind.__name__} has a form of its own in JSON: a codec is for types that have none")
+        raise InvalidDeclaration(f"{kind.__name__} already has a JSON form: codecs are for types without one")
     known = dict(schema or {})
     CODECS[kind] = Codec(encode=encode, decode=decode, schema=lambda: known)
 
 
 def codec_for(kind: Any) -> Codec[Any] | None:
-    """Return what writes and reads values of a type; None for a type that nobody has said anything of."""
+    """Return the codec of a type; None if it has none."""
     if not isinstance(kind, type):
         return None
     for base in kind.__mro__:
@@ -81,14 +82,16 @@ def codec_for(kind: Any) -> Codec[Any] | None:
 
 
 def written(value: object) -> object:
-    """Return a value as something that JSON, or another codec, has; raise TypeError for what nobody can write."""
+    """Return a value as JSON values, or as a value that another codec can encode. Raises TypeError if there is no
+    way.
+    """
     codec = codec_for(type(value))
     if codec is not None:
         return codec.encode(value)
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, datetime):
-        # By its parts: a subclass may write itself in another form.
+        # Copy the parts, because a subclass may write itself in another form.
         return datetime.combine(date(value.year, value.month, value.day), value.timetz())
     for kind in WITH_SUBCLASSES:
         if isinstance(value, kind):
@@ -97,13 +100,13 @@ def written(value: object) -> object:
 
 
 def revealed(value: object) -> object:
-    """Return a value of a payload: its handler is to be given what pydantic would write as stars."""
+    """Return an encoded value for a handler, with the secrets that pydantic would write as asterisks."""
     codec = codec_for(type(value))
     return written(value) if codec is None or codec.reveal is None else codec.reveal(value)
 
 
 def read(kind: Any, value: object) -> object:
-    """Return a value of a type, of what JSON has; raise ValueError where it is none, TypeError for an unknown type."""
+    """Decode JSON values. Raises ValueError for an invalid value and TypeError for a type without a codec."""
     if isinstance(kind, type) and isinstance(value, kind):
         return value
     codec = codec_for(kind)
@@ -125,7 +128,6 @@ def _of_pydantic(model: Any) -> Codec[Any]:
 
 
 def _of_secret(kind: Any) -> Codec[Any]:
-    """The codec of pydantic's SecretStr."""
     return Codec(
         encode=str,
         decode=partial(_secret, kind),
@@ -159,7 +161,7 @@ def _unstarred(shown: Any, value: Any) -> Any:
 
 def _validated(model: Any, redaction: Redaction, value: object) -> object:
     try:
-        # As JSON, since a strict model takes a date as text from there alone.
+        # As JSON, because a strict model accepts a date as text only there.
         return model.__pydantic_validator__.validate_json(json.dumps(value))
     except ValueError as error:
         errors = getattr(error, "errors", None)
@@ -169,12 +171,12 @@ def _validated(model: Any, redaction: Redaction, value: object) -> object:
 
 
 def _in_one_line(errors: Iterable[Mapping[str, Any]], redaction: Redaction) -> str:
-    """Say where and what is wrong, without the values, which may be nobody's business."""
+    """Join the errors, with their places and without the values, which may be secret."""
     return "; ".join(f"{'.'.join(map(str, each['loc'])) or 'it'}: {_what(each, redaction)}" for each in errors)
 
 
 def _what(error: Mapping[str, Any], redaction: Redaction) -> str:
-    """What is wrong, as far as that is told: an error's words may have the value of what nobody is to read."""
+    """Return the message of an error, or a neutral one if it could contain a hidden value."""
     place = "".join(f"[{step}]" for step in error["loc"])
     hidden, hides_some = redaction.hides_place(f"${place}")
     in_own_words = error["type"] in {"value_error", "assertion_error"}

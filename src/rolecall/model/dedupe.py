@@ -1,4 +1,4 @@
-"""What becomes of a new task when another stands with its dedupe_key."""
+"""Deduplication: which task counts as existing for a new task with its dedupe key, and what happens then."""
 
 from __future__ import annotations
 
@@ -22,25 +22,24 @@ SHORTEST_WINDOW, LONGEST_WINDOW = 0.001, 4e9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeRule:
-    """How one payload is made of the one that stands and a newer one; build it with the functions below."""
+    """How the payloads of the existing and the new task are merged. Create it with the functions below."""
 
     fields: Mapping[str, FieldRule] | None = None
     function: str | None = None
 
     def __post_init__(self) -> None:
         if (self.fields is None) == (self.function is None):
-            raise InvalidTask("a rule to merge by has fields, or a function")
+            raise InvalidTask("a merge rule needs either fields or a function")
         for name, rule in (self.fields or {}).items():
             if rule not in FIELD_RULES:
-                raise InvalidTask(f'field {name!r} merges by "{rule}"; it is {_one_of(FIELD_RULES)}')
+                raise InvalidTask(f'the merge rule of field {name!r} must be {_one_of(FIELD_RULES)}, got "{rule}"')
 
     def to_json(self) -> dict[str, object]:
-        """Return the rule as the database takes it."""
         return {"function": self.function} if self.fields is None else {"fields": dict(self.fields)}
 
 
 def merge_fields(**rules: FieldRule) -> MergeRule:
-    """Merge fields by `union` (of arrays), `sum`, `max`, `min`, `last` or `keep`; all others as `last`.
+    """Merge fields by `union` (of arrays), `sum`, `max`, `min`, `last` or `keep`; fields without a rule by `last`.
 
     merge_fields(product_ids="union", changes="sum", seen_at="max", reason="keep")
     """
@@ -48,29 +47,29 @@ def merge_fields(**rules: FieldRule) -> MergeRule:
 
 
 def merge_function(name: str) -> MergeRule:
-    """Merge by a function `name(standing jsonb, newer jsonb) returns jsonb` of the database; say its schema too.
+    """Merge with a database function `name(existing jsonb, newer jsonb) returns jsonb`. Qualify the name with its
+    schema.
 
-    It runs with the rights of whoever enqueues.
+    The function runs with the rights of the login that enqueues.
     """
     return MergeRule(function=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dedupe:
-    """Which task stands for a new one with the same handler and dedupe_key, and what is done then.
+    """Which task counts as existing for a new one with the same handler and dedupe key, and what happens then.
 
         task.options(dedupe_key="shop:7", dedupe=Dedupe(mode="merge", merge=merge_fields(ids="union")))
 
-    `scope`: an `open` task stands (the default of keep and error), only a `pending` one that nobody has claimed
-    yet (all that replace and merge can change), or `any`, which is an open one, or one that was created at most
-    `window` seconds ago, however it ended.
+    `scope`: `open` (the default of keep and error); `pending`, tasks that are not claimed yet (the only scope of
+    replace and merge); or `any`, open tasks and all tasks that were created at most `window` seconds ago.
 
-    `mode`: `keep` leaves the standing task as it is, and its id is the answer; `replace` gives it the new payload,
-    priority and start; `merge` gives it both payloads merged, the higher priority and the new start; `error` raises
-    DuplicateTask. Without a `merge` rule, the newer payload's fields are laid over the standing one's.
+    `mode`: `keep` returns the id of the existing task; `replace` gives it the new payload, priority and start time;
+    `merge` gives it the merged payload, the higher priority and the new start time; `error` raises DuplicateTask.
+    Without a `merge` rule, fields of the newer payload replace those of the existing one.
 
-    What has been claimed or has ended of the chain `except_chain` does not count, so that a task can enqueue its
-    own successor while it runs. Raises InvalidTask for what cannot be meant.
+    Claimed and finished tasks of the chain `except_chain` do not count, so that a running task can enqueue its own
+    successor. Raises InvalidTask for an invalid combination.
     """
 
     mode: DedupeMode = "keep"
@@ -84,7 +83,6 @@ class Dedupe:
             raise InvalidTask(problem)
 
     def to_json(self) -> dict[str, object]:
-        """Return what is said as the database takes it."""
         said: dict[str, object] = {"mode": self.mode}
         said |= {
             name: value for name in ("scope", "window", "except_chain") if (value := getattr(self, name)) is not None
@@ -93,17 +91,17 @@ class Dedupe:
 
     def _problem(self) -> str | None:
         if self.mode not in MODES:
-            return f"the dedupe mode is {self.mode!r}; it is {_one_of(MODES)}"
+            return f"the dedupe mode must be {_one_of(MODES)}, got {self.mode!r}"
         if self.scope is not None and self.scope not in SCOPES:
-            return f"the dedupe scope is {self.scope!r}; it is {_one_of(SCOPES)}"
+            return f"the dedupe scope must be {_one_of(SCOPES)}, got {self.scope!r}"
         if self.mode in {"replace", "merge"} and self.scope not in {None, "pending"}:
-            return f"{self.mode} changes only what nobody has claimed: its scope is pending"
+            return f"the mode {self.mode} changes only unclaimed tasks: its scope must be pending"
         if (self.scope == "any") != (self.window is not None):
-            return "the scope any needs a window, in seconds, and no other scope has one"
+            return "the scope any needs a window in seconds, and other scopes must not have one"
         if self.window is not None and not SHORTEST_WINDOW <= self.window <= LONGEST_WINDOW:
-            return f"the dedupe window is {self.window} s, allowed are 0.001 to 4e9"
+            return f"the dedupe window must be 0.001 to 4e9 s, got {self.window} s"
         if self.merge is not None and self.mode != "merge":
-            return "only the mode merge has a rule to merge by"
+            return "only the mode merge can have a merge rule"
         return None
 
 

@@ -1,4 +1,4 @@
-"""Everything about one task at once, and the outline of the tree or chain that it is in."""
+"""All details of one task, and the outline of its tree or chain."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A payload or a result: how many bytes it takes as text, and its value; `left_out` where it was too long."""
+    """A payload or result and its size as text in bytes. The value is `left_out` if it is too long."""
 
     size: int
     value: Any
@@ -39,13 +39,13 @@ class Document:
 
     @property
     def unstored(self) -> str | None:
-        """Why a result could not be stored, if so."""
+        """The reason why a result was not stored; None if it was."""
         return why_unstored(self.value)
 
 
 @dataclass(frozen=True, slots=True)
 class NeedOutcome:
-    """A need, without the result of what is needed; `outcome` is None while that is open."""
+    """A need without the result of the needed task; `outcome` is None while that is open."""
 
     name: str | None
     task_id: int
@@ -65,23 +65,22 @@ class Maker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """A task's children, of all its runs: how many are in each state, and a page of them in the order of spawning."""
+    """A task's children from all of its runs: their numbers by state, and a page of them in the order of spawning."""
 
     numbers: Mapping[TaskState, int]
     page: Page[TaskSummary]
 
     @property
     def number(self) -> int:
-        """How many children there are."""
         return sum(self.numbers.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskDetail:
-    """A task with what stands around it, as it was `at` a moment of the database's clock.
+    """A task and everything related to it, as of `at` on the database's clock.
 
-    `path` leads from the root to its parent. The timeline is its latest part; `earlier` says that there is more. The
-    attempts are the latest fifty. `result` is None until there is one.
+    `path` leads from the root to the parent. The timeline and the attempts (at most fifty) are the latest ones;
+    `earlier` is true if the timeline has more entries. `result` is None until there is one.
     """
 
     at: datetime
@@ -99,10 +98,11 @@ class TaskDetail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutlinePhase:
-    """A task's children of one handler, counted by state; those in `named` are shown one by one.
+    """A task's children of one handler, counted by state. `named` contains the ids of those that are shown
+    individually.
 
-    `named` is in their order; where they are many, those that failed come first. `depth` is that of the parent, counted
-    from the outline's root; `first_id` is the oldest child's.
+    They are in the order of spawning; if there are too many to show, failed ones come first. `depth` is that of the
+    parent relative to the outline's root, and `first_id` the id of the oldest child.
     """
 
     parent_id: int
@@ -115,13 +115,13 @@ class OutlinePhase:
 
     @property
     def folded(self) -> bool:
-        """Whether some of the children are not named."""
+        """True if some of the children are not named."""
         return len(self.named) < self.number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeedWithin:
-    """A task of an outline that needs another one of it; `outcome` is None while that one is open."""
+    """A need between two tasks of an outline; `outcome` is None while the needed task is open."""
 
     task_id: int
     needed_id: int
@@ -131,7 +131,7 @@ class NeedWithin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ancestor:
-    """A task that another one stands below."""
+    """A task above another one in its tree."""
 
     id: int
     handler: str
@@ -140,7 +140,7 @@ class Ancestor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unfolded:
-    """Of which task the children of which handler are to be named, although they are many."""
+    """A request to name all children of one handler of a task, even if there are many."""
 
     parent_id: int
     handler: str
@@ -148,9 +148,9 @@ class Unfolded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """A task, what it stands below (the topmost first), and what stands below it; `tasks` are all that are named.
+    """A task with its ancestors (the topmost first) and its descendants; `tasks` contains all that are named.
 
-    `following` are tasks with which its chain goes on after it, in their order: the last ones, where they are many.
+    `following` are the tasks that continue its chain, in order; if there are many, only the last ones.
     """
 
     root: TaskSummary
@@ -163,11 +163,11 @@ class Outline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainOutline:
-    """A chain in a size that fits on a page.
+    """A chain, shortened to the size of a page.
 
-    `parts` are some of its tasks in their order, the last ones if not asked otherwise; `needs` what these need,
-    `children` theirs, counted; `dependents` who needs the chain or a task of it. `more_needs` and `more_dependents`
-    tell that there are others.
+    `parts` are some of its tasks in order, by default the last ones. `needs` and `children` are those of these tasks,
+    and `dependents` the tasks that need the chain or one of its tasks. `more_needs` and `more_dependents` are true if
+    there are others.
     """
 
     chain: ChainSummary

@@ -1,4 +1,4 @@
-"""What a look at the health of a pool finds: facts, and what is wrong with them."""
+"""Facts about a pool's health, their limits, and the diagnosis."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class Verdict(StrEnum):
-    """The worst of all findings."""
+    """The severity of the worst finding."""
 
     FINE = "fine"
     WARNING = "warning"
@@ -38,9 +38,9 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """Everything that is wrong, the worst first, and the names of all checks that were made.
+    """All findings, the worst first, and the names of all checks that were run.
 
-    `notifications` is what was found to bring them to workers: None if nothing is, or where nobody looked.
+    `notifications` is the transport that reaches workers; None if there is none or it was not checked.
     """
 
     verdict: Verdict
@@ -51,13 +51,13 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """From where on a figure is a warning, and from where on trouble."""
+    """The figures from which a value is a warning and from which it is trouble."""
 
     warning: float
     trouble: float
 
     def judge(self, figure: float) -> Severity | None:
-        """None below both."""
+        """Return the severity of a figure; None below both limits."""
         if figure >= self.trouble:
             return Severity.TROUBLE
         return Severity.WARNING if figure >= self.warning else None
@@ -65,10 +65,10 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What is still healthy.
+    """The limits of healthy values.
 
-    In seconds: the age of snapshots and prepared transactions, how far clocks are off, how late rescue, pruning and
-    counts are, for how long a duty has failed, and for how long it has not succeeded for another reason.
+    In seconds: the age of snapshots and prepared transactions, clock differences, the delays of rescue, pruning and
+    counting, how long a duty has failed, and how long it has not succeeded for another reason.
     """
 
     snapshot: Bound = Bound(300, 3_600)
@@ -88,9 +88,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """How the server is set up for this session, how full its counters are, and its clock (seconds since 1970).
+    """The server's settings in this session, how full its counters are, and its clock (seconds since 1970).
 
-    `schema` is where `user` makes what he gives no schema.
+    `schema` is where `user` creates objects without a schema name.
     """
 
     version_number: int
@@ -109,7 +109,7 @@ class ServerFacts:
 
 @dataclass(frozen=True, slots=True)
 class OldSnapshot:
-    """The session of this database whose snapshot is the oldest: what dies after it cannot be cleaned up."""
+    """The session of this database with the oldest snapshot. Rows that died after it cannot be vacuumed."""
 
     pid: int
     seconds: float
@@ -121,7 +121,7 @@ class OldSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class PreparedTransaction:
-    """A transaction that was prepared for a two-phase commit, and waits for the second phase."""
+    """A transaction that was prepared for a two-phase commit and has not been finished."""
 
     name: str
     seconds: float
@@ -129,7 +129,7 @@ class PreparedTransaction:
 
 @dataclass(frozen=True, slots=True)
 class StaleSlot:
-    """A replication slot that nobody reads; the server keeps `kept_bytes` of its log for it, or does not tell."""
+    """A replication slot without a reader. The server retains `kept_bytes` of WAL for it, if known."""
 
     name: str
     kept_bytes: int | None
@@ -137,7 +137,7 @@ class StaleSlot:
 
 @dataclass(frozen=True, slots=True)
 class StandbyFacts:
-    """Which cluster a standby is a copy of, whether it still follows it, and how many bytes of its log it lacks."""
+    """The cluster of which a standby is a copy, whether it still replicates, and how many bytes of WAL it lacks."""
 
     cluster: str
     follows: bool
@@ -146,7 +146,7 @@ class StandbyFacts:
 
 @dataclass(frozen=True, slots=True)
 class TableCare:
-    """How the server cleans up a table: whether at all, and whether with the settings that a hot one needs."""
+    """Whether a table is autovacuumed, and with the settings that a frequently updated table needs."""
 
     table: str
     autovacuum: bool
@@ -155,7 +155,7 @@ class TableCare:
 
 @dataclass(frozen=True, slots=True)
 class ClockOfWorker:
-    """By how many seconds a worker's clock is ahead of the database's."""
+    """The number of seconds by which a worker's clock is ahead of the database's."""
 
     worker_id: int
     name: str
@@ -164,9 +164,9 @@ class ClockOfWorker:
 
 @dataclass(frozen=True, slots=True)
 class Uncounted:
-    """For how many seconds nothing that ended was counted, and whose transactions, of unknown age, may be why.
+    """How many seconds ago finished tasks were last counted, and the roles whose transactions may be the cause.
 
-    `role` is the one that asks, and may not see more of them.
+    The database role `role` of this session may not see the age of the transactions of the roles `unseen`.
     """
 
     seconds: float
@@ -176,7 +176,7 @@ class Uncounted:
 
 @dataclass(frozen=True, slots=True)
 class Unpruned:
-    """A kind of things past their time: nobody has pruned it for `late` seconds, or it has been in use for `in_use`."""
+    """Expired records of one kind that have been due for pruning for `late` seconds or in use for `in_use` seconds."""
 
     kind: str
     late: float
@@ -185,10 +185,11 @@ class Unpruned:
 
 @dataclass(frozen=True, slots=True)
 class DutyState:
-    """A duty of the pool and how its runs go; all but `succeeded_at` and `error` are seconds.
+    """A maintenance duty and the state of its runs. All durations are in seconds.
 
-    `overdue`: for how long it has been due and no process has begun it. `unfinished`: for how long no run has succeeded
-    although one was begun, None if the last one succeeded. `error`: why the latest run failed, None if it did not.
+    `overdue` is how long it has been due without being started. `unfinished` is how long no run has succeeded
+    although one was started; None if the last run succeeded. `error` is that of the latest run; None if it did not
+    fail.
     """
 
     name: str
@@ -201,7 +202,7 @@ class DutyState:
 
 @dataclass(frozen=True, slots=True)
 class StrandedWork:
-    """Due tasks of a role and handler that no active worker runs; `workers` counts those of the role."""
+    """Due tasks of a role and handler that no active worker runs; `workers` counts the role's active workers."""
 
     role: str
     handler: str

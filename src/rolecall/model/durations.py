@@ -1,4 +1,4 @@
-"""Durations as programs say them (seconds, or a timedelta) and as people type them: 90, 15m, 4h, 1d12h."""
+"""Durations, as numbers of seconds, as timedeltas, and as text: 90, 15m, 4h, 1d12h."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def in_seconds(duration: Duration | None) -> float | None:
 
 
 def read_duration(text: str) -> float:
-    """Seconds, from a plain number or from units. Raises ValueError with a sentence for people."""
+    """Return the seconds that a text means: a plain number or numbers with units. Raises ValueError."""
     if DURATION.fullmatch(text):
         return sum(float(number) * UNITS[unit] for number, unit in PART.findall(text))
     try:
@@ -36,7 +36,7 @@ def read_duration(text: str) -> float:
 
 
 def write_duration(seconds: float) -> str:
-    """The shortest text that `read_duration` reads as these seconds; a fraction of a second stays a plain number."""
+    """Return the shortest text that `read_duration` reads as these seconds; fractions are written as plain numbers."""
     if not math.isfinite(seconds) or seconds < 1 or seconds != int(seconds):
         return f"{seconds:g}"
     rest, parts = int(seconds), []

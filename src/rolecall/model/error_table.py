@@ -1,4 +1,4 @@
-"""The one table that ties errors to SQLSTATEs, exit codes and HTTP statuses."""
+"""The table that maps errors to SQLSTATEs, exit codes and HTTP statuses."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ __all__ = ["ERROR_TABLE", "ErrorRow", "error_for_sqlstate", "exit_code_for", "ht
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorRow:
-    """One line of the table: an error, its exit code and HTTP status, its SQLSTATEs, and which ids they bring."""
+    """An error class with its exit code, HTTP status, SQLSTATEs, and the names of the ids in the database's detail."""
 
     error: type[RolecallError]
     exit_code: int
@@ -100,11 +100,11 @@ class ErrorRow:
     ids: tuple[str, ...] = ()
 
 
-# Bad JSON, text, numbers and dates are bad tasks, whichever cast inside the engine met them first.
+# Invalid JSON, text, numbers and dates mean an invalid task, wherever the engine's casts find them.
 _BAD_VALUES = ("22P02", "22P05", "22003", "22007", "22008", "22009", "22021", "22023")
 _NO_SCHEMA = ("3F000", "42P01", "42883")
 
-# The most specific first: the first row whose class fits decides.
+# The most specific first: the first row whose class matches is used.
 ERROR_TABLE: tuple[ErrorRow, ...] = (
     ErrorRow(error=TaskNotFound, exit_code=4, http_status=404, sqlstates=("RC002",), ids=("task_id",)),
     ErrorRow(error=InvalidTask, exit_code=2, http_status=422, sqlstates=("RC040", *_BAD_VALUES)),
@@ -189,9 +189,9 @@ _BY_SQLSTATE = {sqlstate: row for row in ERROR_TABLE for sqlstate in row.sqlstat
 
 
 def error_for_sqlstate(sqlstate: str | None, problem: str, detail: str | None = None) -> RolecallError | None:
-    """Build the error that a SQLSTATE stands for; None if the table does not name it.
+    """Build the error for a SQLSTATE; None if the table does not contain it.
 
-    `detail` is the database's second sentence: the ids that the error is about.
+    `detail` is the DETAIL of the database's error: the ids that the error is about.
     """
     row = _BY_SQLSTATE.get(sqlstate or "")
     if row is None:
@@ -204,12 +204,12 @@ def error_for_sqlstate(sqlstate: str | None, problem: str, detail: str | None = 
 
 
 def exit_code_for(error: RolecallError) -> int:
-    """Return the exit code with which a command ends on this error."""
+    """Return a command's exit code for this error."""
     return _row_of(error).exit_code
 
 
 def http_status_for(error: RolecallError) -> int:
-    """Return the HTTP status with which a request ends on this error."""
+    """Return a response's HTTP status for this error."""
     return _row_of(error).http_status
 
 

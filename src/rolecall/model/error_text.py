@@ -1,4 +1,4 @@
-"""The text that is stored and logged for an error: one line that says what went wrong, then Python's traceback.
+"""The text that is stored and logged for an error: a one-line summary, then Python's traceback.
 
     ValueError: the day was not closed (caused by ConnectionResetError: [Errno 104] Connection reset by peer)
     Traceback (most recent call last):
@@ -8,8 +8,8 @@
     The above exception was the direct cause of the following exception:
     ...
 
-All causes down to the first one, the members of exception groups, and notes are included. Rolecall's own frames are
-left out. The text is bounded, whatever the error holds, and code of the error that raises does not stop the caller.
+All causes, the members of exception groups, and notes are included. Rolecall's own frames are omitted. The length is
+limited, and code of the error that raises does not affect the caller.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["LONGEST_ERROR", "clean_error", "describe", "message_of", "summarize"
 LONGEST_ERROR = 16_000
 LONGEST_MESSAGE = 4_000
 LONGEST_LINE = 1_000
-# Of a message, so much is searched for hidden values before it is cut.
+# How much of a message is searched for hidden values before it is cut.
 LONGEST_SEARCHED = 100_000
 MOST_LEAVES = 10
 MOST_ERRORS = 60
@@ -41,11 +41,11 @@ TRACEBACK = "Traceback (most recent call last):"
 CAUSED = "The above exception was the direct cause of the following exception:"
 HANDLING = "During handling of the above exception, another exception occurred:"
 OUR_FOLDER = f"{Path(__file__).parent.parent}{os.sep}"
-# Libraries by which a worker calls handlers.
+# Libraries through which a worker calls handlers.
 CALLERS = tuple(f"{Path(os.__file__).parent / name}{os.sep}" for name in ("asyncio", "concurrent"))
 
 Scrub = Callable[[str], str]
-# An error, and how it is linked to the one below it in a chain.
+# An error, and how it is linked to its cause.
 Link = tuple[BaseException, str]
 
 
@@ -64,12 +64,12 @@ def describe(error: BaseException, scrub: Scrub = str) -> str:
 
 
 def summarize(error: BaseException) -> str:
-    """Return the first line of an error's text: what was raised, and what caused it first."""
+    """Return the first line of an error's text: the error and its innermost cause."""
     return describe(error).partition("\n")[0]
 
 
 def message_of(error: BaseException) -> str:
-    """Return `str(error)`, or a sentence where that raises."""
+    """Return `str(error)`, or a replacement if that raises."""
     try:
         return str(error)
     except BaseException as problem:  # noqa: BLE001 - `__str__` may raise anything
@@ -77,7 +77,7 @@ def message_of(error: BaseException) -> str:
 
 
 def clean_error(text: str) -> str:
-    """Return a text that the database stores: no NUL, no lone surrogate, at most 16,000 characters."""
+    """Return a text that the database can store: no NUL, no lone surrogate, at most 16,000 characters."""
     return _storable(text[:LONGEST_ERROR])
 
 
@@ -89,7 +89,7 @@ class Writer:
         self._written: set[int] = set()
 
     def summary(self, error: BaseException) -> str:
-        """Return one line: the error, or the only member of a group, and the innermost cause."""
+        """Return one line: the error (or the only member of a group) and its innermost cause."""
         error = _only_leaf(error)
         root, word = _root(error)
         if root is error:
@@ -98,7 +98,7 @@ class Writer:
         return f"{self._headline(error, half)} ({word} {self._headline(root, half)})"
 
     def chain(self, error: BaseException, nested: int = 0) -> list[str]:
-        """Return the lines of an error and of everything that caused it, the first cause first."""
+        """Return the lines of an error and of all its causes, the innermost cause first."""
         links, left_out = _chain(error), 0
         if len(links) > FIRST_LINKS + LAST_LINKS:
             left_out = len(links) - FIRST_LINKS - LAST_LINKS
@@ -172,7 +172,7 @@ def _root(error: BaseException) -> tuple[BaseException, str]:
 
 
 def _chain(error: BaseException) -> list[Link]:
-    """Return an error and its causes, each once, the innermost last; with each its link to its own cause."""
+    """Return an error and its causes, each once, the innermost last, each with the link to its own cause."""
     links: list[Link] = []
     seen: set[int] = set()
     following: BaseException | None = error
@@ -194,7 +194,7 @@ def _below(error: BaseException) -> tuple[BaseException | None, str]:
 
 
 def _leaves(group: BaseExceptionGroup[BaseException]) -> tuple[list[BaseException], int]:
-    """Return the first leaves of a group, depth first, and how many leaves it has."""
+    """Return the first leaves of a group, depth first, and the number of all leaves."""
     leaves: list[BaseException] = []
     number, stack = 0, list(reversed(group.exceptions))
     while stack:
@@ -209,7 +209,7 @@ def _leaves(group: BaseExceptionGroup[BaseException]) -> tuple[list[BaseExceptio
 
 
 def _frames(trace: TracebackType | None) -> list[str]:
-    """Return the frames of a traceback as lines, without Rolecall's and those of asyncio through which it calls."""
+    """Return the frames of a traceback as lines, without those of Rolecall and of asyncio between them."""
     theirs = [frame for frame in extract_tb(trace, -MOST_EXTRACTED) if not frame.filename.startswith(OUR_FOLDER)]
     frames = StackSummary.from_list([*dropwhile(_is_caller, theirs)]).format()
     if len(frames) > FIRST_FRAMES + LAST_FRAMES:
@@ -261,7 +261,7 @@ def _storable(text: str) -> str:
 
 
 def _bounded(text: str) -> str:
-    """Cut a text that is too long in its middle."""
+    """Cut the middle out of a text that is too long."""
     data = text.encode()
     if len(data) <= LONGEST_ERROR:
         return text

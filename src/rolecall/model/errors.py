@@ -1,26 +1,26 @@
-"""The one tree of errors; `rolecall.model.error_table` ties it to SQLSTATEs and exit codes.
+"""The tree of errors; `rolecall.model.error_table` maps them to SQLSTATEs and exit codes.
 
-RolecallError                      every error raised on purpose; .problem says what is wrong
+RolecallError                      every error raised on purpose; .problem is its message
 ├── TaskError                      about one task
 │   ├── TaskNotFound               RC002  .task_id
-│   ├── InvalidTask                RC040  .index: it cannot be stored as it is
-│   ├── DuplicateTask              RC045  .task_id: that of the standing task, with a dedupe_key that is to be new
+│   ├── InvalidTask                RC040  .index: it cannot be stored
+│   ├── DuplicateTask              RC045  .task_id: the existing task with the dedupe key
 │   ├── NeedsCircle                RC043  it would wait for itself
-│   ├── ParentNotOpen              RC044  it can have no more children, or none of this kind
-│   ├── LeaseLost                         .task_id .reason: a newer claim or a person decided otherwise
+│   ├── ParentNotOpen              RC044  the parent accepts no children, or none of this kind
+│   ├── LeaseLost                         .task_id .reason: the claim no longer owns the task
 │   ├── TaskNotRetryable                  .task_id .outcome
-│   ├── TaskFinished                      .task_id: nobody can end it another way
+│   ├── TaskFinished                      .task_id: its outcome cannot change
 │   ├── TaskNotTriggerable         RC003  .task_id: it is not pending
-│   ├── InvalidToken               RC004  it is unknown, used or expired, or its task has ended
-│   └── WaitTimeout                       .task_id .seconds: it, or its chain, did not finish in time
+│   ├── InvalidToken               RC004  unknown, used or expired, or its task has finished
+│   └── WaitTimeout                       .task_id .seconds: the task or its chain did not finish in time
 ├── ChainError                     about one chain
 │   ├── ChainNotFound              RC006  .chain_id
 │   ├── ChainNeeded                RC005  .chain_id .task_id: the open task that needs it
-│   ├── ChainLonger                RC007  .chain_id .task_id: no task of it is deleted by itself
-│   └── ChainFinished                     .chain_id: nobody can complete it
+│   ├── ChainLonger                RC007  .chain_id .task_id: its tasks cannot be deleted one by one
+│   └── ChainFinished                     .chain_id: it cannot be completed again
 ├── RoleError
 │   └── UnknownRole                RC031
-│       └── RoleNotFound                  it was asked for by its name
+│       └── RoleNotFound                  no role has the requested name
 ├── WorkerError
 │   ├── UnknownWorker              RC030
 │   └── InvalidReport              RC042
@@ -28,46 +28,46 @@ RolecallError                      every error raised on purpose; .problem says 
 │   ├── ScheduleNotFound           RC020
 │   ├── InvalidSchedule            RC021
 │   ├── ScheduleConflict           RC022  it is immutable, or its name is taken
-│   └── ScheduleChanged            RC023  since the state that a change is meant for
+│   └── ScheduleChanged            RC023  it changed after it was read
 ├── HandlerError
-│   ├── InvalidDeclaration         RC041  a handler or role that cannot be what it says
-│   ├── ContractBroken                    .code .handler .details: it is not what the handler declares
+│   ├── InvalidDeclaration         RC041  a handler, role or schedule is declared incorrectly
+│   ├── ContractBroken                    .code .handler .details: violates a handler's declaration
 │   │   ├── InvalidPayload                invalid_input: the payload does not fit the handler's signature
 │   │   └── HandlerMissing                unknown_handler
-│   ├── HandlerNotFound                   it was asked for by its name
-│   ├── ResultNotStored                   .why: a result is read that had no JSON form, or was too large
-│   ├── ResultUnreadable                  .handler, .problem: a result is used that does not fit its declared type
-│   ├── ResultMissing                     one that is kept elsewhere cannot be had, or not be kept there
-│   ├── PayloadMissing                    a field of one that is kept elsewhere, likewise
+│   ├── HandlerNotFound                   no handler has the requested name
+│   ├── ResultNotStored                   .why: the result had no JSON form or was too large
+│   ├── ResultUnreadable                  .handler .problem: the result does not fit its declared type
+│   ├── ResultMissing                     an external result cannot be read or stored
+│   ├── PayloadMissing                    an external payload field cannot be read or stored
 │   ├── HandlerTimeout                    .after (seconds)
 │   ├── HandlerAborted                    .reason (LostReason)
 │   │   └── AlreadyCompleted              .task_id
-│   ├── PermanentFailure                  raised by a handler: no retry would help
-│   └── Retry                             .after .at: raised by a handler, when to try again
-├── RequestError                   about a request that is carried out once
-│   ├── RequestUnderWay            RC060  it has no answer yet
-│   └── RequestKeyReused           RC061  its key was another's
+│   ├── PermanentFailure                  raised by a handler: a retry would not help
+│   └── Retry                             .after .at: raised by a handler, sets the time of the next attempt
+├── RequestError                   about a request with a key
+│   ├── RequestUnderWay            RC060  it has no response yet
+│   └── RequestKeyReused           RC061  another request has the key
 ├── DatabaseError                         .sqlstate
 │   ├── DatabaseUnavailable               worth retrying: no connection, a restart, a full disk, a deadlock
 │   │   ├── DatabaseReadOnly       25006  a standby, or default_transaction_read_only is on
 │   │   ├── RowsBusy               RC051  nothing was changed: another transaction holds the rows
-│   │   └── SchemaBusy                    .step .seconds .holders: a migration has not got its locks
+│   │   └── SchemaBusy                    .step .seconds .holders: a migration did not get its locks
 │   ├── SchemaMissing                     .package .pending: run the migrations first
 │   ├── SchemaTooNew                      .package .known .found: run a newer release
-│   ├── MigrationFailed                   .package .migration: the database refused it
+│   ├── MigrationFailed                   .package .migration: the database rejected it
 │   ├── SchemaDrift                       .package .migration: an applied file was edited
 │   └── WrongIsolation             RC050
 ├── AccessError
-│   ├── NotAuthenticated                  nobody knows who asks
-│   ├── NotAllowed                        who asks may not do this
-│   ├── NotTheOwner                       .task_id: it is somebody else's
+│   ├── NotAuthenticated                  the caller is unknown
+│   ├── NotAllowed                        the caller lacks the right
+│   ├── NotTheOwner                       .task_id: it belongs to another owner
 │   ├── TooManyRequests                   .retry_after (seconds)
 │   ├── ApiKeyNotFound
 │   ├── PersonNotFound
 │   ├── SessionNotFound
 │   └── DuplicatePerson
 ├── FilterError
-│   ├── InvalidCursor                     .cursor: no page of the list named it
+│   ├── InvalidCursor                     .cursor: it does not come from a page of this list
 │   └── NoFilter                          an action on many tasks needs at least one
 ├── ScalingError                   about the number of workers in a cluster
 │   ├── ReplicasOutOfBounds               .least .most
@@ -75,7 +75,7 @@ RolecallError                      every error raised on purpose; .problem says 
 │   ├── ClusterUnavailable                it does not answer
 │   ├── ClusterRefused                    .verb .resource: we have no permission
 │   └── WorkloadNotFound                  it has no such StatefulSet or Deployment
-├── TooManyWatchers                       as many streams are open as one server process serves
+├── TooManyWatchers                       this process cannot serve more streams
 └── ConfigError                           .variable .value
 """
 
@@ -185,7 +185,7 @@ MOST_NAMED = 3
 
 
 class RolecallError(Exception):
-    """The root of every error that Rolecall raises on purpose."""
+    """The base of all errors that Rolecall raises on purpose."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -193,7 +193,7 @@ class RolecallError(Exception):
 
 
 class TaskError(RolecallError):
-    """Something about one task."""
+    """The base of errors about one task."""
 
 
 class TaskNotFound(TaskError):
@@ -205,7 +205,7 @@ class TaskNotFound(TaskError):
 
 
 class InvalidTask(TaskError):
-    """The task cannot be stored as it is; `index` is its place in the batch, where known."""
+    """The task cannot be stored; `index` is its position in the batch, if known."""
 
     def __init__(self, problem: str, *, index: int | None = None) -> None:
         super().__init__(problem if index is None else f"task {index}: {problem}")
@@ -213,12 +213,12 @@ class InvalidTask(TaskError):
         self.detail = problem
 
     def moved_by(self, offset: int) -> InvalidTask:
-        """Return the same error for a batch that stands `offset` places further on."""
+        """Return the same error for a batch that starts `offset` tasks later."""
         return InvalidTask(self.detail, index=None if self.index is None else self.index + offset)
 
 
 class DuplicateTask(TaskError):
-    """A task stands already with a dedupe_key that was to be new; `task_id` is that task's."""
+    """A task with this dedupe key exists, and the dedupe mode is `error`; `task_id` is the existing task."""
 
     def __init__(self, problem: str, *, task_id: int | None = None) -> None:
         super().__init__(problem)
@@ -226,11 +226,11 @@ class DuplicateTask(TaskError):
 
 
 class NeedsCircle(TaskError):
-    """Through what it needs, or through its parent, the task would wait for itself."""
+    """The task would wait for itself, through its needs or its parent."""
 
 
 class ParentNotOpen(TaskError):
-    """The parent has ended, has not begun, or has children of the other kind (serial or concurrent)."""
+    """The parent has finished or not started, or has children of the other kind (serial or concurrent)."""
 
 
 class LeaseLost(TaskError):
@@ -243,7 +243,7 @@ class LeaseLost(TaskError):
 
 
 class TaskNotRetryable(TaskError):
-    """The task cannot be put back: it is still open, it completed, or a newer one stands for it."""
+    """The task cannot be retried: it is open, it has completed, or a newer task has its dedupe key."""
 
     def __init__(self, *, task_id: int, outcome: str) -> None:
         super().__init__(f"task {task_id} cannot be retried: {outcome}")
@@ -252,15 +252,15 @@ class TaskNotRetryable(TaskError):
 
 
 class TaskFinished(TaskError):
-    """The task has ended already: nobody can end it another way."""
+    """The task has already finished, so its outcome cannot change."""
 
     def __init__(self, *, task_id: int) -> None:
-        super().__init__(f"task {task_id} has ended already")
+        super().__init__(f"task {task_id} has already finished")
         self.task_id = task_id
 
 
 class TaskNotTriggerable(TaskError):
-    """The task cannot be made due now: only a pending one can."""
+    """The task cannot be made due now, because it is not pending."""
 
     def __init__(self, problem: str, *, task_id: int | None = None) -> None:
         super().__init__(problem)
@@ -268,11 +268,11 @@ class TaskNotTriggerable(TaskError):
 
 
 class InvalidToken(TaskError):
-    """Nobody's task is ended by this token: it is unknown, used or expired, or the task has ended."""
+    """The completion token is unknown, used or expired, or its task has finished."""
 
 
 class WaitTimeout(TaskError):
-    """The task, or the chain that begins with it, did not finish within the time that the caller was ready to wait."""
+    """The task, or the chain that starts with it, did not finish within the caller's timeout."""
 
     def __init__(self, *, task_id: int, seconds: float, chain: bool = False) -> None:
         super().__init__(f"{'chain' if chain else 'task'} {task_id} did not finish within {seconds:g} s")
@@ -281,11 +281,11 @@ class WaitTimeout(TaskError):
 
 
 class ChainError(RolecallError):
-    """Something about one chain."""
+    """The base of errors about one chain."""
 
 
 class ChainNotFound(ChainError):
-    """No chain, open or ended, begins with a task of this id."""
+    """No chain, open or finished, has this id."""
 
     def __init__(self, problem: str = "", *, chain_id: int | None = None) -> None:
         super().__init__(problem or f"there is no chain {chain_id}")
@@ -293,7 +293,7 @@ class ChainNotFound(ChainError):
 
 
 class ChainNeeded(ChainError):
-    """The chain cannot be deleted: an open task that would stay needs it, or waits for it as its child."""
+    """The chain cannot be deleted: an open task outside it needs it, or waits for it as its child."""
 
     def __init__(self, problem: str, *, chain_id: int | None = None, task_id: int | None = None) -> None:
         super().__init__(problem)
@@ -302,7 +302,7 @@ class ChainNeeded(ChainError):
 
 
 class ChainLonger(ChainError):
-    """The task cannot be deleted by itself: it is a part of a longer chain."""
+    """The task cannot be deleted alone, because it is part of a longer chain."""
 
     def __init__(self, problem: str, *, chain_id: int | None = None, task_id: int | None = None) -> None:
         super().__init__(problem)
@@ -311,39 +311,39 @@ class ChainLonger(ChainError):
 
 
 class ChainFinished(ChainError):
-    """The chain has ended already: nobody can complete it."""
+    """The chain has already finished and cannot be completed again."""
 
     def __init__(self, *, chain_id: int) -> None:
-        super().__init__(f"chain {chain_id} has ended already")
+        super().__init__(f"chain {chain_id} has already finished")
         self.chain_id = chain_id
 
 
 class RoleError(RolecallError):
-    """Something about a role."""
+    """The base of errors about roles."""
 
 
 class UnknownRole(RoleError):
-    """A task names a role that nobody declared."""
+    """A task names a role that is not declared."""
 
 
 class RoleNotFound(UnknownRole):
-    """A role was asked for by its name, and nobody declared it."""
+    """No role has the requested name."""
 
 
 class WorkerError(RolecallError):
-    """Something about a worker's registration."""
+    """The base of errors about a worker's registration."""
 
 
 class UnknownWorker(WorkerError):
-    """The roll call does not know this worker (any more); it must register again."""
+    """The worker is not, or no longer, in the worker registry. It must register again."""
 
 
 class InvalidReport(WorkerError):
-    """A worker reported an outcome that the engine does not know."""
+    """A worker reported an outcome that the engine does not support."""
 
 
 class ScheduleError(RolecallError):
-    """Something about a schedule."""
+    """The base of errors about schedules."""
 
 
 class ScheduleNotFound(ScheduleError):
@@ -351,19 +351,19 @@ class ScheduleNotFound(ScheduleError):
 
 
 class InvalidSchedule(ScheduleError):
-    """The schedule cannot be stored as it is."""
+    """The schedule cannot be stored."""
 
 
 class ScheduleConflict(ScheduleError):
-    """The schedule that stands does not allow it: it is immutable, or its name is taken."""
+    """The stored schedule is immutable, or another schedule has its name."""
 
 
 class ScheduleChanged(ScheduleError):
-    """Somebody has changed the schedule since the state that the change is meant for."""
+    """The schedule was changed after the caller read it."""
 
 
 class HandlerError(RolecallError):
-    """Something about the code that does a task."""
+    """The base of errors about handlers, their payloads and results."""
 
 
 class InvalidDeclaration(HandlerError):
@@ -371,7 +371,7 @@ class InvalidDeclaration(HandlerError):
 
 
 class ContractBroken(HandlerError):
-    """Something is not what a handler declares; `code` says in which respect, `details` with what values."""
+    """A task violates the declaration of its handler. `code` names the kind of violation, `details` the values."""
 
     def __init__(
         self, problem: str, *, code: ContractCode, handler: str, details: Mapping[str, object] | None = None
@@ -383,7 +383,7 @@ class ContractBroken(HandlerError):
 
 
 class InvalidPayload(ContractBroken):
-    """The payload does not fit the handler's signature; `stored`: it is that of a task which a worker has claimed."""
+    """The payload does not fit the handler's signature. `stored` is true for the payload of a claimed task."""
 
     def __init__(self, problem: str, *, handler: str, stored: bool = False) -> None:
         super().__init__(
@@ -393,12 +393,12 @@ class InvalidPayload(ContractBroken):
 
 
 class HandlerMissing(ContractBroken):
-    """No handler of this name is known here; `named_by` says who speaks of it, `hint` what may have been meant."""
+    """No handler of this name is declared here. `named_by` is the place that refers to it, `hint` a suggestion."""
 
     def __init__(self, *, handler: str, named_by: str | None = None, hint: str = "") -> None:
-        speaker = f", but {named_by} names it" if named_by else ""
+        speaker = f", but {named_by} refers to it" if named_by else ""
         super().__init__(
-            f"no handler is called {handler!r} here{speaker}{hint}",
+            f"no handler named {handler!r} is declared here{speaker}{hint}",
             code="unknown_handler",
             handler=handler,
             details={"named_by": named_by} if named_by else None,
@@ -406,11 +406,11 @@ class HandlerMissing(ContractBroken):
 
 
 class HandlerNotFound(HandlerError):
-    """A handler was asked for by its name, and nobody declared it."""
+    """No handler has the requested name."""
 
 
 class ResultNotStored(HandlerError):
-    """A result is read that could not be stored: it had no JSON form, or was too large."""
+    """The result that is read was not stored, because it had no JSON form or was too large."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"the result was not stored: {why}")
@@ -418,7 +418,7 @@ class ResultNotStored(HandlerError):
 
 
 class ResultUnreadable(HandlerError):
-    """The stored result of a task does not fit the type that its handler declares, and is used as if it did."""
+    """A stored result is used although it does not fit the type that its handler declares."""
 
     def __init__(self, *, handler: str, problem: str) -> None:
         super().__init__(f"the stored result of {handler!r} does not fit its declared type: {problem}")
@@ -427,16 +427,16 @@ class ResultUnreadable(HandlerError):
 
 
 class ResultMissing(HandlerError):
-    """A result that is kept outside of the database cannot be had, or not be kept there.
+    """A result that is kept outside the database cannot be read or stored.
 
-    It is gone, was changed, or its store gives no answer.
+    It was deleted or changed, or its store does not answer.
     """
 
 
 class PayloadMissing(HandlerError):
-    """A field of a payload that is kept outside of the database cannot be had, or not be kept there.
+    """A payload field that is kept outside the database cannot be read or stored.
 
-    It is gone, was changed, its store gives no answer, or another one has it.
+    It was deleted or changed, it is in another store, or its store does not answer.
     """
 
 
@@ -449,7 +449,7 @@ class HandlerTimeout(HandlerError):
 
 
 class HandlerAborted(HandlerError):
-    """The handler must stop: its task is no longer its own."""
+    """The handler must stop, because its claim is lost."""
 
     def __init__(self, problem: str | None = None, *, reason: LostReason) -> None:
         super().__init__(problem or f"the handler must stop: {reason}")
@@ -457,23 +457,25 @@ class HandlerAborted(HandlerError):
 
 
 class AlreadyCompleted(HandlerAborted):
-    """The claim has completed; the transaction was undone.
+    """The claim has already completed; this transaction was rolled back.
 
-    Raised by `complete` in a second transaction of one claim, mostly one that repeats a first whose commit was not
-    answered: all that the first one wrote stands. A handler that ends with this error has ended well.
+    Raised by `complete` in a second transaction of the same claim, usually one that repeats a transaction whose
+    commit was not acknowledged. Everything that the first one wrote is stored. A handler that raises this error has
+    succeeded.
     """
 
     def __init__(self, *, task_id: int) -> None:
         super().__init__(
-            f"task {task_id}: this claim has completed; the transaction was undone", reason=LostReason.COMPLETED
+            f"task {task_id}: this claim has already completed; the transaction was rolled back",
+            reason=LostReason.COMPLETED,
         )
         self.task_id = task_id
 
 
 class PermanentFailure(HandlerError):
-    """For handlers to raise: the task fails at once, because no retry would help.
+    """Raised by a handler to fail the task at once, because a retry would not help.
 
-    Without a word of its own, `raise PermanentFailure() from error` stores the cause as the task's error.
+    Without a message, `raise PermanentFailure() from error` stores the cause as the task's error.
     """
 
     def __init__(self, problem: str = "") -> None:
@@ -481,14 +483,14 @@ class PermanentFailure(HandlerError):
 
 
 class Retry(HandlerError):
-    """For handlers to raise: this attempt failed, and the next one is to come at a moment of their choosing.
+    """Raised by a handler to fail this attempt and to set the time of the next one.
 
-    `raise Retry(after=60) from error` stores the cause as the task's error. `after` is in seconds, `at` a moment
-    with a time zone; either stands in for the retry policy. The attempt is spent: the last one fails the task.
+    `raise Retry(after=60) from error` stores the cause as the task's error. `after` is in seconds, `at` a moment with
+    a time zone; either replaces the retry policy's delay. The attempt counts: after the last one the task fails.
     """
 
     def __init__(
-        self, problem: str = "to be tried again", *, after: float | None = None, at: datetime | None = None
+        self, problem: str = "retry requested", *, after: float | None = None, at: datetime | None = None
     ) -> None:
         require_when("a retry", after, at)
         super().__init__(problem)
@@ -497,7 +499,7 @@ class Retry(HandlerError):
 
 
 class DatabaseError(RolecallError):
-    """The database refused or could not answer; the driver's error is the cause."""
+    """The database rejected a statement or did not answer. The driver's error is the cause."""
 
     def __init__(self, problem: str, *, sqlstate: str | None = None) -> None:
         super().__init__(problem)
@@ -507,8 +509,8 @@ class DatabaseError(RolecallError):
 class DatabaseUnavailable(DatabaseError):
     """The database cannot answer now; the same call may succeed later. Whether it took effect is unknown.
 
-    This covers every condition of the server (`rolecall.model.sqlstates`), such as a lost connection, a full disk, too
-    many connections, a shutdown, a statement timeout or an internal error.
+    This covers every condition of the server (`rolecall.model.sqlstates`), such as a lost connection, a full disk,
+    too many connections, a shutdown, a statement timeout or an internal error.
     """
 
 
@@ -543,13 +545,13 @@ class SchemaMissing(DatabaseError):
 
 
 def _some_of(pending: Sequence[str]) -> str:
-    return ", ".join(pending) if len(pending) <= MOST_NAMED else f"{len(pending)} steps, from {pending[0]} on"
+    return ", ".join(pending) if len(pending) <= MOST_NAMED else f"{len(pending)} steps, starting with {pending[0]}"
 
 
 def _advice(lacks: str, package: str) -> str:
     if package != OURS:
         return "; run: rolecall migrate --app MODULE:APP"
-    # What a merge rule or a SQL handler of the user's own names is not ours to make.
+    # Objects outside our schema, such as a user's merge function, are not created by our migrations.
     return "; run: rolecall migrate" if OURS in lacks else ""
 
 
@@ -564,7 +566,7 @@ class SchemaTooNew(DatabaseError):
 
 
 class SchemaDrift(DatabaseError):
-    """A migration that was applied differs from the file of this release."""
+    """An applied migration differs from the file of this release."""
 
     def __init__(self, *, package: str, migration: str) -> None:
         super().__init__(f"migration {migration} of {package} was edited after it had been applied")
@@ -573,7 +575,7 @@ class SchemaDrift(DatabaseError):
 
 
 class MigrationFailed(DatabaseError):
-    """The database refused a migration, of which nothing is applied then; the steps before it stay."""
+    """The database rejected a migration. Nothing of it was applied; earlier steps remain."""
 
     def __init__(self, problem: str, *, package: str, migration: str, sqlstate: str | None = None) -> None:
         super().__init__(f"migration {migration} of {package} failed: {problem}", sqlstate=sqlstate)
@@ -582,33 +584,35 @@ class MigrationFailed(DatabaseError):
 
 
 class RowsBusy(DatabaseUnavailable):
-    """Another transaction has held rows that the call needs for too long. Nothing was changed: call again later."""
+    """Another transaction has held rows that the call needs for too long. Nothing was changed; call again later."""
 
     def __init__(self, problem: str, *, sqlstate: str | None = None) -> None:
         super().__init__(problem, sqlstate=sqlstate)
 
 
 class SchemaBusy(DatabaseUnavailable):
-    """A migration has not got its locks in time, and changed nothing; the steps before it stay."""
+    """A migration did not get its locks in time and changed nothing; earlier steps remain."""
 
     def __init__(self, *, step: str, seconds: float, holders: Sequence[str]) -> None:
-        who = "; ".join(holders) or "nobody does any more: try again"
-        super().__init__(f"{step} has not got its locks in {seconds:g} s, as others use the tables: {who}")
+        who = "; ".join(holders) or "none is left, try again"
+        super().__init__(
+            f"{step} did not get its locks within {seconds:g} s, because other sessions use the tables: {who}"
+        )
         self.step = step
         self.seconds = seconds
         self.holders = tuple(holders)
 
 
 class WrongIsolation(DatabaseError):
-    """The engine's functions run under READ COMMITTED only."""
+    """The transaction's isolation level is not READ COMMITTED, which the engine's functions require."""
 
 
 class ScalingError(RolecallError):
-    """Something about the number of workers, or about the cluster."""
+    """The base of errors about the number of workers and the cluster."""
 
 
 class ReplicasOutOfBounds(ScalingError):
-    """Fewer or more workers are asked for than the settings allow."""
+    """The requested number of workers is outside the configured bounds."""
 
     def __init__(self, problem: str, *, least: int = 0, most: int = 0) -> None:
         super().__init__(problem)
@@ -617,7 +621,7 @@ class ReplicasOutOfBounds(ScalingError):
 
 
 class ClusterMissing(ScalingError):
-    """There is no cluster to ask: none is configured, or its client is not installed."""
+    """No cluster is configured, or its client is not installed."""
 
 
 class ClusterUnavailable(ScalingError):
@@ -625,7 +629,7 @@ class ClusterUnavailable(ScalingError):
 
 
 class ClusterRefused(ScalingError):
-    """The cluster does not let this service do what it must: `verb` on `resource`."""
+    """The cluster denies this service a permission: `verb` on `resource`."""
 
     def __init__(self, problem: str, *, verb: str = "", resource: str = "") -> None:
         super().__init__(problem)
@@ -638,15 +642,15 @@ class WorkloadNotFound(ScalingError):
 
 
 class AccessError(RolecallError):
-    """Something about who asks."""
+    """The base of errors about callers, API keys, persons and sessions."""
 
 
 class NotAuthenticated(AccessError):
-    """Nobody knows who asks: no key, or one that is unknown, expired or revoked."""
+    """The caller is unknown: there is no key, or it is unknown, expired or revoked."""
 
 
 class TooManyRequests(AccessError):
-    """Who asks must wait for so many seconds first."""
+    """The caller must wait `retry_after` seconds before the next request."""
 
     def __init__(self, problem: str, *, retry_after: float) -> None:
         super().__init__(f"{problem}: try again in {ceil(retry_after)} s")
@@ -654,70 +658,70 @@ class TooManyRequests(AccessError):
 
 
 class ApiKeyNotFound(AccessError):
-    """No API key has this id, or none that still opens anything."""
+    """No API key has this id, or it was already revoked."""
 
 
 class PersonNotFound(AccessError):
-    """Nobody of this name may log in."""
+    """No person has this name."""
 
 
 class SessionNotFound(AccessError):
-    """No open session has this id, or it belongs to somebody else."""
+    """No open session has this id, or it belongs to another person."""
 
 
 class DuplicatePerson(AccessError):
-    """Somebody of this name may log in already."""
+    """A person with this name already exists."""
 
 
 class NotAllowed(AccessError):
-    """Who asks is known, and may not do this."""
+    """The caller is known but lacks the right."""
 
 
 class NotTheOwner(AccessError):
-    """The task is somebody else's, and this door shows everybody their own."""
+    """The task belongs to another owner."""
 
     def __init__(self, problem: str = "", *, task_id: int | None = None) -> None:
-        super().__init__(problem or f"task {task_id} is somebody else's")
+        super().__init__(problem or f"task {task_id} belongs to another owner")
         self.task_id = task_id
 
 
 class RequestError(RolecallError):
-    """Something about a request that has a key."""
+    """The base of errors about requests with a key."""
 
 
 class RequestUnderWay(RequestError):
-    """The same caller's request with the same key has no answer yet."""
+    """The same caller's request with this key has no response yet."""
 
 
 class RequestKeyReused(RequestError):
-    """The key was that of another request of the same caller."""
+    """The same caller has used this key for another request."""
 
 
 class FilterError(RolecallError):
-    """Something about a filter, or about the way through what it finds."""
+    """The base of errors about filters and cursors."""
 
 
 class InvalidCursor(FilterError):
-    """The cursor is none that a page of this list named as the next one's."""
+    """The cursor does not come from a page of this list."""
 
     def __init__(self, cursor: str) -> None:
-        super().__init__(f"{cursor!r} is not the cursor of a page")
+        super().__init__(f"{cursor!r} is not a cursor of this list")
         self.cursor = cursor
 
 
 class NoFilter(FilterError):
-    """An action on many tasks says nothing about which ones: everything is never meant."""
+    """An action on many tasks has no filter, so it would apply to all tasks."""
 
-    def __init__(self, problem: str = "say which tasks are meant: at least one filter is needed") -> None:
+    def __init__(self, problem: str = "at least one filter is required: without one, all tasks would match") -> None:
         super().__init__(problem)
 
 
 class TooManyWatchers(RolecallError):
-    """As many streams are open as one server process serves."""
+    """The server process already serves the maximum number of streams."""
 
 
 class ConfigError(RolecallError):
-    """A setting cannot be used."""
+    """A setting or argument cannot be used; `variable` is its name."""
 
     def __init__(self, problem: str, *, variable: str, value: object = None) -> None:
         super().__init__(f"{variable}: {problem}")

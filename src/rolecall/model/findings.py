@@ -1,4 +1,4 @@
-"""One thing that is wrong, as a check tells it."""
+"""A problem that a check found."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Finding", "Severity"]
 
 
 class Severity(StrEnum):
-    """A warning will hurt some day, trouble hurts now."""
+    """A warning needs attention later, trouble needs attention now."""
 
     WARNING = "warning"
     TROUBLE = "trouble"
@@ -17,9 +17,9 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that is wrong: a sentence about it, what to do, and the dashboard's page (`path`) where it is done.
+    """A problem in one sentence, the remedy, and the dashboard page (`path`) where it can be applied.
 
-    `check` is the name of the check that found it, `app` the app whose check it is; the doctor says both.
+    The doctor sets `check`, the name of the check that found it, and `app`, the app that the check belongs to.
     """
 
     severity: Severity

@@ -1,4 +1,4 @@
-"""A handler as it is stored, and those that are procedures of the database."""
+"""Handlers as they are stored, and SQL handlers."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ __all__ = [
 
 
 class TaskContext:
-    """What a handler is given before its payload: a Context, BatchContext or ProcessContext."""
+    """The base of a handler's first argument: Context, BatchContext or ProcessContext."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredHandler:
-    """A handler as the database knows it; durations in seconds, and None is what its role says.
+    """A stored handler. Durations are in seconds; None means that the role's value applies.
 
-    `signature` is the JSON schema of its payload, None for one that declares none. `max_attempts` of 0 is no limit.
-    `procedure` names what the database runs, for a SQL handler. `key` and `dedupe_key` are templates of what its tasks
-    have where they are given none; within `expires` after they are due its tasks are to begin, where they say nothing
-    else. `result_schema` is the JSON schema of its results, None where any will do. With `strict_keys` none of its
-    tasks is claimed behind another of its key. `retained_redactions` are places of values (`payload.properties.card`)
-    that an earlier declaration hid and the present one does not. They stay hidden until `rolecall handlers reveal`.
-    `withdrawn` says that no live worker of its app declares it any more.
+    `signature` and `result_schema` are the JSON schemas of its payload and its result; None if none is declared.
+    `max_attempts` of 0 means unlimited. `procedure` is the procedure of a SQL handler. `key` and `dedupe_key` are
+    templates for tasks without their own, and `expires` is the default time within which a due task must start. With
+    `strict_keys`, tasks are not claimed in sequences. `retained_redactions` are paths (`payload.properties.card`)
+    that an earlier declaration hid and the present one does not; they stay hidden until `rolecall handlers reveal`.
+    `withdrawn` is the reason why the handler is no longer declared by any live worker of its app.
     """
 
     name: str
@@ -53,7 +52,7 @@ class DeclaredHandler:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredProcedure:
-    """A handler that some program or somebody in psql declared; `has_before`: a hook runs before it."""
+    """A SQL handler that was declared by an app or in psql; `has_before` is true if a hook runs before it."""
 
     name: str
     role: str
@@ -62,7 +61,7 @@ class StoredProcedure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcedureEnd:
-    """How a procedure's attempt ended: `lost` says why the claim was, `error` why the attempt failed."""
+    """The end of a procedure's attempt: `lost` is why the claim was lost, `error` why the attempt failed."""
 
     lost: str | None
     error: str | None

@@ -1,4 +1,4 @@
-"""How the hand-off by Redis is doing."""
+"""The state of the hand-off through Redis."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ __all__ = ["HandoffNow", "LaneNow"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneNow:
-    """What lies in Redis of one role and band: waiting, since when the oldest does, and taken by workers."""
+    """The messages of one role and priority band in Redis: how many wait, since when, and how many workers have
+    taken.
+    """
 
     role: str
     band: str
@@ -22,11 +24,11 @@ class LaneNow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandoffNow:
-    """The hand-off at this moment. With a `problem` Redis did not answer, and the rest is unknown.
+    """The state of the hand-off. With a `problem`, Redis did not answer and the rest is unknown.
 
-    `dispatcher` is the one that leads, if any does; `workers` were heard of within ten seconds; `reclaimed` entries
-    were put back, removed or forgotten since Redis was emptied; `evicts` is a `maxmemory-policy` that may lose keys;
-    `mixed`: what is handed over there is another pool's.
+    `dispatcher` is the leading dispatcher, if any. `workers` counts those seen within ten seconds, and `reclaimed`
+    the messages that were put back, removed or forgotten since Redis was emptied. `evicts` is a `maxmemory-policy`
+    that may evict keys. `mixed` is true if another pool pushes its tasks to the same keys.
     """
 
     problem: str | None = None

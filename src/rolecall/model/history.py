@@ -1,10 +1,10 @@
-"""How the pool did over time: pure arithmetic over what was counted bin by bin.
+"""A pool's figures over time, computed from counts per bin. Pure arithmetic.
 
     seconds  < 0.001   0.001 .. 0.00126   0.00126 .. 0.00158   ...   a month and more
     bucket      0              1                  2            ...         95
 
-A histogram is a mapping of buckets to numbers; a percentile is found within its bucket in proportion, and is off by no
-more than the bucket is wide, an eighth of its value as a rule.
+A histogram maps buckets to counts. Percentiles are interpolated within a bucket, so the error is at most the width of
+the bucket, usually an eighth of the value.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Histogram = Mapping[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Durations:
-    """How long something took, in seconds: half of it at most `p50`, all but a twentieth at most `p95`."""
+    """Percentiles of durations, in seconds."""
 
     number: int
     p50: float
@@ -37,7 +37,7 @@ class Durations:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredBin:
-    """What the database knows of a bin; one in which nothing is known is not stored."""
+    """The stored counts of a bin; empty bins are not stored."""
 
     at: datetime
     completed: int
@@ -54,11 +54,11 @@ class StoredBin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryPoint:
-    """What ended within `seconds` from `at` on; None where that is not known.
+    """What finished within `seconds` from `at`; unknown values are None.
 
-    `retried` counts attempts that failed and were not the last of their task. `waiting` is from when an attempt was
-    due until it began, `running` from there to its end; None where nothing ended. `ready_tasks` and `running_tasks`
-    were open, on average; None where nobody counted.
+    `retried` counts failed attempts that were not the last of their task. `waiting` is the time from when an attempt
+    was due until it started, `running` from then until its end; None if nothing finished. `ready_tasks` and
+    `running_tasks` are averages of open tasks; None if they were not counted.
     """
 
     at: datetime
@@ -75,9 +75,10 @@ class HistoryPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """A role's past, or that of all roles (None), point by point, each `step_seconds` after the one before.
+    """The history of a role, or of all roles (None), in points that are `step_seconds` apart.
 
-    It is known from `since` to `until`, some seconds ago: what finished later may not have been committed yet.
+    It is known from `since` to `until`, which is some seconds ago, because tasks that finished later may not be
+    committed.
     """
 
     role: str | None
@@ -89,19 +90,19 @@ class History:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """In bins of how many seconds a time is told, and from bins of which width they are made."""
+    """The width of a history's points and of the stored bins that they are computed from, in seconds."""
 
     width: int
     source: int
 
     def begin(self, moment: datetime) -> datetime:
-        """When the bin began that a moment is in."""
+        """Return the beginning of the bin that contains a moment."""
         seconds = int(moment.timestamp()) // self.width * self.width
         return datetime.fromtimestamp(seconds, UTC)
 
 
 def scale_for(minutes: int) -> Scale:
-    """The narrowest bins of which not too many make up the time."""
+    """Return the narrowest points with which the minutes do not exceed the maximum number of points."""
     width = next((width for width in WIDTHS if minutes * 60 <= width * MOST_POINTS), WIDTHS[-1])
     return Scale(width=width, source=next(source for source in STORED if width % source == 0))
 
@@ -109,14 +110,16 @@ def scale_for(minutes: int) -> Scale:
 def points_of(
     bins: Mapping[datetime, StoredBin], scale: Scale, begin: datetime, now: datetime, known: tuple[datetime, datetime]
 ) -> list[HistoryPoint]:
-    """Every point of a time; `known` says from when to when nothing stored means that nothing happened."""
+    """Return all points from `begin` to `now`. Within the time span `known`, a missing bin means that nothing
+    happened.
+    """
     number = ceil((now - begin) / timedelta(seconds=scale.width))
     moments = (begin + timedelta(seconds=scale.width * index) for index in range(number))
     return [_point(at, scale.width, bins.get(at), known) for at in moments]
 
 
 def durations_of(histogram: Histogram, longest: float | None) -> Durations | None:
-    """Sum a histogram up; None for an empty one."""
+    """Summarize a histogram; None if it is empty."""
     number = sum(histogram.values())
     if not number or longest is None:
         return None
@@ -157,5 +160,4 @@ def _percentile(histogram: Histogram, rank: float) -> float:
 
 
 def _bound(bucket: int) -> float:
-    """Where a bucket begins, in seconds."""
     return SHORTEST * 10 ** ((bucket - 1) / A_DECADE) if bucket else 0.0

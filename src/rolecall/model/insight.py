@@ -1,4 +1,4 @@
-"""What the pool says about itself: counts, lists, pauses, one task's history; and which tasks are asked about."""
+"""What operators read about a pool: counts, lists, pauses, a task's history; and the filters for tasks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BulkAction = Literal["retry", "cancel", "delete"]
 
 @dataclass(frozen=True, slots=True)
 class RoleCount:
-    """How many tasks of a role are in a state."""
+    """The number of a role's tasks in a state."""
 
     role: str
     state: str
@@ -38,7 +38,7 @@ class RoleCount:
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """One thing that happened to a task."""
+    """One event in a task's history."""
 
     at: datetime
     kind: str
@@ -49,10 +49,11 @@ class TimelineEntry:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One claim of a task: by whom, since when, and how it ended; the fields stand in the order of the columns read.
+    """One claim of a task and how it ended; the fields are in the order of the columns read.
 
-    `outcome` is None while it runs, else completed, error, timeout, crashed, shutdown, returned, misfit, snoozed,
-    blocked, waiting (for children), cancelled, or failed (from outside). `started_at` is None where it never began.
+    `outcome` is None while it runs, otherwise completed, error, timeout, crashed, shutdown, returned, misfit,
+    snoozed, blocked, waiting (for children), cancelled, or failed (from outside). `started_at` is None if it never
+    started.
     """
 
     attempt: int
@@ -66,13 +67,13 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFilter:
-    """Which tasks to list, newest first; None does not filter, and what is given must hold together.
+    """Conditions for listing tasks, newest first. None does not filter; all conditions must hold.
 
-    `state` is a stored state or a finer status (ready, stale, retrying ...). `roots` leaves out children. The times
-    have a zone; `from` is included, `to` is not, and an open task is in no range of finishing times. `text` is looked
-    for, in upper or lower case alike, in handler, key, dedupe key, error and payload: no index serves it, so each page
-    reads at most 2,000 tasks for it (50,000 for anything else that no index serves) and may come short, even empty;
-    its cursor goes on from there. `cursor` is the `next_cursor` of the page before.
+    `state` is a stored state or a status (ready, stale, retrying ...). `roots` excludes children. Times have a zone;
+    `from` is inclusive, `to` exclusive, and open tasks have no finishing time. `text` is searched without regard to
+    case in handler, key, dedupe key, error and payload. No index supports it, so each page reads at most 2,000 tasks
+    (50,000 for other conditions without an index) and may be short or empty; its cursor continues the search.
+    `cursor` is the `next_cursor` of the previous page.
     """
 
     ids: Sequence[int] | None = None
@@ -93,19 +94,20 @@ class TaskFilter:
     limit: int = 50
 
     def conditions(self) -> dict[str, object]:
-        """What filters, by name; empty where everything is meant."""
+        """Return the conditions that filter, by name; empty if all tasks match."""
         given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in PAGING}
         return {name: value for name, value in given.items() if value is not None and value is not False}
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredWorker:
-    """A worker on the roll; active means not stopped and heard of within five minutes.
+    """A registered worker. It is active if it is not stopped and its last heartbeat is under five minutes old.
 
     `state` is stopped, silent, leaving, draining, drained, backing off, idle or busy. `cpu` and `memory` are shares
-    of what it may use, `clock_ahead` is in seconds, `backing_off` says why it takes no new tasks for now. `held`
-    counts what it had claimed at its last beat, `running_tasks` are those that it runs now. `command` is what it was
-    told, `following` what it has heard of that; it is drained when it follows and runs nothing.
+    of its limits, and `clock_ahead` is in seconds. `backing_off` is the reason why it claims no tasks for now. `held`
+    counts the tasks that it had claimed at its last heartbeat, `running_tasks` those that it runs now. `command` is
+    its stored command, `following` the one that it has received. It is drained once it follows a command and runs
+    nothing.
     """
 
     id: int
@@ -138,7 +140,7 @@ class RegisteredWorker:
 
 @dataclass(frozen=True, slots=True)
 class AlikeWorkers:
-    """How many live workers take new tasks of the same roles (an empty list: of every one) and handlers."""
+    """The number of live workers that claim tasks of the same roles (an empty list: all roles) and handlers."""
 
     roles: list[str]
     handlers: list[str]
@@ -147,7 +149,7 @@ class AlikeWorkers:
 
 @dataclass(frozen=True, slots=True)
 class RunningTask:
-    """A task that a worker runs now; the fields stand in the order of the columns read."""
+    """A task that a worker runs now; the fields are in the order of the columns read."""
 
     id: int
     worker_id: int
@@ -160,11 +162,11 @@ class RunningTask:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredRole:
-    """A role as it is stored; durations in seconds, `max_attempts` of 0 is no limit, `retry` is the policy.
+    """A stored role. Durations are in seconds, `max_attempts` of 0 means unlimited, and `retry` is the policy.
 
-    With `strict_keys` at most as many of its tasks are claimed for a key as may run at once.
+    With `strict_keys`, at most as many tasks are claimed for a key as may run at once.
 
-    A role that is not paused has no `paused_at`; one with a `paused_until` goes on by itself then.
+    A role that is not paused has no `paused_at`. At `paused_until` the pause ends automatically.
     """
 
     name: str
@@ -186,7 +188,7 @@ class DeclaredRole:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    """A pause that stands; `paused_until` of None: until somebody resumes the role."""
+    """A pause in effect. A `paused_until` of None means until the role is resumed."""
 
     role: str
     paused_at: datetime
@@ -196,7 +198,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class EndedPause:
-    """A pause whose time is up, and how long it was meant to be."""
+    """A pause that has expired, and its intended length."""
 
     role: str
     seconds: float
@@ -205,9 +207,10 @@ class EndedPause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkOutcome:
-    """How many tasks were meant, how often each outcome came, and the first 100 ids, newest first.
+    """The result of an action on many tasks: how many matched, how often each outcome occurred, the first 100 ids,
+    newest first.
 
-    `more` says that beyond the limit others match, or may. A dry run changes nothing and has no outcomes.
+    `more` is true if tasks beyond the limit match, or may match. A dry run changes nothing and has no outcomes.
     """
 
     action: BulkAction

@@ -1,4 +1,4 @@
-"""The capacities of keys and of patterns that fit many, and how it stands with one key."""
+"""Capacities of keys and key patterns, and the state of one key."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ STAR = "*"
 
 @dataclass(frozen=True, slots=True)
 class KeyCapacity:
-    """How many tasks of a key run at once, or of each key that a pattern fits (`tenant:*`).
+    """How many tasks of a key, or of each key that matches a pattern (`tenant:*`), run at once.
 
-    `capacity` is what counts: what somebody has set, else what an app declares. The fields stand in the columns' order.
+    `capacity` is the effective value: `set_to` by an operator, otherwise `declared` by an app. The fields are in the
+    order of the columns.
     """
 
     pattern: str
@@ -28,10 +29,11 @@ class KeyCapacity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyNow:
-    """A key at this moment: its capacity and the pattern that says so (None: nothing does), who has it, who wants it.
+    """The state of a key: its capacity, the pattern that sets it (None: the default), and its holders and waiting
+    tasks.
 
-    `used` counts the tasks that hold it, `holders` are the first ten of them. `waiting` are due, `later` are not yet;
-    with `more` there are more of them than were counted.
+    `used` counts the tasks that hold a permit, `holders` are the first ten of them. `waiting` are due, `later` are
+    not. With `more` there are more of these than were counted.
     """
 
     key: str
@@ -46,21 +48,21 @@ class KeyNow:
 
 @dataclass(frozen=True, slots=True)
 class Unparked:
-    """Parked tasks that nothing else would have brought back, and whether there are more keys to look at."""
+    """Parked tasks that were brought back, and whether more keys remain to be checked."""
 
     ids: list[int]
     more: bool
 
 
 def require_key_capacity(pattern: str, capacity: int) -> None:
-    """Raise InvalidDeclaration for what is no key or pattern of keys, or no capacity, as the engine does."""
+    """Raise InvalidDeclaration for an invalid key, key pattern or capacity, as the engine does."""
     require_key_pattern(pattern)
     if type(capacity) is not int or not 1 <= capacity <= MOST_AT_ONCE:
         raise InvalidDeclaration(f"the capacity of {pattern!r} is a number from 1 to {MOST_AT_ONCE}, not {capacity!r}")
 
 
 def require_key_pattern(pattern: str) -> None:
-    """Raise InvalidDeclaration for what is no key or pattern of keys, as the engine does."""
+    """Raise InvalidDeclaration for an invalid key or key pattern, as the engine does."""
     if not _is_text(pattern) or not 1 <= len(pattern) <= LONGEST_KEY:
         raise InvalidDeclaration(f"a key has 1 to {LONGEST_KEY} characters")
     if STAR in pattern[:-1]:
@@ -69,7 +71,7 @@ def require_key_pattern(pattern: str) -> None:
 
 
 def _is_text(value: object) -> bool:
-    """Whether it is a text that the database can hold."""
+    """Return whether the database can store a text."""
     if not isinstance(value, str) or "\0" in value:
         return False
     return not any("\ud800" <= character <= "\udfff" for character in value)

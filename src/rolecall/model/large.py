@@ -1,4 +1,4 @@
-"""Fields of payloads that are too large for a row: what stands in their place, and what keeps them elsewhere."""
+"""Large values: the pointers that rows store instead, and the interface of the stores."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ SHOWN = re.compile(r"\[kept elsewhere, \d+ bytes\]")
 
 
 class KeepsLarge(Protocol):
-    """Keeps large fields of payloads, and large results as a middleware; `detached` and `attached` block."""
+    """Stores large payload fields, and large results as a middleware; `detached` and `attached` block."""
 
     def detached(self, batch: Sequence[NewTask], handlers: Container[str]) -> Sequence[NewTask]:
-        """Keep the large fields of these handlers' tasks, and return the tasks with pointers. Raises PayloadMissing."""
+        """Store the large fields of these handlers' tasks and return the tasks with pointers. Raises PayloadMissing."""
 
     def attached(self, payload_json: str) -> str:
         """Return a stored payload with all its fields. Raises PayloadMissing."""
 
     async def __call__(self, ctx: Any, call_next: Any, /) -> object:
-        """Stand around an attempt, and keep its result if that is large."""
+        """Run an attempt, and store its result elsewhere if it is large."""
 
 
 def is_pointer(value: object) -> bool:
-    """Whether a field of a payload says where the field is kept."""
+    """Return whether a payload field is a pointer."""
     return isinstance(value, Mapping) and value.keys() == POINTER and value["rolecall"] == ELSEWHERE
 
 
 def pointers_in(payload_json: str) -> list[str]:
-    """Name the fields of a stored payload that are kept elsewhere."""
+    """Return the names of a stored payload's fields that are pointers."""
     return [name for name, value in json.loads(payload_json).items() if is_pointer(value)]
 
 
 def shown_pointers(payload: Any) -> Any:
-    """Return a payload as people see it: how large a field is that is kept elsewhere, and not where that is."""
+    """Return a payload for display: pointers are replaced by the size of the field, without its location."""
     if not isinstance(payload, Mapping) or not any(map(is_pointer, payload.values())):
         return payload
     return {
@@ -61,12 +61,12 @@ def shown_pointers(payload: Any) -> Any:
 
 
 def stands_for_another(value: object) -> bool:
-    """Whether a field is a pointer, or what people are shown of one."""
+    """Return whether a field is a pointer, or the text that is displayed for one."""
     return is_pointer(value) or (isinstance(value, str) and SHOWN.fullmatch(value) is not None)
 
 
 def with_payloads(batch: Sequence[NewTask], change: Callable[[NewTask], Mapping[str, object]]) -> list[NewTask]:
-    """Return tasks with other payloads; those of the batch that others need are the new ones."""
+    """Return tasks with changed payloads; needs within the batch refer to the changed tasks."""
     made: dict[int, NewTask] = {}
     for task in batch:
         payload = change(task)
@@ -77,7 +77,7 @@ def with_payloads(batch: Sequence[NewTask], change: Callable[[NewTask], Mapping[
 
 
 def with_next(tasks: NextTasks, change: Callable[[Sequence[NewTask]], Sequence[NewTask]]) -> NextTasks:
-    """Return what comes next, each batch of it changed."""
+    """Return the next tasks, with each batch changed."""
     return replace(
         tasks,
         follow_ups=[*change(tasks.follow_ups)],

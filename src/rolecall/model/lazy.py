@@ -1,4 +1,4 @@
-"""Names that a package imports when they are asked for, so that who asks for one does not pay for all."""
+"""Lazy names: a package imports a name when it is first used, so that users of one name do not import all modules."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["lazy_names"]
 def lazy_names(
     package: str, modules: Mapping[str, Sequence[str]]
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Make a package's `__getattr__` and `__dir__` (PEP 562) of a table: which names come from which module.
+    """Return `__getattr__` and `__dir__` (PEP 562) for a package, from a table of modules and their names.
 
-    What was asked for once stands in the package like any other name. Type checkers need the imports themselves, under
-    `if TYPE_CHECKING`; what this makes stands under its `else`, or they would take every name for one of the package's.
+    A name that was used once is set on the package. Type checkers need the imports themselves, under `if
+    TYPE_CHECKING`. Put the result of this function under the `else`, or type checkers accept every name.
     """
     places = {name: module for module, names in modules.items() for name in names}
 

@@ -1,4 +1,4 @@
-"""What who watches the pool is told: tasks that changed, how far roles are, and where the telling stands."""
+"""Data for live updates: changed tasks, the progress of roles, and the position in the stream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Changes", "Horizon", "LiveSnapshot", "ReloadReason", "RoleProgress",
 
 @dataclass(frozen=True, slots=True)
 class TaskChange:
-    """A task as it stands after a change; its version tells two changes apart that end in the same state."""
+    """A task after a change. The version distinguishes changes that lead to the same state."""
 
     id: int
     parent_id: int | None
@@ -25,9 +25,11 @@ class TaskChange:
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """What a look at the database could see: when it was, the last id given out, and by their numbers the
-    transactions that were under way, the one that was to begin next, and those that touch no task: they are
-    another database's.
+    """The part of the database that one query for changes could see.
+
+    `at` is its time, `last_id` the last task id that was assigned, `under_way` the ids of the transactions that were
+    open, and `next_xid` the next transaction id. Transactions `elsewhere` belong to other databases and touch no
+    task.
     """
 
     at: datetime
@@ -39,7 +41,7 @@ class Horizon:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What one look found, and what it could see."""
+    """The changes that one query found, and what it could see."""
 
     horizon: Horizon
     tasks: Sequence[TaskChange]
@@ -47,9 +49,9 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class RoleProgress:
-    """How far a role is: open tasks by the names people use, and what ended within the last minute.
+    """The progress of a role: open tasks by status, and the tasks that finished within the last minute.
 
-    `waiting_since` is when the task became due that waits longest; `current_root` the root that is under way, else
+    `waiting_since` is when the task that has waited longest became due. `current_root` is the running root, otherwise
     the next one.
     """
 
@@ -70,14 +72,16 @@ class RoleProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveSnapshot:
-    """How far all roles are, for the first load of a page that then follows the events."""
+    """The progress of all roles, for the first load of a page that then follows the events."""
 
     roles: list[RoleProgress]
 
 
 class ReloadReason(StrEnum):
-    """Why a client must load what it shows anew: it was away too long, or what changed meanwhile is not known; more
-    changed at once than is told one by one; or a transaction ended that began too long ago.
+    """Why a client must reload what it shows.
+
+    AWAY: it was disconnected too long, or the changes meanwhile are not known. CROWD: too many tasks changed at once
+    to be reported individually. LATE: a transaction ended that had started too long ago.
     """
 
     AWAY = "away"

@@ -1,7 +1,7 @@
-"""Holds a payload against the JSON schema that its handler's program left in the database.
+"""Checks a payload against the JSON schema that its handler's app stored in the database.
 
-It knows what such schemas are made of: types, fields, alternatives, constants. Bounds and formats are left to the
-handler.
+Supports what such schemas contain: types, fields, alternatives and constants. Limits and formats are checked only by
+the handler.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ KINDS: Mapping[str, Callable[[object], bool]] = {
 
 
 def misfit(value: object, schema: Schema) -> str | None:
-    """Say what of a JSON value does not fit, and where; None where nothing is known to be wrong.
+    """Return what does not fit in a JSON value, and where; None if nothing wrong is found.
 
-    Of what the schema hides only the place is told.
+    For hidden parts, only the place is returned.
     """
     problem = _Check(schema).problem(value, schema, "$")
     if problem is None:
@@ -39,7 +39,7 @@ def misfit(value: object, schema: Schema) -> str | None:
 
 
 class _Check:
-    """One check; `whole` has the definitions that parts of the schema refer to."""
+    """One check; `whole` contains the definitions that parts of the schema refer to."""
 
     def __init__(self, whole: Schema) -> None:
         self._definitions: Schema = whole.get("$defs", {})
@@ -61,7 +61,7 @@ class _Check:
         return self._in_array(value, schema, place) if isinstance(value, list) else None
 
     def _in_none_of(self, value: object, alternatives: Sequence[Schema], place: str) -> str | None:
-        # What may be null besides is most clearly told by what it is otherwise.
+        # For a nullable value, the message about the other alternative is the clearest.
         meant = [each for each in alternatives if value is None or each.get("type") != "null"]
         problems = [self.problem(value, each, place) for each in meant]
         if None in problems or not meant:

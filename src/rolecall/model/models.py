@@ -1,7 +1,7 @@
-"""The JSON schema of a pydantic model, with what its fields hide, and the names that they have besides.
+"""The JSON schema of a pydantic model, with its hidden fields and its aliases.
 
-What pydantic does not say by itself is said here, so that nobody is to read it: fields that are marked as Redacted,
-and `Secret[date]`; and that a payload may have a field under its name and its aliases.
+Adds what pydantic omits, so that these values are hidden as well: fields marked as Redacted, `Secret[date]`, and
+fields that a payload may contain under their name or an alias.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ __all__ = ["schema_of_model"]
 
 
 def schema_of_model(model: Any) -> Mapping[str, Any]:
-    """Return the schema; what it defines is named by the model, as those of others may have the same names."""
-    # Found where pydantic says it, which is not imported here.
+    """Return the schema. The names of its definitions are prefixed with the model's, so that models do not collide."""
+    # Found by its signature, because pydantic is not imported here.
     generator = inspect.signature(model.model_json_schema).parameters["schema_generator"].default
     schema = _schema_by(_telling(generator), model)
     return schema if hides(schema) else _schema_by(generator, model)
@@ -59,7 +59,7 @@ def _with_fields(schema: dict[str, Any], kind: Any) -> dict[str, Any]:
 
 
 def _fields(kind: Any) -> Iterator[tuple[Any, list[str]]]:
-    """The fields of a model, dataclass or TypedDict: each with its type, and all names that it has in a payload."""
+    """Yield the fields of a model, dataclass or TypedDict, each with its type and all of its names in a payload."""
     known = getattr(kind, "__pydantic_fields__", None)
     if known is None:
         hints = typing.get_type_hints(kind, include_extras=True)
@@ -67,7 +67,7 @@ def _fields(kind: Any) -> Iterator[tuple[Any, list[str]]]:
         return
     for name, field in known.items():
         marked = (field.annotation, *field.metadata)
-        # In an order that all processes have: the intake of a worker is made of it.
+        # Sorted, because the worker's signature digest depends on the order and must be the same in all processes.
         yield marked, sorted({name, *_aliases(field)})
 
 
@@ -80,7 +80,7 @@ def _aliases(field: Any) -> Iterator[str]:
 
 
 def _is_secret(annotation: Any) -> bool:
-    """Whether a type, or anything that it is made of, says that nobody is to read it."""
+    """Return whether a type, or a part of it, is hidden."""
     if isinstance(annotation, tuple):
         return any(map(_is_secret, annotation))
     if getattr(annotation, "extra_json_schema", None) == {WRITE_ONLY: True}:

@@ -1,4 +1,4 @@
-"""What a handler may return besides a result, and what a worker reports about each claim."""
+"""Values for handlers to return instead of a result, and a worker's reports about its claims."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ ELSEWHERE = "result stored elsewhere"
 
 @dataclass(frozen=True, slots=True)
 class Snooze:
-    """Returned by a handler: try again in so many seconds, or at a moment (`until`, with a time zone).
+    """Returned by a handler: run it again in so many seconds, or at a moment (`until`, with a time zone).
 
-    The attempt is given back; a moment that has passed means now.
+    The attempt does not count. A moment in the past means now.
     """
 
     seconds: float | None = None
@@ -54,14 +54,14 @@ class Snooze:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Returned by a handler: this task is pointless and must not be tried again."""
+    """Returned by a handler: cancel this task and do not retry it."""
 
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class WaitFor:
-    """Returned by a handler: call it again when these have finished; the attempt is given back.
+    """Returned by a handler: run it again when these tasks or chains have finished. The attempt does not count.
 
     return WaitFor(upload.id, Need(scan, name="scan"))
     """
@@ -70,7 +70,7 @@ class WaitFor:
 
     def __init__(self, *needs: Need | int | Enqueued) -> None:
         if not needs:
-            raise ValueError("WaitFor names at least one task or chain")
+            raise ValueError("WaitFor needs at least one task or chain")
         object.__setattr__(self, "needs", needs)
 
 
@@ -79,9 +79,9 @@ NoResult = Snooze | WaitFor | Cancel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
-    """The handler returned. `result_json` is JSON text that is already known to be storable.
+    """The handler returned. `result_json` is JSON text that the database accepts.
 
-    `unstored` says why that is not the result but a marker in its place.
+    If the result could not be stored, `unstored` is the reason and `result_json` a marker.
     """
 
     id: int
@@ -94,9 +94,9 @@ class Completed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """The attempt failed: by `reason` error, timeout or cancelled.
+    """The attempt failed, with `reason` error, timeout or cancelled.
 
-    `after` (seconds) or `at` overrides the retry policy; `final` ends the task whatever attempts are left.
+    `after` (seconds) or `at` overrides the retry policy. `final` fails the task even if attempts are left.
     """
 
     id: int
@@ -111,7 +111,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snoozed:
-    """The handler asked to be called again after so many seconds, or at a moment."""
+    """The handler asked to run again after some seconds or at a moment."""
 
     id: int
     fence: int
@@ -122,7 +122,7 @@ class Snoozed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocked:
-    """The handler asked to be called again when something else has finished."""
+    """The handler asked to run again when other tasks or chains have finished."""
 
     id: int
     fence: int
@@ -132,7 +132,7 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancelled:
-    """The handler gave the task up for good."""
+    """The handler cancelled the task."""
 
     id: int
     fence: int
@@ -142,7 +142,7 @@ class Cancelled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Returned:
-    """The worker gives the task back before it began: the attempt is not spent."""
+    """The worker returns the task before it started; the attempt does not count."""
 
     id: int
     fence: int
@@ -150,7 +150,7 @@ class Returned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Misfit:
-    """The payload does not fit the handler of this release: the task is for another one, the attempt not spent."""
+    """The payload does not fit this release's handler. The task goes to another release; the attempt does not count."""
 
     id: int
     fence: int
@@ -162,9 +162,9 @@ Report = Completed | Failed | Snoozed | Blocked | Cancelled | Returned | Misfit
 
 
 class NoUsableResult:
-    """Stands where a result would be: any use of it as a result raises the error that says why there is none.
+    """Takes the place of a result that cannot be used; using it as a result raises the error that explains why.
 
-    `is`, `isinstance`, `repr` and the fields of the subclass are free.
+    `is`, `isinstance`, `repr` and the fields of the subclass work as usual.
     """
 
     __slots__ = ()
@@ -176,7 +176,7 @@ class NoUsableResult:
         raise self._error()
 
     def __getattr__(self, name: str) -> Any:
-        """Refuse what a result might have; what Python itself looks for is simply not there."""
+        """Raise the error for any attribute except dunder names, which Python itself looks up and must find missing."""
         if name.startswith("__"):
             raise AttributeError(name)
         self._refuse()
@@ -190,7 +190,7 @@ class NoUsableResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnstoredResult(NoUsableResult):
-    """The result of a completed task that could not be stored, and `why`. Using it raises ResultNotStored."""
+    """The result of a completed task that was not stored, and `why`. Using it raises ResultNotStored."""
 
     why: str
     rolecall: str = MARK
@@ -201,9 +201,10 @@ class UnstoredResult(NoUsableResult):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnreadableResult(NoUsableResult):
-    """A stored result that does not fit the type that its handler declares: another release wrote it, or a person.
+    """A stored result that does not fit the type that its handler declares, because another release or a person wrote
+    it.
 
-    `stored` is the result as JSON values, `problem` says what does not fit. Using it raises ResultUnreadable.
+    `stored` is the result as JSON values, `problem` what does not fit. Using it raises ResultUnreadable.
     """
 
     problem: str
@@ -215,14 +216,14 @@ class UnreadableResult(NoUsableResult):
 
 
 def why_unstored(result: object) -> str | None:
-    """Say why a result could not be stored; None where it is one."""
+    """Return why a result was not stored; None if it is a result."""
     return result.why if isinstance(result, UnstoredResult) else None
 
 
 class StoredElsewhere(dict[str, Any]):
-    """What stands in a row in place of a result that is kept elsewhere: where that is.
+    """The pointer that a row stores in place of a large result.
 
-    `whole` is the result itself, as long as its attempt has not ended.
+    `whole` is the result itself, until its attempt ends.
     """
 
     __slots__ = ("whole",)
@@ -233,7 +234,7 @@ class StoredElsewhere(dict[str, Any]):
 
 
 class ResultPointer(dict[str, Any]):
-    """Where a result is kept that is not in the task's row; `returns` reads it as its handler declares it."""
+    """A pointer to a result that is kept elsewhere; `returns` reads it as the type that its handler declares."""
 
     __slots__ = ("returns",)
 

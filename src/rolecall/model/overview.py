@@ -1,4 +1,4 @@
-"""How the pool is, at a glance: what is wrong with it, figures, and role by role."""
+"""An overview of a pool: current problems, figures, and the state of each role."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["Alert", "PoolFigures", "PoolOverview", "RoleGauges", "RoleLoad", "Ro
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """Something that is wrong now, in a sentence, what helps, and the page (`path`) where to go for it.
+    """A current problem in one sentence, the remedy, and the page (`path`) where it can be applied.
 
-    `of_server` is one that tells about the server's other sessions and settings.
+    `of_server` is true if it is about the server's other sessions and settings.
     """
 
     severity: Severity
@@ -29,7 +29,7 @@ class Alert:
 
 @dataclass(frozen=True, slots=True)
 class RoleLoad:
-    """What a role has to do now, and how many of its tasks ended within the last minute; None where nobody counts."""
+    """The open tasks of a role, and how many finished within the last minute; None if these are not counted."""
 
     role: str
     paused: bool
@@ -42,9 +42,7 @@ class RoleLoad:
 
 @dataclass(frozen=True, slots=True)
 class RoleGauges:
-    """How many tasks of a role are open, by status; how many of them were tried five times or more; and since when the
-    first ready one waits.
-    """
+    """The open tasks of a role by status, those tried at least five times, and since when the first ready one waits."""
 
     role: str
     ready: int
@@ -58,9 +56,11 @@ class RoleGauges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleOutlook:
-    """A role now. `ended_per_second` is over the last minute; `workers` are those that take its tasks.
+    """The state of a role. `ended_per_second` is the rate of the last minute; `workers` counts those that claim its
+    tasks.
 
-    `workers_needed` would do what is pending within an hour. What was not measured (yet) is None.
+    `workers_needed` workers would finish the pending tasks within an hour. Values that are not measured (yet) are
+    None.
     """
 
     role: str
@@ -77,7 +77,7 @@ class RoleOutlook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolFigures:
-    """The pool now: rates over the last minute, `waiting` over the last half minute in which anything ended."""
+    """The pool's figures: rates of the last minute; `waiting` is of the last half minute in which a task finished."""
 
     ended_per_second: float | None
     waiting: Durations | None
@@ -91,9 +91,9 @@ class PoolFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolOverview:
-    """The pool at a glance; the worst alerts come first. Until it is `examined` there may be more of them.
+    """The overview of a pool, with the worst alerts first. More alerts may follow until it is `examined`.
 
-    `handoff` is None where nothing is handed over by Redis, and until it is known.
+    `handoff` is None without a hand-off, and until its state is known.
     """
 
     alerts: Sequence[Alert]

@@ -1,4 +1,4 @@
-"""Tasks that somebody calls his own, under a title."""
+"""Tasks with an owner and a title."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ __all__ = ["OwnedFilter", "OwnedTask"]
 
 @dataclass(frozen=True, slots=True)
 class OwnedTask:
-    """A task, open or finished, with its title and who made it; the fields stand in the order of the columns read.
+    """A task, open or finished, with its title and owner; the fields are in the order of the columns read.
 
-    `status` is a stored state or what is finer, `updated_at` when it finished, began, was claimed or was made.
+    `status` is the stored state or a derived status. `updated_at` is when it finished, started, was claimed or was
+    created.
     """
 
     id: int
@@ -32,7 +33,7 @@ class OwnedTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnedFilter:
-    """Which of an owner's tasks, newest first: one by its id, those whose title holds a text, those in a status."""
+    """Conditions for listing an owner's tasks, newest first: an id, a text in the title, and statuses."""
 
     owner: str
     id: int | None = None

@@ -1,4 +1,4 @@
-"""One page of a list, and the opaque text with which the next one is asked for."""
+"""Pages of lists, and the opaque cursors that request the next page."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ BY_ID, BY_TEXT = 1, 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page(Generic[T]):
-    """Some items of a list, and the cursor of the next page; None where the list ends.
+    """Items of a list and the cursor of the next page; None at the end of the list.
 
-    A page may be short, even empty, and yet have a next one: what it costs is bounded, not only how long it is.
+    A page may be short or empty and still have a next one, because the work per page is limited.
     """
 
     items: list[T]
@@ -34,23 +34,23 @@ class Page(Generic[T]):
 
 
 def position(cursor: str | None) -> int | None:
-    """Read the id that a page goes on from; None for the first page. Raises InvalidCursor."""
+    """Return the id after which a page starts; None for the first page. Raises InvalidCursor."""
     return None if cursor is None else read_cursor(cursor)
 
 
 def page_by_id(rows: Sequence[T], limit: int, id_of: Callable[[T], int] = attrgetter("id")) -> Page[T]:
-    """Make a page of rows that were asked for with one more than the limit: that one tells whether there is more."""
+    """Make a page from rows that were read with a limit of one more; the extra row shows that there is a next page."""
     items = list(rows[:limit])
     return Page(items=items, next_cursor=write_cursor(id_of(items[-1])) if len(rows) > limit else None)
 
 
 def write_cursor(position: int) -> str:
-    """Write the id before which the next page begins; whoever holds it need not understand it."""
+    """Encode the id before which the next page starts, as an opaque text."""
     return _written(BY_ID, POSITION.pack(position))
 
 
 def read_cursor(text: str) -> int:
-    """Read what `write_cursor` wrote. Raises InvalidCursor for anything else."""
+    """Decode a cursor of `write_cursor`. Raises InvalidCursor."""
     packed = _read(BY_ID, text)
     if len(packed) != POSITION.size:
         raise InvalidCursor(text)
@@ -58,12 +58,12 @@ def read_cursor(text: str) -> int:
 
 
 def write_text_cursor(position: str) -> str:
-    """Write the text after which the next page begins, for a list that is in the order of texts."""
+    """Encode the text after which the next page starts, for a list in the order of texts."""
     return _written(BY_TEXT, position.encode())
 
 
 def read_text_cursor(text: str) -> str:
-    """Read what `write_text_cursor` wrote. Raises InvalidCursor for anything else."""
+    """Decode a cursor of `write_text_cursor`. Raises InvalidCursor."""
     try:
         return _read(BY_TEXT, text).decode()
     except UnicodeDecodeError:

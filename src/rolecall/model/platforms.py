@@ -1,4 +1,4 @@
-"""What needs processes, signals and locks as Linux and macOS have them says so where they are missing."""
+"""Support for features that need the processes, signals and locks of Linux and macOS."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ __all__ = ["refuse_windows"]
 
 
 def refuse_windows(what: str, instead: str) -> None:
-    """Raise ConfigError on Windows: what does not run there, and what to do instead. Elsewhere nothing happens."""
+    """Raise ConfigError on Windows: `what` needs another system, and what to do `instead`. Do nothing elsewhere."""
     if sys.platform == "win32":
         raise ConfigError(f"{what} needs Linux or macOS: {instead}", variable="platform", value=sys.platform)

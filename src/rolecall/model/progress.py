@@ -1,7 +1,7 @@
-"""How far a tree of tasks is, worked out from counts of its open parents' children: pure arithmetic, no side table.
+"""The progress of a tree, computed from the number of children of its open parents. Pure arithmetic, no extra table.
 
-A **phase** is what a task's children of one handler are together. It is active while one of them is under way, and also
-when everything before it has ended and it has not begun: nobody who looks between two phases should see an idle tree.
+A **phase** is the set of a task's children of one handler. It is active while one of them runs or waits, and also
+once everything before it has finished, even if it has not started: between two phases a tree is not shown as idle.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BEFORE = 0
 
 
 class Activity(StrEnum):
-    """Whether something is yet to begin, under way, or at its end."""
+    """Whether something has not started, is under way, or has finished."""
 
     PENDING = "pending"
     ACTIVE = "active"
@@ -41,7 +41,7 @@ class Activity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brood:
-    """How many children of one handler, which one claim spawned, are in one state; `first_id` is the oldest's."""
+    """The number of children of one handler, spawned by one claim, in one state; `first_id` is the oldest child."""
 
     handler: str
     fence: int
@@ -52,9 +52,10 @@ class Brood:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeParent:
-    """A task with its children as counts; `counting` while it waits for them, `begun` from its first step to its end.
+    """A task with its children as counts. It is `begun` from its first step on, and `counting` while it waits for
+    children.
 
-    `facts` is what those of its children told that have no children of their own.
+    `facts` summarizes the infos of its children without children of their own.
     """
 
     id: int
@@ -74,10 +75,10 @@ class TreeParent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """The children of one handler together; `completed` counts all that have ended, failed ones too.
+    """The children of one handler; `completed` counts all finished ones, including failed ones.
 
-    `total` is what is expected where the task's info says so (`{"expected": {handler: number}}`) and more than what
-    stands; `fraction` goes from 0 to 1, `weight` is its share of the whole.
+    `total` is the expected number if the task's info contains one (`{"expected": {handler: number}}`) that exceeds
+    the actual number. `fraction` goes from 0 to 1; `weight` is relative to other phases.
     """
 
     handler: str
@@ -92,7 +93,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """The child that is under way, and how far the deepest task below it is whose children run side by side."""
+    """The running child, and the progress of the deepest task below it with concurrent children."""
 
     id: int
     handler: str
@@ -103,9 +104,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a task and everything below it is; `fraction` is 1 only when it has ended.
+    """The progress of a task and everything below it; `fraction` is 1 only when the task has finished.
 
-    `info` is what all below told, added up, under what each parent told itself.
+    `info` is the sum of the infos below it, overlaid with each parent's own info.
     """
 
     id: int
@@ -120,7 +121,7 @@ class Progress:
 
 
 def progress_of(parents: Sequence[TreeParent], weights: Mapping[str, float] | None = None) -> Progress:
-    """Work out the progress of the first of these; handlers without a weight weigh 1."""
+    """Compute the progress of the first of these parents; handlers without a weight have weight 1."""
     root = parents[0]
     phases = _phases(root, _fractions(parents), weights or {})
     return Progress(
@@ -184,7 +185,7 @@ def _activity(*, over: bool, under_way: bool) -> Activity:
 
 
 def _by_handler(parent: TreeParent) -> dict[str, list[Brood]]:
-    """Group what was spawned for each handler last: a task that was retried spawns anew."""
+    """Group the children of each handler's latest spawning claim, because a retried task spawns again."""
     latest: dict[str, list[Brood]] = {}
     for brood in parent.children:
         known = latest.setdefault(brood.handler, [])
@@ -211,7 +212,7 @@ def _number(broods: Iterable[Brood], *states: TaskState) -> int:
 
 
 def _fractions(parents: Sequence[TreeParent]) -> dict[int, dict[str, float]]:
-    """Add up, by parent and handler, how far those of its open children are that have children of their own."""
+    """Add up, by parent and handler, the progress of open children that have children of their own."""
     inner: dict[int, dict[str, float]] = {}
     for task in reversed(parents):
         if task.parent_id is None:
@@ -248,7 +249,7 @@ def _deepest(parents: Sequence[TreeParent]) -> TreeParent | None:
 
 
 def _infos(parents: Sequence[TreeParent]) -> dict[int, dict[str, Any]]:
-    """Work out what each parent's info would be if its children ended as they stand."""
+    """Compute each parent's info as if its children finished with their present infos."""
     infos: dict[int, dict[str, Any]] = {}
     below: dict[int, list[tuple[int, Mapping[str, Any]]]] = {}
     for task in reversed(parents):
@@ -261,7 +262,9 @@ def _infos(parents: Sequence[TreeParent]) -> dict[int, dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What several children told under one name: the sum if all are numbers, and the last one's value and id."""
+    """The values of one name in several children's infos: the sum if all are numbers, and the latest value with
+    its id.
+    """
 
     sum: float | None
     last: Any
@@ -274,7 +277,6 @@ class Fact:
 
     @property
     def value(self) -> Any:
-        """What the parent's info says."""
         return self.last if self.sum is None else self.sum
 
 
@@ -284,7 +286,7 @@ Facts = Mapping[str, Fact]
 def sum_up(
     before: Mapping[str, Any], children: Facts, parents: Iterable[tuple[int, Mapping[str, Any]]]
 ) -> dict[str, Any]:
-    """Add what earlier steps' children told, what childless children tell, and the infos of those with children."""
+    """Combine the infos of earlier steps' children, of children without children, and of those that have children."""
     facts = dict(children)
     for task_id, info in [(BEFORE, before), *parents]:
         for name, value in info.items():

@@ -1,4 +1,4 @@
-"""Who reads the result of a task as the type that its handler declares."""
+"""Reading a task's result as the type that its handler declares."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ class ReadsResult(Protocol):
     handler: str
 
     def read(self, stored: Any) -> Any:
-        """Return the result that JSON values stand for, or an UnreadableResult."""
+        """Return the result for JSON values, or an UnreadableResult."""
 
 
 class KnowsResult:
-    """Holds the reader of a task's result outside the dataclass fields, so that it is not compared, pickled or sent."""
+    """Stores the reader of a task's result outside the dataclass fields, so that it is not compared, pickled or
+    sent.
+    """
 
     __slots__ = ("_returns",)
 
     @property
     def returns(self) -> ReadsResult | None:
-        """What reads the task's result; None for a handler that is named by a text or declares no type."""
+        """The reader of the task's result; None if the handler was given by name or declares no type."""
         return getattr(self, "_returns", None)
 
     def reading(self, returns: ReadsResult | None) -> Self:
-        """Set the reader, and return this object."""
+        """Set the reader and return this object."""
         if returns is not None:
             object.__setattr__(self, "_returns", returns)
         return self

@@ -1,7 +1,7 @@
-"""Which parts of a payload or result nobody is told, by its JSON schema: what is `writeOnly` there.
+"""Hidden parts of payloads and results, marked as `writeOnly` in their JSON schema.
 
-A value's type says it (`Annotated[str, Redacted]`, pydantic's SecretStr), the schema is stored with the handler, and
-whoever shows a value to people asks here first. Where a schema has alternatives, what any of them hides is hidden.
+A type marks a value as hidden (`Annotated[str, Redacted]`, pydantic's SecretStr), and the schema is stored with the
+handler. Code that shows values applies it first. A value is hidden if any alternative of the schema hides it.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ __all__ = ["REDACTED", "WRITE_ONLY", "Redaction", "hides", "union", "untold", "w
 
 Schema = Mapping[str, Any]
 Nodes = list[Schema]
-# Where in a value something stands: names of fields and numbers of items.
+# A path in a value: field names and item numbers.
 Place = tuple[str | int, ...]
 Change = Callable[[Place, Any], Any]
 
 REDACTED = "[redacted]"
 WRITE_ONLY = "writeOnly"
 ALTERNATIVES = ("anyOf", "oneOf", "allOf")
-# What is shorter stands in many a text by chance.
+# Shorter values occur in many texts by chance.
 SHORTEST = 4
-# Of a secret that was cut at the end of a text, so much is found again.
+# How much of a secret must match if the text was cut within it.
 LONGEST_CUT = 32
 STEP = re.compile(r"\.([^.\[\]]+)|\[([^\]]*)\]")
 WHOLE_PLACE = re.compile(rf"\$(?:{STEP.pattern})*")
 
 
 class Redaction:
-    """What one schema hides."""
+    """The hidden parts of one schema."""
 
     def __init__(self, schema: Schema | None) -> None:
         self._schema: Schema = schema or {}
@@ -40,13 +40,14 @@ class Redaction:
         self.hides_anything = hides(self._schema)
 
     def shown(self, value: Any) -> Any:
-        """Return the value with a sign in place of each part that is hidden."""
+        """Return the value with each hidden part replaced by `[redacted]`."""
         return self._changed(value, lambda _place, _hidden: REDACTED)
 
     def kept(self, value: Any, standing: Any) -> tuple[Any, Place | None]:
-        """Put what stands back where a value has the sign in its place, and say where nothing stands that could be.
+        """Restore hidden parts of an edited value from the stored one, and return the first place that has no stored
+        value.
 
-        What stands within a list is put back only where nothing else in the list has changed: items have no names.
+        Within a list, parts are restored only if nothing else in the list has changed, because items have no names.
         """
         missing: list[Place] = []
 
@@ -62,7 +63,9 @@ class Redaction:
         return whole, missing[0] if missing else None
 
     def texts(self, value: Any) -> list[str]:
-        """Return what must not stand in a text: each hidden text or number, as it may be written there."""
+        """Return the texts that must not appear elsewhere: each hidden text or number, in the forms in which it
+        may be written.
+        """
         found: set[str] = set()
 
         def note(_place: Place, hidden: Any) -> Any:
@@ -73,7 +76,7 @@ class Redaction:
         return [text for text in found if len(text) >= SHORTEST]
 
     def hides_place(self, place: str) -> tuple[bool, bool]:
-        """Whether a place, as `$.logins[0].token`, is hidden, and whether it or anything below it is."""
+        """Return whether a place, such as `$.logins[0].token`, is hidden, and whether it or anything below it is."""
         if not self.hides_anything:
             return False, False
         nodes = self._nodes([self._schema])
@@ -85,7 +88,7 @@ class Redaction:
         return hidden, hidden or self._hides_below(nodes)
 
     def hides_in(self, part: Schema) -> bool:
-        """Whether a part of the schema hides all or some of what it describes."""
+        """Return whether a part of the schema is hidden at least partly."""
         return self._hides_below([part])
 
     def _changed(self, value: Any, change: Change) -> Any:
@@ -107,12 +110,12 @@ class Redaction:
         return value
 
     def _nodes(self, nodes: Nodes) -> Nodes:
-        """The schemas with what they refer to and all their alternatives."""
+        """Return the schemas with their references resolved and all of their alternatives."""
         found: Nodes = []
         waiting = list(nodes)
         while waiting:
             node = waiting.pop()
-            # Where nothing else may stand, a schema says False.
+            # A schema of False forbids other fields.
             if not isinstance(node, dict) or any(node is each for each in found):
                 continue
             found.append(node)
@@ -139,7 +142,7 @@ class Redaction:
         return False
 
     def _standing(self, place: Place, value: Any, standing: Any) -> list[Any]:
-        """What stands at a place, as a list of one; nothing where there is none, or nobody knows which one."""
+        """Return the stored value at a place as a list of one; empty if there is none or it is ambiguous."""
         nodes = self._nodes([self._schema])
         for step in place:
             if isinstance(value, list):
@@ -155,12 +158,12 @@ class Redaction:
 
 
 def hides(schema: Schema | None) -> bool:
-    """Whether anything that a schema describes is hidden."""
+    """Return whether a schema hides anything."""
     return any(_is_hidden([node]) for node in _everything(schema or {}))
 
 
 def union(schemas: Iterable[Schema | None]) -> Schema | None:
-    """Combine schemas into one that hides whatever one of them hides."""
+    """Combine schemas into one that hides everything that any of them hides."""
     known = [schema for schema in schemas if schema]
     if len(known) < 2:  # noqa: PLR2004 - nothing to combine
         return known[0] if known else None
@@ -173,7 +176,7 @@ def union(schemas: Iterable[Schema | None]) -> Schema | None:
 
 
 def without(secrets: Iterable[str], text: str) -> str:
-    """Return a text with the sign in place of each secret; one that is long may have been cut in the text."""
+    """Replace each secret in a text by `[redacted]`. Long secrets are found even if the text was cut within them."""
     for secret in sorted(secrets, key=len, reverse=True):
         start, at = secret[:LONGEST_CUT], 0
         while (at := text.find(start, at)) >= 0:
@@ -184,8 +187,8 @@ def without(secrets: Iterable[str], text: str) -> str:
 
 
 def untold(place: str) -> str:
-    """What is said in place of what is wrong with a hidden value."""
-    return f"what is wrong is not told, as nobody is to read what stands there - at {place}"
+    """Return the message that replaces one about a hidden value."""
+    return f"the value does not fit; details are omitted because it is hidden - at {place}"
 
 
 def _with_prefix(schema: Schema, prefix: str) -> dict[str, Any]:

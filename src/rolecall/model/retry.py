@@ -1,4 +1,4 @@
-"""When a failed task is tried again: a policy is a value that the database applies."""
+"""Retry policies: values that the database applies when an attempt fails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["RetryKind", "RetryPolicy", "exponential", "immediate", "linear", "no
 
 
 class RetryKind(StrEnum):
-    """The shape of the delay before the next attempt."""
+    """How the delay before the next attempt grows."""
 
     NONE = "none"
     LINEAR = "linear"
@@ -19,11 +19,11 @@ class RetryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How long to wait before the next attempt; build one with the presets below.
+    """The delay before the next attempt. Create one with the functions below.
 
-    All durations are seconds: `first` after the first failure and `factor` its growth (exponential),
-    `step` per attempt (linear), `cap` the longest delay. `jitter` is a share of the delay (0..1).
-    How *often* a task is tried is not the policy's business: that is `max_attempts`.
+    All durations are in seconds: `first` is the delay after the first failure and `factor` its growth (exponential),
+    `step` the increase per attempt (linear), and `cap` the longest delay. `jitter` is a share of the delay (0 to 1).
+    The number of attempts is not part of the policy; see `max_attempts`.
     """
 
     kind: RetryKind
@@ -42,17 +42,17 @@ class RetryPolicy:
             raise ValueError(f"jitter must be at most 1, not {self.jitter!r}")
 
     def to_json(self) -> dict[str, object]:
-        """Return the policy as the database stores it."""
+        """Return the policy in the form that the database stores."""
         return asdict(self) | {"kind": self.kind.value}
 
 
 def no_retry() -> RetryPolicy:
-    """Fail the task at its first failed attempt."""
+    """Fail the task after its first failed attempt."""
     return RetryPolicy(kind=RetryKind.NONE)
 
 
 def immediate() -> RetryPolicy:
-    """Try again at once."""
+    """Retry without a delay."""
     return RetryPolicy(kind=RetryKind.LINEAR)
 
 
@@ -62,5 +62,5 @@ def linear(*, step: float = 5.0, cap: float = 60.0, jitter: float = 0.0) -> Retr
 
 
 def exponential(*, first: float = 10.0, factor: float = 2.0, cap: float = 300.0, jitter: float = 0.1) -> RetryPolicy:
-    """Wait `min(cap, first * factor ** (attempt - 1))` seconds, give or take the jitter."""
+    """Wait `min(cap, first * factor ** (attempt - 1))` seconds, plus or minus the jitter."""
     return RetryPolicy(kind=RetryKind.EXPONENTIAL, first=first, factor=factor, cap=cap, jitter=jitter)

@@ -1,4 +1,4 @@
-"""How many workers a cluster keeps running: the numbers, and what changing them came to."""
+"""The number of workers that a cluster runs, and the results of changing it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["PodWork", "Replicas", "ScaleTarget", "Scaled", "ScalingWay", "Worklo
 
 
 class WorkloadKind(StrEnum):
-    """Which kind of set keeps the pods of the workers."""
+    """The Kubernetes kind that manages the workers' pods."""
 
     STATEFUL_SET = "StatefulSet"
     DEPLOYMENT = "Deployment"
 
 
 class ScalingWay(StrEnum):
-    """Through what the number was changed: the scale sub-resource, or the set's own object."""
+    """How the number was changed: through the scale subresource or the object itself."""
 
     SCALE = "scale"
     OBJECT = "object"
@@ -25,9 +25,9 @@ class ScalingWay(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replicas:
-    """How many pods a set has, wants and has ready; `least` and `most` bound what may be asked for.
+    """The current, desired and ready pods of a set; `least` and `most` limit the number that may be requested.
 
-    `ready` is None where the cluster lets us read no more than the scale.
+    `ready` is None if we may read only the scale subresource.
     """
 
     kind: WorkloadKind
@@ -42,10 +42,10 @@ class Replicas:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scaled:
-    """What a change of the number came to.
+    """The result of changing the number of pods.
 
-    `leaving` names the pods that go, those with the least to lose first; `decommissioned` are the ids of their workers.
-    `unmarked` says why the cluster was not told which pods to take, where it should have been.
+    `leaving` are the pods to be removed, those with the least running work first; `decommissioned` are the ids of
+    their workers. `unmarked` is the reason why the cluster does not know which pods to remove, if it should.
     """
 
     previous: int
@@ -58,7 +58,7 @@ class Scaled:
 
 @dataclass(frozen=True, slots=True)
 class PodWork:
-    """What the workers in one pod run at this moment."""
+    """The running tasks of the workers in one pod."""
 
     pod: str
     worker_ids: list[int]
@@ -67,7 +67,7 @@ class PodWork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaleTarget:
-    """How many tasks of a role workers could be running now: those due and free to run, and those that run."""
+    """The number of a role's tasks that workers could run now: ready tasks without obstacles, and running ones."""
 
     role: str
     target: int

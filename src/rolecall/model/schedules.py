@@ -1,4 +1,4 @@
-"""A rule that enqueues again and again, and what became of its runs; and what spreads tasks over a time."""
+"""Schedules, their runs, and the distribution of tasks over a time span."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ RunOutcome = Literal["enqueued", "stood", "skipped", "missed", "refused"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """A stored, editable rule: `every` so many seconds, or when `cron` says so in time zone `zone`, enqueue this.
+    """A rule that enqueues a task repeatedly: `every` so many seconds, or at the times of `cron` in the time zone
+    `zone`.
 
-    `first_run_at` of None means as soon as the schedule is stored, or at the first moment that `cron` names.
-    `misfire` says what becomes of slots that went by while nobody ticked: none is run, one (the latest), or all (the
-    latest hundred). `overlap` says what is done when the task of the last run is still open: skip the new run, queue
-    it beside, or cancel the old one. A run's task starts up to `jitter` seconds after its slot, by chance, but the
-    same for the same slot. Of an `immutable` one only rhythm and priority can be changed. One that an app declares may
-    have been called otherwise `formerly`: it is renamed, and keeps what people set and its history.
+    Without `first_run_at`, it first runs when it is stored, or at the first time of `cron`. `misfire` decides about
+    fire times that passed while no scheduler ran: run none, one (the latest), or all (the latest hundred). `overlap`
+    decides what happens if the task of the previous run is still open: skip the new run, queue it as well, or cancel
+    the old task. A task starts up to `jitter` seconds after its fire time; the random delay is the same for the same
+    fire time. Of an `immutable` schedule, only rhythm and priority can be changed. An app's schedule that was named
+    `formerly` is renamed and retains its history and the changes that people made.
     """
 
     name: str
@@ -61,12 +62,12 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class StoredSchedule:
-    """A schedule as it stands in the database; `every` and `jitter` in seconds.
+    """A stored schedule; `every` and `jitter` are in seconds.
 
-    `last_task_count` is how many tasks the last run brought: those that its task made, or 1 where it made none.
-    `made_by` is `app` for one that an app declares, else `person`; `edited_at` is when a person last changed it.
-    `revision` grows with every change of the rule, not with its runs. `withdrawn` says why a schedule is disabled whose
-    app no longer declares it; one that a person has edited goes on.
+    `last_task_count` is the number of children of the last run's task, or 1 if it had none. `made_by` is `app` for a
+    declared schedule, otherwise `person`; `edited_at` is when a person last changed it. `revision` increases with
+    each change of the rule, not with its runs. `withdrawn` is the reason why a schedule is disabled: its app no
+    longer declares it. A schedule that a person has edited remains enabled.
     """
 
     id: int
@@ -97,11 +98,11 @@ class StoredSchedule:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleRun:
-    """What became of one slot, or of a run that somebody asked for, which has no slot.
+    """The record of one fire time, or of a manual run, which has none.
 
-    `late` is how many seconds after its slot it was dealt with; `missed` how many slots before it went by without
-    a run; `task_count` how many tasks it brought. `outcome`: enqueued; stood (an open task stands for it); skipped
-    (the last run was open); missed (too late); refused, with the error.
+    `late` is the delay in seconds after the fire time; `missed` counts the fire times before it that passed without a
+    run; `task_count` counts its tasks. `outcome` is `enqueued`; `stood` (an open task has its dedupe key); `skipped`
+    (the previous run's task was open); `missed` (too late); or `refused`, with the error.
     """
 
     id: int
@@ -117,7 +118,7 @@ class ScheduleRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """A slot to come, and when its task will be due: later than the slot by the jitter drawn for it."""
+    """A future fire time, and when its task will be due: after the fire time by the jitter."""
 
     slot: datetime
     due_at: datetime
@@ -125,7 +126,7 @@ class PlannedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
-    """Slots that follow each other closely: from the first to the last, and how many they are; often one alone."""
+    """The number of fire times in quick succession, from the first to the last; often a single one."""
 
     first: datetime
     last: datetime
@@ -134,7 +135,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleAhead:
-    """What is to come of a schedule; of a disabled one, what would."""
+    """The future fire times of a schedule; if it is disabled, those it would have."""
 
     schedule_id: int
     name: str
@@ -144,7 +145,7 @@ class ScheduleAhead:
 
 @dataclass(frozen=True, slots=True)
 class DueCron:
-    """A schedule with a cron expression that has come to its next moment, and the present as the database sees it."""
+    """A schedule with a cron expression whose fire time has come, and the database's present time."""
 
     id: int
     name: str
@@ -157,9 +158,9 @@ class DueCron:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CronPlan:
-    """What to do about a due one: run the latest of these `slots` (of `come` in all), and go on at `next`.
+    """What to do with a due schedule: run the latest of `slots` (`come` in all), and continue at `next`.
 
-    Where there is no next slot, `error` says why, and the schedule is disabled.
+    Without a next fire time, `error` is the reason, and the schedule is disabled.
     """
 
     due: DueCron
@@ -170,14 +171,14 @@ class CronPlan:
 
 
 def stagger(items: Iterable[T], *, batches: int = 6, over: timedelta, start: datetime) -> Iterator[tuple[T, datetime]]:
-    """Pair each item with the moment at which its batch begins, in the items' order.
+    """Pair each item with the start of its batch, in the items' order.
 
-    The batches are of the same size, give or take one, and begin `over / batches` apart, the first at `start`:
-    300 items in 6 batches over a day are 50 every four hours. Raises ValueError for no batch, a negative time or a
-    start without a time zone.
+    The batches differ in size by at most one and start `over / batches` apart, the first at `start`: 300 items in 6
+    batches over a day are 50 every four hours. Raises ValueError for no batch, a negative time or a start without a
+    time zone.
     """
     if batches < 1 or over < timedelta() or start.tzinfo is None:
-        raise ValueError("staggering needs a batch at least, a time that is not negative, and a start with a time zone")
+        raise ValueError("stagger needs at least one batch, a non-negative time span, and a start with a time zone")
     everything = list(items)
     return (
         (item, start + over * (number * batches // len(everything)) / batches) for number, item in enumerate(everything)

@@ -1,4 +1,4 @@
-"""The closed sets of the model: the states a task is stored in, and why a claim can be lost."""
+"""The states in which a task is stored, and the reasons why a claim is lost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["FINISHED_STATES", "LostReason", "TaskState"]
 
 
 class TaskState(StrEnum):
-    """A task's stored state; every other name that people use is a projection of a row."""
+    """A task's stored state. All other statuses are derived from the row."""
 
     BLOCKED = "blocked"
     PENDING = "pending"
@@ -20,7 +20,7 @@ class TaskState(StrEnum):
 
     @property
     def is_finished(self) -> bool:
-        """True for the three states that a task never leaves by itself."""
+        """True for the three terminal states."""
         return self in FINISHED_STATES
 
 
@@ -28,7 +28,7 @@ FINISHED_STATES = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.CA
 
 
 class LostReason(StrEnum):
-    """Why a worker no longer owns a task, or must stop running it."""
+    """Why a claim is lost, or the handler must stop."""
 
     TAKEN = "taken"
     COMPLETED = "completed"

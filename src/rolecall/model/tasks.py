@@ -1,4 +1,4 @@
-"""A task as it is asked for, with what it needs, as it is claimed, and as it is read back."""
+"""Tasks: to enqueue (with needs), as claimed by a worker, and as read back."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    # Type checkers bring it along; Python has the default from 3.13 on.
+    # Type checkers bundle typing_extensions; Python has TypeVar's default from 3.13 on.
     from typing_extensions import TypeVar
 
     R_co = TypeVar("R_co", covariant=True, default=Any)
@@ -49,7 +49,7 @@ NeedRule = Literal["fail", "ignore"]
 
 
 class TaskOptions(TypedDict, total=False):
-    """What can be said of a task besides its handler and payload; see NewTask."""
+    """The options of a task besides its handler and payload; see NewTask."""
 
     role: str | None
     priority: int
@@ -67,7 +67,7 @@ class TaskOptions(TypedDict, total=False):
 
 
 class TaskChanges(TaskOptions, total=False):
-    """What can be changed of a task that is made already."""
+    """The fields that `NewTask.options` can change."""
 
     handler: str | None
     payload: Mapping[str, object]
@@ -75,16 +75,16 @@ class TaskChanges(TaskOptions, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTask(Generic[R_co]):
-    """A task to enqueue. `NewTask[R]` has a handler that returns an R, for type checkers.
+    """A task to enqueue. For type checkers, the handler of a `NewTask[R]` returns an R.
 
-    At least one of `handler` and `role` is needed; the database fills in the other. `after` is a delay,
-    `scheduled_for` a moment instead (with a time zone); what lies in the past means now. `max_attempts` of 0 is no
-    limit, `timeout` how long an attempt may take. No attempt begins after it `expires`, so long after it is due or at
-    a moment: what has not begun by then is cancelled. Durations are seconds or timedeltas. What it `needs` must have
-    finished before it may run; `on_failure` says what its failure does to its parent and siblings, if it is a child.
-    Where a task stands with the same `dedupe_key`, `dedupe` says what is done; without it, an open one is kept.
-    `trace_context` is the trace that it is asked for in: a W3C traceparent, and after a space its tracestate, if any.
-    `returns` reads its result; a handler's `task()` sets it.
+    At least one of `handler` and `role` is required; the database derives the other. `after` is a delay and
+    `scheduled_for` a moment with a time zone; a time in the past means now. `max_attempts` of 0 means unlimited.
+    `timeout` limits one attempt. `expires` is a duration after the task becomes due, or a moment; a task that has not
+    started by then is cancelled. Durations are seconds or timedeltas. `needs` must have finished before the task can
+    run. `on_failure` decides what the failure of a child does to its parent and siblings. `dedupe` decides what
+    happens if a task with the same `dedupe_key` exists; by default, an open one is kept. `trace_context` is a W3C
+    traceparent, optionally followed by a space and a tracestate. `returns` reads the result; a handler's `task()`
+    sets it.
     """
 
     handler: str | None = None
@@ -112,7 +112,7 @@ class NewTask(Generic[R_co]):
 
 @dataclass(frozen=True, slots=True)
 class Enqueued(KnowsResult, Generic[R_co]):
-    """The answer to one enqueue: the task's id, and whether the task existed already; its handler returns an R."""
+    """The result of an enqueue: the task's id, and whether the task already existed. Its handler returns an R."""
 
     id: int
     deduplicated: bool = False
@@ -120,13 +120,13 @@ class Enqueued(KnowsResult, Generic[R_co]):
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One thing that must have finished first.
+    """A task or chain that must finish before another task can run.
 
         report.task(day="monday").options(needs=[sales, Need(stock, name="stock", on_failure="ignore")])
 
-    `task` is an id, what an enqueue answered, or a task that stands earlier in the same batch. With
-    `chain=True` the whole chain that begins with it is needed. Where what is needed fails or is cancelled,
-    the task that needs it fails too, or runs all the same (`ignore`).
+    `task` is an id, the result of an enqueue, or an earlier task of the same batch. With `chain=True`, the whole
+    chain that starts with it is needed. If what is needed fails or is cancelled, the task fails as well, or runs
+    anyway (`ignore`).
     """
 
     task: int | Enqueued | NewTask
@@ -136,21 +136,20 @@ class Need:
 
 
 class Claim(NamedTuple):
-    """The proof of ownership that every write after a claim shows, next to the worker's id."""
+    """The proof of ownership that every write after a claim presents, along with the worker's id."""
 
     id: int
     fence: int
 
 
-# A tuple, not a dataclass: thousands are built a second, straight from the rows of `rolecall.claim`.
+# A tuple instead of a dataclass, because thousands per second are created from the rows of `rolecall.claim`.
 class ClaimedTask(NamedTuple):
-    """A task as a worker receives it; the fields stand in the order of the claim's columns.
+    """A task as a worker receives it; the fields are in the order of the claim's columns.
 
-    `payload_json` is the payload's JSON text, not decoded yet. Lease and timeout are seconds; a timeout of
-    None is no limit. `max_attempts` of 0 is no limit. `step` counts the times that its children have finished;
-    `last_error` is that of the attempt before. `key_slot` is the place of its key that it holds, where the
-    worker may hold several tasks for one, to run them one after another; negative: it follows others there. The task
-    must begin within `expires_seconds` of its claim, or not at all; None is no limit.
+    `payload_json` is JSON text that is not decoded yet. Lease and timeout are in seconds; a timeout of None and a
+    `max_attempts` of 0 mean unlimited. `step` counts how often its children have finished; `last_error` is that of
+    the previous attempt. `key_slot` is its permit if the worker may hold a sequence; it is negative for all but the
+    first of a sequence. The task must start within `expires_seconds` of its claim; None means unlimited.
     """
 
     id: int
@@ -176,17 +175,16 @@ class ClaimedTask(NamedTuple):
 
     @property
     def claim(self) -> Claim:
-        """What to show with every write about this task."""
         return Claim(self.id, self.fence)
 
     @property
     def idempotency_key(self) -> IdempotencyKey:
-        """What to show to systems outside, whichever attempt this is."""
+        """A key for requests to other systems; it is the same for all attempts."""
         return IdempotencyKey(f"{self.id}:{self.step}")
 
 
 class Offer(NamedTuple):
-    """A task that may be claimed: `attempt` is the one that would begin, `high` says which of two bands it is in."""
+    """A task that may be claimed: `attempt` is the one that would start, `high` is its priority band."""
 
     id: int
     role: str
@@ -200,10 +198,10 @@ class Offer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TaskSummary:
-    """A task, open or finished, without what can be megabytes; what is read are the columns of its fields.
+    """A task, open or finished, without payload and result. The fields are also the columns that are read.
 
-    `state` is stored; `status` is the finer name that people use (scheduled, ready, stale, retrying ...).
-    `max_attempts` of None is no limit. No attempt begins from `expires_at` on.
+    `state` is stored; `status` is derived (scheduled, ready, stale, retrying ...). `max_attempts` of None means
+    unlimited. No attempt starts after `expires_at`.
     """
 
     id: int
@@ -242,17 +240,17 @@ class TaskSummary:
 
     @property
     def is_finished(self) -> bool:
-        """True when nothing will run for this task any more."""
+        """True if the task will not run again."""
         return self.state.is_finished
 
 
 @dataclass(frozen=True, slots=True)
 class Task(TaskSummary, Generic[R_co]):
-    """One whole row of the pool: the summary, its payload and its result.
+    """A task with its payload and its result.
 
-    `Task[R]` is read by the `Enqueued[R]` of a handler that returns an R: `result` is an R once the task has completed,
-    and None before. A task that is read by its id has its result as JSON values. A result that could not
-    be stored is an UnstoredResult, one that does not fit the declared type an UnreadableResult.
+    A `Task[R]` is read by the `Enqueued[R]` of a handler that returns an R: `result` is an R once the task has
+    completed, and None before. A task that is read by its id has its result as JSON values. A result that was not
+    stored is an UnstoredResult, one that does not fit the declared type an UnreadableResult.
     """
 
     payload: dict[str, Any]
@@ -261,10 +259,10 @@ class Task(TaskSummary, Generic[R_co]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Child(Generic[R_co]):
-    """What became of a child; if it continued its chain, the last task of the chain speaks for it.
+    """A child's outcome. If the child continued its chain, it is that of the chain's last task.
 
-    `Child[R]` is one of `ctx.children(handler)`: the result of a completed one is an R. Without a handler, results are
-    JSON values. An UnstoredResult or UnreadableResult raises an error where it is used.
+    `Child[R]` comes from `ctx.children(handler)`: the result of a completed one is an R. Without a handler, results
+    are JSON values. Using an UnstoredResult or UnreadableResult raises an error.
     """
 
     id: int
@@ -278,10 +276,10 @@ class Child(Generic[R_co]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needed(Generic[R_co]):
-    """What became of one need, in the order in which they were declared.
+    """The outcome of one need; needs are in the order of declaration.
 
-    `outcome` is None while it is open. For a chain, result and error are those of its last task. Results are as in
-    Child.
+    `outcome` is None while it is open. For a chain, result and error are those of its last task. Results are typed as
+    in Child.
     """
 
     name: str | None
@@ -295,7 +293,7 @@ class Needed(Generic[R_co]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependent:
-    """A task that needs another, or a whole chain; `outcome` is None while that is open, so that it waits for it."""
+    """A task that needs another task or a chain; `outcome` is None while that is open and the task waits for it."""
 
     task_id: int
     chain_id: int
@@ -310,7 +308,7 @@ class Dependent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeNode:
-    """A task within the tree below another; `depth` counts from that one, 0 is itself."""
+    """A task in the tree below another; `depth` is relative to that task, which has depth 0."""
 
     id: int
     parent_id: int | None
@@ -324,29 +322,30 @@ class TreeNode:
 
 
 class IdempotencyKey(str):
-    """The key of one step of one task, as text; called with a suffix, that of one request among several.
+    """The key of one step of one task, as text. Call it with a suffix to get the key of one of several requests.
 
     await charge(order, idempotency_key=ctx.idempotency_key)
     await notify(order, idempotency_key=ctx.idempotency_key("mail"))
 
-    It is the same at every attempt, also after a snooze or a retry by hand, and differs in the step after the children.
+    It is the same for every attempt, also after a snooze or a manual retry, and different in the step after the
+    children.
     """
 
     __slots__ = ()
 
     def __call__(self, suffix: str) -> str:
-        """Return the key of one request of this step; another suffix is another request."""
+        """Return the key of one request of this step; each suffix has its own key."""
         return f"{self}:{suffix}"
 
 
 @dataclass(slots=True, kw_only=True)
 class NextTasks:
-    """Collects what a handler asks for, until its task is completed.
+    """Collects the tasks that a handler requests, until its task is completed.
 
-    Follow-ups start chains of their own; the continuation is the next task of this chain. Children make the
-    task wait for them; siblings are children of the task's own parent. `gathers` says that the handler has a
-    gather step, which runs when the last child has finished, or at once after a first step without children;
-    `trace_context` is that of all but the continuation.
+    Follow-ups start chains of their own; the continuation is the next task of this chain. The task waits for its
+    children; siblings are children of its own parent. `gathers` is true if the handler has a gather step, which runs
+    when the last child has finished, or at once after a first step without children. `trace_context` applies to all
+    but the continuation.
     """
 
     follow_ups: list[NewTask] = field(default_factory=list)
@@ -358,18 +357,18 @@ class NextTasks:
     trace_context: str | None = None
 
     def continue_with(self, task: NewTask) -> None:
-        """Set the continuation; raise InvalidTask for a second one, or where there are children."""
+        """Set the continuation. Raises InvalidTask if there is one already, or if the task has children."""
         if self.continuation is not None:
-            raise InvalidTask("a task is continued once: its chain goes on with one task")
+            raise InvalidTask("a task can be continued only once")
         if self.children:
-            raise InvalidTask("a task with children continues its chain in the step after them")
+            raise InvalidTask("a task with children can continue its chain only in the step after them")
         self.continuation = task
 
     def spawn(self, tasks: tuple[NewTask, ...], *, serial: bool) -> None:
-        """Add children; raise InvalidTask where others of the other kind, or a continuation, stand."""
+        """Add children. Raises InvalidTask if there are children of the other kind, or a continuation."""
         if self.children and self.serial != serial:
-            raise InvalidTask("the children of one task are all serial or all concurrent")
+            raise InvalidTask("the children of one task must be all serial or all concurrent")
         if self.continuation is not None and tasks:
-            raise InvalidTask("a task with children continues its chain in the step after them")
+            raise InvalidTask("a task with children can continue its chain only in the step after them")
         self.children.extend(tasks)
         self.serial = serial

@@ -1,4 +1,4 @@
-"""Whose transaction a call may join, as type checkers see it: connections and sessions of the caller's own."""
+"""Types of connections and sessions whose transaction a call can join, for type checkers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ __all__ = ["AsyncJoinable", "Joinable"]
 
 
 class Transactional(Protocol):
-    """What has a transaction: psycopg.Connection; psycopg2's; SQLAlchemy's Connection, Session; Django's connection."""
+    """A connection or session: psycopg.Connection; psycopg2's; SQLAlchemy's Connection, Session; Django's
+    connection.
+    """
 
     def commit(self) -> None: ...
 
@@ -17,7 +19,7 @@ class Transactional(Protocol):
 
 
 class AsyncTransactional(Protocol):
-    """What has a transaction, async: psycopg.AsyncConnection; SQLAlchemy's AsyncConnection, AsyncSession."""
+    """An async connection or session: psycopg.AsyncConnection; SQLAlchemy's AsyncConnection, AsyncSession."""
 
     def commit(self) -> Coroutine[Any, Any, None]: ...
 
@@ -25,12 +27,12 @@ class AsyncTransactional(Protocol):
 
 
 class AsyncpgTransactional(Protocol):
-    """An asyncpg connection, whether of a pool or not."""
+    """An asyncpg connection, from a pool or not."""
 
     def is_in_transaction(self) -> bool: ...
 
 
 Joinable = Transactional | str
-"""A connection or session whose transaction can be joined; a text is the alias of a connection of Django's."""
+"""A connection or session whose transaction can be joined; a text is the alias of a Django connection."""
 AsyncJoinable = AsyncTransactional | AsyncpgTransactional
 """An async connection or session whose transaction can be joined."""

@@ -1,4 +1,4 @@
-"""Why a task does not run: the situation it is in, and what that says of it."""
+"""Why a task does not run: its situation, and the causes that follow from it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = [
 
 
 class CauseKind(StrEnum):
-    """What can be said of a task that does not run at this moment, the most important first.
+    """A reason why a task does not run at this moment, the most important first.
 
-    The first five and the last one stand alone; of the others, all that hold are told.
+    The first five and the last one are reported alone; of the others, all that apply.
     """
 
     FINISHED = "finished"
@@ -55,12 +55,11 @@ class CauseKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """One thing that holds, as a sentence and as facts; `change` is what would change it, None where nothing can.
+    """One cause, as a sentence and as facts; `change` is what would remove it, None if nothing can.
 
-    `tasks` and `workers` are the first ids of those that it names, `number` how many there are of them, or, with
-    `more`, than how many there are more. `key` and `role` are what it is about; `since`, `until` and `by` say of a
-    pause, a claim or a delay when it began, when it ends at the latest and who wanted it; `error` is that of the
-    last attempt.
+    `tasks` and `workers` are the first ids of those that it names. `number` is their total, or with `more` a lower
+    limit of it. `key` and `role` are those it is about. `since`, `until` and `by` are the beginning, the latest end
+    and the author of a pause, claim or delay. `error` is that of the last attempt.
     """
 
     kind: CauseKind
@@ -80,7 +79,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Why:
-    """Everything that keeps a task from running, as it was at one moment; never empty."""
+    """All causes that keep a task from running, as of one moment; at least one."""
 
     task_id: int
     state: TaskState
@@ -90,7 +89,9 @@ class Why:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Obstacle:
-    """A task that another one waits for; `chain_id` where it waits for the whole of a chain, which stands there."""
+    """A task that another one waits for. `chain_id` is set if it waits for the whole chain, whose open task this
+    is.
+    """
 
     id: int
     chain_id: int | None = None
@@ -98,7 +99,7 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Obstacles:
-    """How many needs or children are open, and the first ten."""
+    """The number of open needs or children, and the first ten of them."""
 
     number: int
     first: list[Obstacle]
@@ -106,7 +107,7 @@ class Obstacles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeySituation:
-    """Who stands between a task and its key: holders, and due tasks that want it and are better."""
+    """Why a task does not get its key: the tasks that hold permits, and due tasks of the key that come first."""
 
     capacity: int
     used: int
@@ -117,7 +118,7 @@ class KeySituation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingPause:
-    """Since when a role is paused, until when (None: until somebody resumes it), and by whom."""
+    """A role's pause: when it began, when it expires (None: when somebody resumes the role), and who paused it."""
 
     since: datetime
     until: datetime | None
@@ -126,7 +127,9 @@ class StandingPause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveWorker:
-    """An active worker of the task's role; `able` has its handler, `holds` counts its claims, started or not."""
+    """An active worker of the task's role. It is `able` if it has the handler; `holds` counts its claims, started
+    or not.
+    """
 
     id: int
     able: bool
@@ -137,7 +140,7 @@ class LiveWorker:
 
     @property
     def free_slots(self) -> int:
-        """How many tasks it would claim now; one that backs off takes one when it has none."""
+        """The number of tasks that it would claim now. During a back-off, this is one if it holds none."""
         if self.command is not None:
             return 0
         if self.backing_off is not None:
@@ -146,13 +149,15 @@ class LiveWorker:
 
     @property
     def is_taking(self) -> bool:
-        """Whether it takes new tasks as soon as a slot is free."""
+        """True if it claims new tasks as soon as a slot is free."""
         return self.command is None and (self.backing_off is None or self.holds == 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """A task and, while it is open, all that it depends on; `ahead` is None where it is not its turn anyway."""
+    """A task and, while it is open, everything it depends on. `ahead` is None if its position in line does not
+    matter.
+    """
 
     id: int
     state: TaskState

@@ -1,4 +1,4 @@
-"""A worker as it introduces itself to the roll call; where it works, what it says and what it is told."""
+"""Workers: their registration, their condition, and the commands for them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = [
     "require_slots_of_roles",
 ]
 
-# Of one process.
+# Per process.
 MOST_SLOTS = 1_000
 MOST_PREFETCH = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerInfo:
-    """Who a worker process is and what it can do; no roles means every role."""
+    """A worker's process and its capabilities; no roles means all roles."""
 
     name: str
     roles: tuple[str, ...]
@@ -44,8 +44,8 @@ class WorkerInfo:
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """A process that no other one is ever taken for: `space` is where its pid means something (one boot of a machine,
-    one pid namespace), `started` when it began there, in ticks of the kernel.
+    """The unique identity of a process: `space` is the scope of its pid (one boot of a machine and one pid
+    namespace), and `started` its start time there, in kernel ticks.
     """
 
     space: str
@@ -55,7 +55,7 @@ class ProcessIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A worker of the same machine, and its process."""
+    """Another worker on the same machine, and its process."""
 
     worker_id: int
     pid: int
@@ -64,10 +64,10 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class DutyLook:
-    """How it stands with the duties of the pool: which are due, and in how many seconds the next of the others is.
+    """The state of the maintenance duties: which are due, and in how many seconds the next of the others is.
 
-    `did_last`: whether whoever asks did the last one. `workers` are those on the roll, 20 at most;
-    `latest_worker` is the highest id there.
+    `did_last` is true if this process ran the last one. `workers` counts the registered workers, up to 20;
+    `latest_worker` is the highest id among them.
     """
 
     due: list[str]
@@ -78,7 +78,7 @@ class DutyLook:
 
 
 class WorkerCommand(StrEnum):
-    """What a worker may be told: take no more tasks; or that, and leave for good once what it holds has ended."""
+    """A command for a worker: claim no more tasks, or do so and exit permanently once its tasks have finished."""
 
     DRAIN = "drain"
     DECOMMISSION = "decommission"
@@ -86,8 +86,10 @@ class WorkerCommand(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """How a worker is: shares of the processors and the memory that it may use, its own clock (seconds since 1970),
-    why it takes no new tasks for now, and the command that it has heard of.
+    """A worker's condition, as reported with each heartbeat.
+
+    `cpu` and `memory` are shares of its limits, `clock` is its own clock (seconds since 1970), `backing_off` is the
+    reason why it claims no tasks for now, and `following` the command that it has received.
     """
 
     cpu: float | None = None
@@ -100,7 +102,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeatAnswer:
-    """Whether the roll knows a worker, and what it is told to do."""
+    """The response to a heartbeat: whether the worker is registered, and its command."""
 
     known: bool
     command: WorkerCommand | None
@@ -108,27 +110,29 @@ class BeatAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workplace:
-    """What a lifespan may ask for: the worker's database, which `dsn` reaches (with its password), and its roles.
+    """The worker's database and roles, for a lifespan; `dsn` contains the password.
 
-    No roles means every role.
+    No roles means all roles.
     """
 
     dsn: str = field(repr=False)
     roles: tuple[str, ...] = ()
 
     def serves_any(self, *roles: str) -> bool:
-        """Whether a task of one of these roles may come here."""
+        """Return whether tasks of one of these roles may come to this worker."""
         return not self.roles or not set(self.roles).isdisjoint(roles)
 
 
 def require_slots_of_roles(slots: Mapping[str, int], roles: Sequence[str], *, variable: str) -> None:
-    """Raise ConfigError unless each role that is served has slots, and each that has slots is served."""
+    """Raise ConfigError unless each served role has at least one slot and each role with slots is served."""
     for role, number in slots.items():
         if number < 1:
-            raise ConfigError(f"the role {role} has {number} slots: at least 1", variable=variable, value=dict(slots))
+            raise ConfigError(
+                f"the role {role} must have at least 1 slot, got {number}", variable=variable, value=dict(slots)
+            )
     if not roles:
         return
     if lacking := ", ".join(role for role in roles if role not in slots):
-        raise ConfigError(f"no slots are named for the role {lacking}", variable=variable, value=dict(slots))
+        raise ConfigError(f"no slots are set for the role {lacking}", variable=variable, value=dict(slots))
     if unserved := ", ".join(role for role in slots if role not in roles):
         raise ConfigError(f"this worker does not serve the role {unserved}", variable=variable, value=dict(slots))

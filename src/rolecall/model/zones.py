@@ -1,4 +1,4 @@
-"""Time zones by their IANA names. UTC is there on every machine; others come with the system, or with tzdata."""
+"""Time zones by their IANA names. UTC is always available; others come with the system or with tzdata."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["find_zone", "known_zones"]
 
 
 def find_zone(name: str) -> tzinfo | None:
-    """The zone of a name; None where there is none."""
+    """Return the time zone of this name; None if there is none."""
     if name == str(UTC):
         return UTC
     try:
@@ -19,5 +19,5 @@ def find_zone(name: str) -> tzinfo | None:
 
 
 def known_zones() -> set[str]:
-    """The names of all zones that this machine knows."""
+    """Return the names of all time zones on this machine."""
     return available_timezones() | {str(UTC)}

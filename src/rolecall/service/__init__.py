@@ -1,4 +1,4 @@
-"""What an operator may do: one small class a noun, under the command line and whatever comes beside it.
+"""The service layer: one small class for each subject, used by the CLI, the API and the dashboard.
 
-Each is given a `Database`, returns model values and raises model errors; none knows argv, HTTP or tables.
+Each class takes a `Database`, returns model values and raises model errors. It knows nothing of argv, HTTP or tables.
 """

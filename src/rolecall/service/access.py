@@ -46,7 +46,7 @@ MOST_DAYS = 121
 PREFIX = 11
 SECRET = re.compile(r"rk_[A-Za-z0-9_-]{32,128}")
 LIMITS = LoginLimits()
-# No brackets, so that nobody can look like an API key in the audit log.
+# No brackets, so that nobody can pose as an API key in the audit log.
 PERSON = re.compile(r"[\w.@+-]+( [\w.@+-]+)*")
 TAKEN = frozenset({"local", "nobody"})
 WRONG_LOGIN = "the name or the password is wrong"
@@ -57,17 +57,19 @@ TOKEN_VARIABLE = TOKEN_FILE.name
 
 
 def new_secret(kind: str) -> str:
-    """Return a secret that begins with its kind, so that a scanner for leaked ones knows it: `rk_...`."""
+    """Return a secret that begins with its kind, so that scanners for leaked secrets recognize it: `rk_...`."""
     return f"{kind}_{secrets.token_urlsafe(BYTES)}"
 
 
 def digest_of(text: str) -> bytes:
-    """Return what is stored in place of a text. Fast, as nobody guesses 256 bits; passwords need another one."""
+    """Return the digest under which a secret is stored. A fast hash suffices for 256 random bits; passwords need a
+    slow one.
+    """
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 class Keys:
-    """The keys with which programs come in over HTTP."""
+    """The API keys of programs."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -75,9 +77,9 @@ class Keys:
     async def create(
         self, name: str, scope: Scope, days: int | None = DAYS, *, person_id: int | None = None
     ) -> NewApiKey:
-        """Make an API key, for ever without days; its secret is told here and never again. Raises ConfigError.
+        """Create an API key, which never expires without `days`. Only this call returns its secret. Raises ConfigError.
 
-        That of a person is forgotten with the person.
+        A person's key is deleted along with the person.
         """
         require_name(name)
         if days is not None and not 1 <= days <= MOST_DAYS:
@@ -93,22 +95,22 @@ class Keys:
         return NewApiKey(key=await self.get(key_id), secret=secret)
 
     async def list(self) -> list[ApiKey]:
-        """All API keys, the newest first, with those that were revoked or have expired lately."""
+        """List all API keys, newest first, including those that expired or were revoked recently."""
         return await self._database.run(access.api_keys())
 
     async def get(self, key_id: int) -> ApiKey:
-        """One API key. Raises ApiKeyNotFound."""
+        """Return one API key. Raises ApiKeyNotFound."""
         for key in await self._database.run(access.api_key(key_id)):
             return key
         raise ApiKeyNotFound(f"there is no API key {key_id}")
 
     async def revoke(self, key_id: int) -> None:
-        """Let it open nothing from now on. Raises ApiKeyNotFound for one that does not, or is unknown."""
+        """Revoke a key. Raises ApiKeyNotFound for a key that is unknown, revoked or expired."""
         if not await self._database.act(AuditEvent("keys.revoke", {"id": key_id}), access.revoke_api_key(key_id)):
             raise ApiKeyNotFound(f"there is no API key {key_id} that could be revoked")
 
     async def find(self, secret: str) -> ApiKey | None:
-        """Return whose secret this is, and note that it is in use; None for what opens nothing."""
+        """Return the API key of a secret and record its use; None if there is no valid one."""
         if not SECRET.fullmatch(secret):
             return None
         found = await self._database.run(access.living_api_key(secret[:PREFIX]))
@@ -119,13 +121,13 @@ class Keys:
 
 
 class People:
-    """Who logs in by name and password."""
+    """The people who log in by name and password."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def add(self, name: str, scope: Scope, password_hash: str) -> Person:
-        """Let a person log in from now on. Raises ConfigError, DuplicatePerson."""
+        """Add a person who can log in. Raises ConfigError, DuplicatePerson."""
         require_name(name)
         if not PERSON.fullmatch(name):
             problem = "a person's name holds letters, digits, _ . @ + - and single spaces"
@@ -138,38 +140,38 @@ class People:
         return await self.get(name)
 
     async def list(self) -> list[Person]:
-        """Everybody by name."""
+        """List everybody, by name."""
         return await self._database.run(access.people())
 
     async def get(self, name: str) -> Person:
-        """One person. Raises PersonNotFound."""
+        """Return one person. Raises PersonNotFound."""
         for person in await self.list():
             if person.name == name:
                 return person
         raise PersonNotFound(f"there is no {name!r} who may log in")
 
     async def remove(self, name: str) -> None:
-        """Forget a person, and end their sessions. Raises PersonNotFound."""
+        """Remove a person and end their sessions. Raises PersonNotFound."""
         if not await self._database.act(AuditEvent("people.remove", {"name": name}), access.remove_person(name)):
             raise PersonNotFound(f"there is no {name!r} who may log in")
 
     async def set_password(self, name: str, password_hash: str) -> None:
-        """Change a password, and end the sessions. Raises PersonNotFound."""
+        """Change a password and end the person's sessions. Raises PersonNotFound."""
         event = AuditEvent("people.password", {"name": name})
         if not await self._database.act(event, access.set_password(name, password_hash)):
             raise PersonNotFound(f"there is no {name!r} who may log in")
 
     async def unlock(self, name: str) -> None:
-        """Let a person try to log in again after too many failures, from wherever. Raises PersonNotFound."""
+        """Unlock a person after too many failed logins, on every network and browser. Raises PersonNotFound."""
         if not await self._database.act(AuditEvent("people.unlock", {"name": name}), access.unlock_person(name)):
             raise PersonNotFound(f"there is no {name!r} who may log in")
 
     async def begin_login(self, attempt: LoginAttempt, limits: LoginLimits = LIMITS) -> tuple[Credentials | None, bool]:
-        """Count an attempt, and return what the password is compared with, None for an unknown name; and whether it is
-        the last one that may fail.
+        """Count an attempt. Return the credentials to verify, None for an unknown name, and whether it is the last
+        allowed failure.
 
-        Raises TooManyRequests after so many failures in a row from one network, or from one browser that is known, or
-        ten times as many of all others together: whether anybody bears the name or not.
+        Raises TooManyRequests after `limits.failures` failures in a row from one network or one known browser, or
+        `limits.failures_of_strangers` of all others together. Unknown names are counted alike.
         """
         counting = access.try_to_log_in(*login_digests(attempt), limits)
         wait, is_last = await self._database.run(counting)
@@ -179,17 +181,17 @@ class People:
 
 
 def login_digests(attempt: LoginAttempt) -> tuple[bytes, bytes, bytes | None]:
-    """Return the digests of the name, of the name with the network, and of the name that the browser shows."""
+    """Return the digests of the name, of the name with the network, and of the browser's name."""
     browser = None if attempt.browser is None else digest_of(attempt.browser)
-    # No name holds a line's end: no two pairs are one text.
+    # Names contain no line feed, so different pairs give different texts.
     return digest_of(attempt.name), digest_of(f"{attempt.name}\n{attempt.network}"), browser
 
 
 def mode_for(mode: AuthMode | None, *, private: bool, as_root: bool) -> AuthMode:
-    """Say by what one comes in, at an address that only this machine can reach or at another one.
+    """Return how callers authenticate, at an address that only this machine can reach (`private`) or at another one.
 
-    Raises ConfigError rather than let everybody on a network in, or let everybody on this machine be root: who may
-    enqueue any task has the handlers' rights.
+    Raises ConfigError for `off` or `token` on a network, and for `off` as root: callers who can enqueue any task have
+    the rights of its handlers.
     """
     if not private and mode is AuthMode.off:
         raise _refused_mode(
@@ -205,13 +207,13 @@ def mode_for(mode: AuthMode | None, *, private: bool, as_root: bool) -> AuthMode
 
 
 class StartupGuard:
-    """The door of the API, before it is opened to a network."""
+    """Checks access before the API is served on a network."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def require_somebody(self) -> None:
-        """Raise ConfigError where nobody could come in."""
+        """Raise ConfigError if there is neither a valid API key nor a person."""
         if not await self._database.run(access.anybody()):
             raise ConfigError(
                 "at an address that others can reach an API key is needed, and there is none yet: make one with "
@@ -225,9 +227,9 @@ def _refused_mode(mode: AuthMode, problem: str) -> ConfigError:
 
 
 def keep_token(file: Path) -> str:
-    """Return the token in this file; make one, for its owner alone, where there is none.
+    """Return the token in this file, after creating it if necessary, readable only by its owner.
 
-    Raises ConfigError where it cannot be kept, and where somebody else may have read or written it.
+    Raises ConfigError if it cannot be stored, or if others can read or write the file.
     """
     try:
         file = file.expanduser()
@@ -240,7 +242,7 @@ def keep_token(file: Path) -> str:
 
 
 def _make(file: Path) -> None:
-    """Write it whole before it bears its name: two servers may start at once, and keep one of the two."""
+    """Write the file completely before linking its name. If two servers start at once, both use the same token."""
     file.parent.mkdir(parents=True, exist_ok=True)
     draft = file.with_name(f".{file.name}-{token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWN)

@@ -1,4 +1,4 @@
-"""What is wrong with the pool right now, as sentences with the page where it is mended: pure judgement."""
+"""Turns the state of the pool into alerts: a sentence, advice, and the page to act on. Pure functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMED = 3
 
 
 def of_findings(findings: Iterable[Finding]) -> Alerts:
-    """What the doctor finds."""
+    """Yield alerts for the doctor's findings."""
     for found in findings:
         yield Alert(
             severity=found.severity,
@@ -36,7 +36,7 @@ def of_findings(findings: Iterable[Finding]) -> Alerts:
 
 
 def of_pauses(roles: Iterable[DeclaredRole], loads: Iterable[RoleLoad]) -> Alerts:
-    """Roles that somebody has paused."""
+    """Yield alerts for paused roles."""
     ready = {role.role: role.ready for role in loads}
     for role in roles:
         if role.paused_at is not None:
@@ -49,7 +49,7 @@ def of_pauses(roles: Iterable[DeclaredRole], loads: Iterable[RoleLoad]) -> Alert
 
 
 def of_workers(workers: Iterable[RegisteredWorker]) -> Alerts:
-    """Workers that are not heard of, or that take no new tasks for want of memory or processor time."""
+    """Yield alerts for silent workers, and for those that back off."""
     listed = list(workers)
     if silent := [worker for worker in listed if worker.state == "silent"]:
         sentence = f"{_named(silent)} {_has(silent)} not been heard of for five minutes."
@@ -61,7 +61,7 @@ def of_workers(workers: Iterable[RegisteredWorker]) -> Alerts:
 
 
 def of_failures(history: History) -> Alerts:
-    """Failures that are more than they were; `history` is that of the last hour."""
+    """Yield an alert if failures have increased; `history` is that of the last hour."""
     lately, before = _split(history.points, _end(history) - LATELY)
     failed, ended = _failed(lately), _ended(lately)
     rate, usual = failed / max(ended, 1), _failed(before) / max(_ended(before), 1)
@@ -76,7 +76,7 @@ def of_failures(history: History) -> Alerts:
 
 
 def of_history(history: History) -> Alerts:
-    """A history that does not go on."""
+    """Yield an alert if the history has stalled."""
     if history.until is not None and _end(history) - history.until > STALLED:
         minutes = int((_end(history) - history.until).total_seconds() // 60)
         yield _warning(

@@ -1,4 +1,4 @@
-"""What callers may ask for: names, lengths of pages; and what they may have meant instead."""
+"""Checks of arguments: names, page lengths, and suggestions for unknown names."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ LONGEST_PAGE = 1_000
 
 
 def require_name(name: str) -> None:
-    """Raise ConfigError for a name that would look like another one, or could not be read."""
+    """Raise ConfigError for a name that is unreadable or could be mistaken for another one."""
     if not name.isprintable() or name != name.strip() or not 1 <= len(name) <= LONGEST_NAME:
         problem = f"a name is printable, without space at its ends, and 1 to {LONGEST_NAME} characters long"
         raise ConfigError(problem, variable="name", value=name)
 
 
 def require_page(limit: int) -> None:
-    """Raise ConfigError for a page that nobody should ask for."""
+    """Raise ConfigError for an invalid page length."""
     if not 1 <= limit <= LONGEST_PAGE:
         problem = f"{limit} is not between 1 and {LONGEST_PAGE}"
         raise ConfigError(problem, variable="limit", value=limit)
 
 
 async def with_suggestion(error: UnknownRole, database: Database, names: Iterable[str | None]) -> UnknownRole:
-    """The same error, with a known name that is close to one of those asked for, where there is one."""
+    """Return the error with a suggestion, if a known name is similar to one of the names."""
     roles = [role.name for role in await database.run(insight.roles())]
     known = dict.fromkeys([*roles, *await database.run(insight.handler_names())])
     for name in names:
@@ -39,6 +39,6 @@ async def with_suggestion(error: UnknownRole, database: Database, names: Iterabl
 
 
 async def role_not_found(role: str, database: Database) -> RoleNotFound:
-    """The error for a role that was asked for by its name, with a known name that is close to it."""
+    """Return the error for an unknown role, with a suggestion."""
     error = await with_suggestion(UnknownRole(f"unknown role {role!r}"), database, [role])
     return RoleNotFound(error.problem)

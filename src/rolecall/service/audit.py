@@ -1,4 +1,4 @@
-"""What an operator may ask about changes: who did what, and when."""
+"""The audit log."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ class Audit:
 
     @property
     def actor(self) -> Actor:
-        """Who asks: for an app that writes its own changes into the log."""
+        """The actor, for apps that record their own changes."""
         return self._database.actor
 
     async def list(self, which: AuditFilter) -> list[StoredAuditEvent]:
-        """A page of events, newest first; page on with `before` the last one's id. Raises ConfigError."""
+        """List audit entries, newest first. The next page starts with `before` set to the last id. Raises
+        ConfigError.
+        """
         require_page(which.limit)
         return await self._database.run(audit.list_(which))

@@ -1,4 +1,4 @@
-"""What an operator may ask about capacity: who is behind, until when, and how many workers would help."""
+"""Capacity planning: the backlog of roles, and how many workers they need."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ HOUR = timedelta(hours=1)
 
 
 class Capacity:
-    """What roles have to do, and what their workers manage."""
+    """The load of roles, and the throughput of their workers."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def list(self) -> list[RoleCapacity]:
-        """All roles by name."""
+        """List all roles, by name."""
         return await self._database.run(capacity.capacity())
 
     async def plan(self, role: str, question: CapacityQuestion | None = None) -> RolePlan:
-        """One role: when it is done, and how many workers it needs. Raises RoleNotFound, ConfigError."""
+        """Return when a role's queue will be empty, and how many workers it needs. Raises RoleNotFound, ConfigError."""
         terms = question or CapacityQuestion()
         _check(terms)
         for found in await self._database.run(capacity.capacity(role)):

@@ -1,4 +1,4 @@
-"""What an operator may do with chains."""
+"""Chains."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ PAGE = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainHistory:
-    """A chain and its tasks, the first one first."""
+    """A chain and its tasks, in order."""
 
     chain: Chain
     tasks: list[Task]
 
 
 class Chains:
-    """The pool, chain by chain."""
+    """The chains of the pool."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def list(self, which: ChainFilter) -> Page[ChainSummary]:
-        """A page of chains, newest first, without payloads and results: `before` is the id that its cursor stands for.
+        """List chains, newest first, without payloads and results. `before` is the position of the cursor.
 
         Raises ConfigError.
         """
@@ -47,17 +47,17 @@ class Chains:
         return await self._database.run(chains.summaries(which))
 
     async def get(self, chain_id: int) -> Chain:
-        """One chain, open or ended. Raises ChainNotFound."""
+        """Return one chain, open or finished. Raises ChainNotFound."""
         return await shown_chain(self._database, await self._database.run(chains.get(chain_id)))
 
     async def show(self, chain_id: int) -> ChainHistory:
-        """One chain with its tasks. Raises ChainNotFound."""
+        """Return one chain with its tasks. Raises ChainNotFound."""
         chain = await self.get(chain_id)
         found = await self._database.run(chains.tasks_of(chain_id))
         return ChainHistory(chain=chain, tasks=await shown_tasks(self._database, found))
 
     async def outline(self, chain_id: int, *, before: int | None = None) -> ChainOutline:
-        """The chain with its last tasks, or the last ones before an index, and whom it needs and keeps waiting.
+        """Return the chain with its last tasks, or the last ones before an index, and its needs and dependents.
 
         Raises ChainNotFound.
         """
@@ -79,17 +79,18 @@ class Chains:
         )
 
     async def wait(self, chain_id: int, seconds: float) -> Chain:
-        """The chain once its last task has ended. Raises WaitTimeout, ChainNotFound."""
+        """Return the chain once its last task has finished. Raises WaitTimeout, ChainNotFound."""
         late = WaitTimeout(task_id=chain_id, seconds=seconds, chain=True)
         return await until_async(lambda: self.get(chain_id), lambda chain: not chain.open, late)
 
     async def complete(self, chain_id: int, result: object = None) -> str:
-        """Complete the chain's open task without a worker: completed, finished (it had ended) or missing."""
+        """Complete the chain's open task without a worker. Return completed, finished (it was already) or missing."""
         event = AuditEvent("chains.complete", {"id": chain_id})
         return await self._database.act(event, chains.complete(chain_id, result))
 
     async def blocking(self, chain_id: int, *, after: int | None = None, limit: int = 50) -> Sequence[Dependent]:
-        """A page of who needs the chain or a task of it, by id; page on with `after` the last one's task id.
+        """List the dependents of the chain and its tasks, by id. The next page starts with `after` set to the last task
+        id.
 
         Raises ChainNotFound, ConfigError.
         """
@@ -98,9 +99,9 @@ class Chains:
         return await self._database.run(chains.blocking(chain_id, after, limit))
 
     async def delete(self, ids: Iterable[int], *, cascade: bool = False) -> dict[int, int]:
-        """Delete chains, all or none, with what is below them; `cascade` adds what they need. Raises ChainNeeded.
+        """Delete chains including everything below them, all or none; `cascade` also deletes what they need.
 
-        The answer names each deleted chain with the number of its tasks.
+        Returns the number of tasks of each deleted chain. Raises ChainNeeded.
         """
         chain_ids = list(ids)
         event = AuditEvent("chains.delete", {"ids": chain_ids, "cascade": cascade})

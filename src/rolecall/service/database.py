@@ -1,4 +1,4 @@
-"""What the services stand on: something that runs a statement, and writes down who asked for a change."""
+"""The database interface of the services: it runs statements, and records changes in the audit log."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ from rolecall.sql.statement import Statement
 from rolecall.telemetry import Emits, Emitter
 
 T = TypeVar("T")
-# The SQLSTATE of a question that was ended because it took too long.
+# The SQLSTATE of a query that was cancelled because it took too long.
 QUERY_CANCELED = "57014"
 Look = Callable[[psycopg.AsyncConnection[Any]], Awaitable[T]]
 
 
 class Database(Protocol):
-    """Runs statements and returns their answers; raises model errors. Each call commits for itself, or is undone."""
+    """Runs statements and returns their results. Raises model errors. Each call is its own transaction."""
 
     @property
     def actor(self) -> Actor:
-        """Who asks for the changes."""
+        """The actor of the changes."""
 
     @property
     def dsn(self) -> str:
-        """The way to this database, for whoever needs a connection of its own; it holds the password."""
+        """The connection string, for separate connections. It contains the password."""
 
     async def run(self, statement: Statement[T]) -> T:
-        """Run a statement that asks."""
+        """Run a query."""
 
     async def look(self, look: Look[T]) -> T:
-        """Have somebody else ask by a connection, in a transaction of its own; raises what it raises."""
+        """Call `look` with a connection, in its own transaction. Its errors are raised unchanged."""
 
     async def act(self, event: AuditEvent, statement: Statement[T], was: Statement[Any] | None = None) -> T:
-        """Run a statement that changes something, and in its transaction write the event into the audit log.
+        """Run a statement that changes something, and record the event in the same transaction.
 
-        What `was` finds before the change stands there too: for changes that leave nothing behind.
+        The result of `was`, read before the change, is recorded too: for deletions.
         """
 
     async def note(self, event: AuditEvent, outcome: object) -> None:
-        """Write into the audit log an event that is done elsewhere than in the database."""
+        """Record an event that happens outside the database."""
 
 
 class OneConnection:
-    """A database behind a single connection, one statement at a time.
+    """A database on a single connection, one statement at a time.
 
-    What its changes bring about is told to the emitter.
+    Events caused by its changes are sent to the emitter.
     """
 
     def __init__(self, connection: psycopg.AsyncConnection[Any], actor: Actor, emitter: Emits | None = None) -> None:
@@ -91,9 +91,9 @@ class OneConnection:
 
 
 class InTransaction:
-    """A database within a transaction that somebody else commits; what fails is undone by itself.
+    """A database within a transaction that its owner commits. A failed call rolls back to a savepoint.
 
-    Who commits it has the emitter keep what happens until then.
+    The owner's emitter must hold back events until the commit.
     """
 
     def __init__(self, connection: psycopg.AsyncConnection[Any], actor: Actor, emitter: Emits | None = None) -> None:
@@ -122,9 +122,10 @@ class InTransaction:
 
 
 class Pooled:
-    """A database behind a pool, any number of statements at a time; what only asks may have a pool of its own.
+    """A database on a pool, with any number of concurrent statements. Queries may use a separate pool, `reads`.
 
-    What asks for longer than `longest_read` seconds is ended in the server too, and raises DatabaseUnavailable.
+    A query that takes longer than `longest_read` seconds is also cancelled in the server, and raises
+    DatabaseUnavailable.
     """
 
     def __init__(
@@ -165,7 +166,7 @@ class Pooled:
                 await OneConnection(connection, self.actor).note(event, outcome)
 
     async def _in_time(self, answer: Awaitable[T]) -> T:
-        # Not statement_timeout: behind a pooler it would be set for whoever comes next.
+        # Not statement_timeout: behind a pooler, it would stay set for the next client.
         try:
             async with asyncio.timeout(self._longest_read):
                 return await answer

@@ -1,4 +1,4 @@
-"""The dispatcher of one database, with connections of its own: what hands tasks to workers by Redis."""
+"""The dispatcher of one database, which hands tasks to workers by Redis, with its own connections."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ NAME = "dispatch"
 
 
 def dispatcher_of(dsn: str, settings: Settings) -> Dispatcher | None:
-    """Return what hands tasks over by the Redis that the settings name; None where none is named.
+    """Return the dispatcher for the Redis in the settings, or None.
 
-    Raises ConfigError where the packages of Redis are not installed, and for an address that is none.
+    Raises ConfigError if Redis support is not installed, or the address is invalid.
     """
     if not settings.handoff.on:
         return None

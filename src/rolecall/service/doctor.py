@@ -1,4 +1,4 @@
-"""What an operator may ask about the pool's health: everything that is wrong with the server and the workers."""
+"""The doctor: finds problems of the server and the workers."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ CHECKS = (
     "withdrawn_schedules",
 )
 LISTENING = "notifications"
-# Only where tasks are handed over by Redis.
+# Only if Redis hands over tasks.
 HANDOFF = "handoff"
-# Only where a standby answers what is only asked.
+# Only if queries may use a standby.
 STANDBY = "standby"
 CHECK_SECONDS = 10.0
 VERDICTS = {None: Verdict.FINE, Severity.WARNING: Verdict.WARNING, Severity.TROUBLE: Verdict.TROUBLE}
-# A busy machine may take some seconds; only where nothing ever comes is it waited for so long.
+# Long enough for a busy machine. Only if nothing arrives does a check take this long.
 ANSWER_WITHIN = 10.0
 
 
 class Doctor:
-    """Looks at everything at once, with what apps have it look at; changes nothing."""
+    """Runs all checks, including those of apps. Changes nothing."""
 
     def __init__(
         self,
@@ -79,7 +79,9 @@ class Doctor:
         self._standby_url = standby_url
 
     async def examine(self, *, listening: bool = True) -> Diagnosis:
-        """Make every check, that of notifications (a connection of its own) if asked; the worst findings come first."""
+        """Run every check and sort the findings, worst first. With `listening`, notifications are tested on new
+        connections.
+        """
         found = [finding async for findings in self._findings() for finding in findings]
         heard = self._notifications.transport(self._database.dsn) if listening else None
         unheard = await self._listen(heard) if heard else []
@@ -97,14 +99,14 @@ class Doctor:
         return Diagnosis(verdict=VERDICTS[worst], findings=found, checks=checks, notifications=by)
 
     async def ask_apps(self) -> list[Finding]:
-        """Make the checks of apps alone."""
+        """Run only the checks of apps."""
         return [finding for check in self._checks for finding in await self._made(check)]
 
     async def _made(self, check: AppCheck) -> list[Finding]:
         try:
             async with asyncio.timeout(CHECK_SECONDS):
                 found = await self._database.look(check.look)
-        except Exception as error:  # noqa: BLE001 - whatever an app's check raises, the others are made
+        except Exception as error:  # noqa: BLE001 - an app's failing check must not stop the others
             found = [_not_made(error)]
         return [replace(finding, check=check.name, app=check.app) for finding in found]
 
@@ -133,7 +135,7 @@ class Doctor:
             return await self._database.run(doctor.stale_slots())
         except DatabaseUnavailable:
             raise
-        except DatabaseError:  # Aurora tells where its log ends only under logical replication
+        except DatabaseError:  # Aurora reports the end of its log only with logical replication
             return await self._database.run(doctor.stale_slots(measured=False))
 
     async def _listen(self, transport: Transport) -> list[Finding]:
@@ -151,7 +153,7 @@ class Doctor:
     async def _ask_relay(self, transport: Transport) -> list[Finding]:
         try:
             await require_beat(transport)
-        except Exception as error:  # noqa: BLE001 - whatever a transport raises, the others are made
+        except Exception as error:  # noqa: BLE001 - a failing transport must not stop the other checks
             return list(health_checks.nothing_relayed(transport.name, str(error)))
         return []
 
@@ -167,7 +169,7 @@ class Doctor:
     async def _look_at_server(self) -> tuple[ServerFacts, float]:
         asked_at = time()
         server = await self._database.run(doctor.server())
-        # Its clock was read somewhere between the question and the answer.
+        # The server read its clock at some time between request and response.
         return server, (asked_at + time()) / 2 - server.clock
 
 
@@ -181,7 +183,7 @@ def _not_made(error: Exception) -> Finding:
 
 
 async def notifications_arrive(dsn: str, listen_dsn: str | None = None, within: float = ANSWER_WITHIN) -> bool:
-    """Listen on one new connection, notify from another, and wait so many seconds for what must come."""
+    """Listen on one new connection, notify from another, and return whether it arrives within the given seconds."""
     channel = probe_channel()
     with translated():
         async with (

@@ -1,4 +1,4 @@
-"""What an operator may see of the hand-off by Redis."""
+"""The state of the Redis hand-off, for operators."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ KEEPS = "noeviction"
 
 
 class Handoff:
-    """Looks into Redis, on connections of its own for each look; without a hand-off there is nothing to see."""
+    """Reads the state of the Redis hand-off, on new connections for each call."""
 
     def __init__(self, settings: HandoffSettings, database: Database) -> None:
         self._settings = settings
         self._database = database
 
     async def show(self) -> HandoffNow | None:
-        """How the hand-off is doing; None where nothing is handed over."""
+        """Return the state of the hand-off; None if it is off."""
         if not self._settings.on:
             return None
         try:
@@ -37,7 +37,7 @@ class Handoff:
             return HandoffNow(problem=str(error))
 
     async def handed_over(self, task_id: int, role: str) -> Cause | None:
-        """Since when a task's id lies in Redis, as a cause; None if it does not, or Redis does not answer."""
+        """Return the time since when a task's id is in Redis, as a cause; None if it is not, or Redis is away."""
         if not self._settings.on:
             return None
         try:
@@ -96,7 +96,7 @@ async def _look(connections: Connections, pool: str) -> HandoffNow:
 async def _evicts(link: RedisLink) -> str | None:
     try:
         told = await link.call("CONFIG GET", "maxmemory-policy")
-    except RedisRefuses:  # most services that run Redis for others do
+    except RedisRefuses:  # most managed Redis services refuse CONFIG
         return None
     policy = str(told.get("maxmemory-policy", KEEPS))
     return None if policy == KEEPS else policy

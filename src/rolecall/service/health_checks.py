@@ -1,4 +1,4 @@
-"""What is wrong with the facts about a server and its pool, and what to do about it: pure judgement."""
+"""Judges facts about a server and its pool: what is wrong, and what to do about it. Pure functions."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from rolecall.model.schedules import StoredSchedule
 
 Findings = Iterator[Finding]
 OURS = "rolecall"
-# A duty that has missed so many of its turns is not just late.
+# A duty that has missed this many runs is more than late.
 SEVERAL = 5
 
 
 def settings(server: ServerFacts, limits: Limits) -> Findings:
-    """Judge the server's version and settings."""
+    """Check the server's version and settings."""
     if server.version_number < limits.oldest_server:
         yield _trouble(
             "server_version",
@@ -67,7 +67,7 @@ def settings(server: ServerFacts, limits: Limits) -> Findings:
 
 
 def counters(server: ServerFacts, limits: Limits) -> Findings:
-    """Judge what fills up slowly, and stops everything when it is full."""
+    """Check resources that fill up slowly and stop everything when they are full."""
     if severity := limits.queue_usage.judge(server.queue_usage):
         yield Finding(
             severity=severity,
@@ -85,7 +85,7 @@ def counters(server: ServerFacts, limits: Limits) -> Findings:
 
 
 def handoff(now: HandoffNow | None) -> Findings:
-    """Judge the Redis by which tasks are handed over; without it, nothing is lost, and workers poll."""
+    """Check the Redis that hands over tasks. Without it, nothing is lost, and workers poll."""
     if now is None:
         return
     if now.problem is not None:
@@ -104,7 +104,7 @@ def handoff(now: HandoffNow | None) -> Findings:
 
 
 def snapshots(found: list[OldSnapshot], limits: Limits) -> Findings:
-    """Judge how long the oldest snapshot has been held."""
+    """Check the age of the oldest snapshot."""
     for session in found:
         if severity := limits.snapshot.judge(session.seconds):
             yield Finding(
@@ -120,7 +120,7 @@ def snapshots(found: list[OldSnapshot], limits: Limits) -> Findings:
 
 
 def prepared(found: list[PreparedTransaction], limits: Limits) -> Findings:
-    """Judge transactions that nobody ends."""
+    """Check for prepared transactions that are never finished."""
     for transaction in found:
         if severity := limits.prepared.judge(transaction.seconds):
             yield Finding(
@@ -132,7 +132,7 @@ def prepared(found: list[PreparedTransaction], limits: Limits) -> Findings:
 
 
 def slots(found: list[StaleSlot], limits: Limits) -> Findings:
-    """Judge slots that nobody reads."""
+    """Check for replication slots without a reader."""
     for slot in found:
         kept = slot.kept_bytes
         if severity := Severity.WARNING if kept is None else limits.slot_bytes.judge(kept):
@@ -146,7 +146,7 @@ def slots(found: list[StaleSlot], limits: Limits) -> Findings:
 
 
 def tables(found: list[TableCare]) -> Findings:
-    """Judge how our tables are cleaned up."""
+    """Check the vacuum settings of the task tables."""
     for care in found:
         name = f"rolecall.{care.table}"
         if not care.autovacuum:
@@ -162,7 +162,7 @@ def tables(found: list[TableCare]) -> Findings:
 
 
 def clocks(found: list[ClockOfWorker], here: float, limits: Limits) -> Findings:
-    """Judge clocks; `here` is by how many seconds that of this machine is ahead."""
+    """Check clocks; `here` is how many seconds this machine's clock is ahead."""
     named = [(f"worker {clock.worker_id} ({clock.name})", clock.seconds) for clock in found]
     for who, seconds in [*named, ("this machine", here)]:
         if severity := limits.clock.judge(abs(seconds)):
@@ -176,7 +176,7 @@ def clocks(found: list[ClockOfWorker], here: float, limits: Limits) -> Findings:
 
 
 def stranded(found: list[StrandedWork]) -> Findings:
-    """Judge tasks that nobody would claim."""
+    """Check for tasks that no worker would claim."""
     for work in found:
         what = f"{work.tasks} due tasks of role {work.role!r} (handler {work.handler!r})"
         if work.workers:
@@ -187,7 +187,7 @@ def stranded(found: list[StrandedWork]) -> Findings:
 
 
 def hidden_values(handlers: list[DeclaredHandler]) -> Findings:
-    """Report handlers whose present declaration would show values that an earlier one hid."""
+    """Check for handlers whose current declaration would show values that an earlier one redacted."""
     for handler in handlers:
         if places := ", ".join(handler.retained_redactions):
             yield _warning(
@@ -198,7 +198,7 @@ def hidden_values(handlers: list[DeclaredHandler]) -> Findings:
 
 
 def withdrawn(schedules: list[StoredSchedule]) -> Findings:
-    """Report schedules whose app no longer declares them."""
+    """Check for schedules that their app no longer declares."""
     for schedule in schedules:
         if schedule.withdrawn:
             state = "still runs, as a person has edited it" if schedule.enabled else "is disabled"
@@ -210,7 +210,7 @@ def withdrawn(schedules: list[StoredSchedule]) -> Findings:
 
 
 def partitions(missing: list[str]) -> Findings:
-    """Judge whether each day has its partition before it comes."""
+    """Check that the partitions of the next days exist."""
     if names := ", ".join(missing):
         yield _warning(
             "partitions",
@@ -220,7 +220,7 @@ def partitions(missing: list[str]) -> Findings:
 
 
 def retention(found: list[Unpruned], limits: Limits) -> Findings:
-    """Judge whether what is past its time goes."""
+    """Check that expired records are pruned."""
     for kind in found:
         if kind.in_use is not None and (severity := limits.unpruned.judge(kind.in_use)):
             yield Finding(
@@ -242,7 +242,7 @@ def retention(found: list[Unpruned], limits: Limits) -> Findings:
 
 
 def duties(found: list[DutyState], limits: Limits) -> Findings:
-    """Judge whether the duties of the pool are done; those with the same cause share a finding."""
+    """Check that maintenance duties run. Duties that fail with the same error share a finding."""
     failing: dict[str, list[DutyState]] = {}
     for duty in found:
         if duty.error is not None and duty.unfinished is not None:
@@ -286,7 +286,7 @@ def _table_of(kind: Unpruned) -> str:
 
 
 def uncounted(found: list[Uncounted], limits: Limits) -> Findings:
-    """Judge whether what ends is counted."""
+    """Check that finished tasks are counted."""
     for those in found:
         if severity := limits.uncounted.judge(those.seconds):
             unseen = ", ".join(those.unseen)
@@ -302,7 +302,7 @@ def uncounted(found: list[Uncounted], limits: Limits) -> Findings:
 
 
 def leases(overdue: float | None, limits: Limits) -> Findings:
-    """Judge whether somebody rescues what lost workers held."""
+    """Check that tasks with expired leases are rescued."""
     if severity := limits.overdue.judge(overdue or 0.0):
         yield Finding(
             severity=severity,
@@ -313,7 +313,7 @@ def leases(overdue: float | None, limits: Limits) -> Findings:
 
 
 def notifications(*, apart: bool) -> Findings:
-    """Judge that no notification arrives; `apart` says that there is a way of their own for them."""
+    """Report that no notification arrives; `apart` means that they have a separate connection."""
     way = "ROLECALL_LISTEN_URL" if apart else "the connection"
     yield _warning(
         "notifications",
@@ -323,7 +323,7 @@ def notifications(*, apart: bool) -> Findings:
 
 
 def nowhere_to_listen(problem: str) -> Findings:
-    """Judge that the connection for notifications fails."""
+    """Report that the connection for notifications fails."""
     yield _warning(
         "notifications",
         f"nobody can listen for notifications, and workers poll every second: {problem}",
@@ -332,7 +332,7 @@ def nowhere_to_listen(problem: str) -> Findings:
 
 
 def nothing_relayed(broker: str, problem: str) -> Findings:
-    """Judge that workers hear nothing by a broker."""
+    """Report that a broker relays no notifications."""
     yield _warning(
         "notifications",
         f"workers hear nothing by {broker}, and poll every second: {problem}",
@@ -341,7 +341,7 @@ def nothing_relayed(broker: str, problem: str) -> Findings:
 
 
 def no_standby(problem: str) -> Findings:
-    """Judge that the standby does not answer."""
+    """Report that the standby does not respond."""
     yield _warning(
         "standby",
         f"the standby does not answer, and the primary does instead: {problem}",
@@ -350,7 +350,7 @@ def no_standby(problem: str) -> Findings:
 
 
 def standby(found: StandbyFacts, cluster: str, limits: Limits) -> Findings:
-    """Judge whether a standby shows what the primary knows."""
+    """Check that a standby belongs to this cluster and is up to date."""
     if found.cluster != cluster:
         yield _trouble(
             "standby",
@@ -371,7 +371,7 @@ def _warning(check: str, problem: str, advice: str) -> Finding:
 
 
 def endless_keys(found: list[ApiKey]) -> Findings:
-    """Judge the API keys that may do everything and never expire: whoever finds one may do so for ever."""
+    """Check for admin API keys that never expire: a leaked one gives permanent access."""
     for key in found:
         yield _warning(
             "endless_keys",

@@ -1,4 +1,4 @@
-"""What an operator may ask about the pool as a whole: counts, and how it did over time."""
+"""Counts and history of the pool."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Insight:
         self._database = database
 
     async def counts(self) -> list[RoleCount]:
-        """Tasks by role and state."""
+        """Count tasks by role and state."""
         return await self._database.run(insight.counts())
 
     async def history(self, role: str | None = None, minutes: int = 60) -> History:
-        """How a role did, or all of them, until now, in at most 150 steps. Raises RoleNotFound, ConfigError."""
+        """Return the history of one or all roles until now, in up to 150 steps. Raises RoleNotFound, ConfigError."""
         if not 1 <= minutes <= MOST_MINUTES:
             raise ConfigError(f"{minutes} is not between 1 and {MOST_MINUTES}", variable="minutes", value=minutes)
         if role is not None and role not in {each.name for each in await self._database.run(insight.roles())}:

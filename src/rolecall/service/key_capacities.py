@@ -1,4 +1,4 @@
-"""What an operator may say of how many tasks of one key run at once, and ask about a key."""
+"""The capacities of keys, and the state of one key."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ LONGEST_KEY = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyDetail:
-    """A key at this moment, and the first ten of the tasks that hold it."""
+    """The current state of a key, and the first ten tasks that hold it."""
 
     key: KeyNow
     tasks: list[TaskSummary]
 
 
 class KeyCapacities:
-    """How many tasks of a key run at once: one by default."""
+    """The capacities of keys and patterns. The default is 1."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def list(self, cursor: str | None = None, limit: int = 50) -> Page[KeyCapacity]:
-        """A page of the capacities of keys and patterns, by their text. Raises ConfigError, InvalidCursor."""
+        """List the capacities of keys and patterns, by their text. Raises ConfigError, InvalidCursor."""
         require_page(limit)
         after = "" if cursor is None else read_text_cursor(cursor)
         found = await self._database.run(keys.capacities(after, limit + 1))
@@ -40,7 +40,7 @@ class KeyCapacities:
         return Page(items=found[:limit], next_cursor=following)
 
     async def show(self, key: str) -> KeyDetail:
-        """One key at this moment, whether or not a task has it. Raises ConfigError for what no key can be."""
+        """Return the state of a key, even if no task has it. Raises ConfigError for an invalid key."""
         if not 1 <= len(key) <= LONGEST_KEY:
             raise ConfigError(f"a key has 1 to {LONGEST_KEY} characters", variable="key", value=key)
         [now] = await self._database.run(keys.now([key]))
@@ -48,17 +48,17 @@ class KeyCapacities:
         return KeyDetail(key=now, tasks=holders.items)
 
     async def set(self, pattern: str, capacity: int) -> int | None:
-        """Let so many tasks of a key, or of each key that a pattern fits, run at once, whatever the app declares.
+        """Set the capacity of a key, or of each key that matches a pattern, which overrides the app's declaration.
 
-        Returns what was set until now, None where nothing was. Raises InvalidDeclaration.
+        Returns the previously set capacity, or None. Raises InvalidDeclaration.
         """
         event = AuditEvent("key_capacities.set", {"pattern": pattern, "capacity": capacity})
         return await self._database.act(event, keys.set_capacity(pattern, capacity))
 
     async def reset(self, pattern: str) -> int | None:
-        """Take back what was set: the app's declaration counts again, else the longest pattern that fits, else one.
+        """Remove a set capacity. The app's declaration applies again, or the longest matching pattern, or 1.
 
-        Returns and raises as `set` does.
+        Returns and raises the same as `set`.
         """
         event = AuditEvent("key_capacities.reset", {"pattern": pattern})
         return await self._database.act(event, keys.set_capacity(pattern, None))

@@ -1,4 +1,4 @@
-"""What an operator may do at once that the workers do anyway, every so often."""
+"""Maintenance on demand: the same work that workers do regularly."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Maintenance:
         self._database = database
 
     async def rescue(self, *, silent_for: float = 0.0) -> dict[int, TaskState]:
-        """Release all tasks whose lease ran out, a batch a transaction; returns what became of each.
+        """Release all tasks whose leases have expired, one batch per transaction. Return their new states.
 
-        With `silent_for`, only those that nobody has renewed for so many seconds.
+        With `silent_for`, only tasks whose leases were not renewed for that many seconds.
         """
         event = AuditEvent("maintenance.rescue", {"silent_for": silent_for})
         rescued: dict[int, TaskState] = {}
@@ -34,14 +34,14 @@ class Maintenance:
         return rescued
 
     async def prune(self) -> dict[str, int]:
-        """Drop what the roles no longer keep, a bounded share a transaction; returns how much, by kind."""
+        """Delete records past their retention, in bounded transactions. Return the numbers by kind."""
         total: Counter[str] = Counter()
         while any((share := await self._database.act(AuditEvent("maintenance.prune"), retention.prune())).values()):
             total.update(share)
         return dict(total)
 
     async def keep_audit(self, seconds: float) -> None:
-        """Keep the audit log for so long from now on. Raises ConfigError for less than a day or more than 100 years."""
+        """Set the retention of the audit log. Raises ConfigError for less than a day or more than 100 years."""
         if not SHORTEST_AUDIT <= seconds <= LONGEST_AUDIT:
             problem = f"{seconds:g} s is not between a day and a hundred years"
             raise ConfigError(problem, variable="keep_audit", value=seconds)

@@ -1,4 +1,4 @@
-"""How the workers of a database hear of work: what passes it on to them, and whether it does."""
+"""How workers are notified: the transport, and whether it works."""
 
 from __future__ import annotations
 
@@ -20,25 +20,24 @@ BEATS_WITHIN = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotificationSettings:
-    """How workers hear, as the setting says; `listen_dsn` is the way for LISTEN where that has its own."""
+    """The settings of the transport; `listen_dsn` is a separate connection for LISTEN."""
 
     notifications: str = field(default=POSTGRES, repr=False)
     listen_dsn: str | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, settings: Settings) -> NotificationSettings:
-        """Read it from the settings."""
         return cls(notifications=settings.notifications, listen_dsn=settings.database.listen_url)
 
     def transport(self, dsn: str) -> Transport:
-        """Return what workers of this database hear by. Raises ConfigError where its packages are not installed."""
+        """Return the transport for a database. Raises ConfigError if its packages are not installed."""
         return choose(self.notifications, _listening(dsn, self.listen_dsn))
 
 
 def relay_of(dsn: str, settings: Settings) -> Relay | None:
-    """Return what passes notifications on to the broker that the settings name; None where none is named.
+    """Return the relay for the broker in the settings, or None if no broker is set.
 
-    Raises ConfigError where the packages of the broker are not installed.
+    Raises ConfigError if the broker's packages are not installed.
     """
     notifications = NotificationSettings.of(settings)
     target = notifications.transport(dsn)
@@ -46,7 +45,7 @@ def relay_of(dsn: str, settings: Settings) -> Relay | None:
 
 
 async def require_beat(transport: Transport, within: float = BEATS_WITHIN) -> None:
-    """Wait for the beat of a relay. Raises Deaf, or what the transport raises where its server is away."""
+    """Wait for the beat of a relay. Raises Deaf, or the error of a transport whose server is away."""
     try:
         async with asyncio.timeout(within), transport.subscribe([BEAT_CHANNEL]) as heard:
             await anext(heard)

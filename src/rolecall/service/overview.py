@@ -1,4 +1,4 @@
-"""What an operator sees first: what is wrong, how the pool is, and how it was."""
+"""The overview: alerts, figures and history."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ LATEST_POINTS = 10
 
 
 class Overview:
-    """The pool at a glance, the same for all who look: each part is asked for once in a while, the dear ones rarely.
+    """The overview of the pool, shared by all viewers. Each part is cached, expensive ones for longer.
 
-    With `patience` nobody waits longer than so many seconds for what is dear: the rates of the roles and the doctor's
-    findings are None and empty until they are known.
+    With `patience`, nobody waits longer than that many seconds for expensive parts: the throughput of roles is None,
+    and the doctor's findings are empty, until they are known.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Overview:
         self._history = {span: Shared(partial(history, None, span), seconds=5.0, patience=patience) for span in SPANS}
 
     async def show(self, minutes: int = HOUR) -> PoolOverview:
-        """The pool now, and its past ten minutes, hour, six hours, day or week. Raises ConfigError for another time."""
+        """Return the state of the pool, with a history of 10 minutes to 7 days (`SPANS`). Raises ConfigError."""
         if minutes not in SPANS:
             raise ConfigError(f"{minutes} is none of {', '.join(map(str, SPANS))}", variable="minutes", value=minutes)
         loads, workers = await self._loads.get(), await self._workers.get()

@@ -1,6 +1,6 @@
-"""What who made a task may do with it: nobody else sees it here.
+"""Tasks for their owners. Each owner sees only their own.
 
-The pool's own doors know no owners: whoever has the scope `read` sees all of it there.
+The other services ignore owners: callers with the scope `read` see all tasks there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["OwnedTasks"]
 
 
 class OwnedTasks:
-    """The tasks that one owner made."""
+    """The tasks of one owner."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -31,14 +31,14 @@ class OwnedTasks:
         return await self.get(await self._database.act(event, owned.enqueue(task, owner, title)), owner)
 
     async def list(self, which: OwnedFilter) -> list[OwnedTask]:
-        """The owner's tasks, open and finished, newest first."""
+        """List the owner's tasks, open and finished, newest first."""
         found = await self._database.run(owned.tasks(which))
         handlers = await self._database.run(tasks.handlers_of([task.id for task in found]))
         hidden = await redactions(self._database, handlers.values())
         return [replace(task, payload=hidden.payload(handlers.get(task.id), task.payload)) for task in found]
 
     async def get(self, task_id: int, owner: str) -> OwnedTask:
-        """One task. Raises TaskNotFound, and NotTheOwner for somebody else's."""
+        """Return one task. Raises TaskNotFound, and NotTheOwner for a task of another owner."""
         for task in await self.list(OwnedFilter(owner=owner, id=task_id)):
             return task
         if await self._database.run(owned.owner_of(task_id)) not in {None, owner}:
@@ -46,7 +46,7 @@ class OwnedTasks:
         raise TaskNotFound(task_id=task_id)
 
     async def delete(self, task_id: int, owner: str) -> None:
-        """Delete a task and what is below it. Raises TaskNotFound, NotTheOwner, ChainLonger, ChainNeeded."""
+        """Delete a task including everything below it. Raises TaskNotFound, NotTheOwner, ChainLonger, ChainNeeded."""
         await self.get(task_id, owner)
         event = AuditEvent("tasks.delete", {"id": task_id})
         await self._database.act(event, tasks.delete_one(task_id), tasks.kinds([task_id]))

@@ -1,4 +1,4 @@
-"""What an operator may ask about how far things are."""
+"""The progress of trees and roles."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from rolecall.sql import progress
 
 
 class Progress:
-    """How far trees and roles are."""
+    """The progress of trees and roles."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def tree(self, task_id: int, weights: Mapping[str, float] | None = None) -> TreeProgress:
-        """How far a task and all below it is; `weights` by handler. Raises TaskNotFound."""
+        """Return the progress of a task and everything below it; `weights` by handler. Raises TaskNotFound."""
         parents = await self._database.run(progress.tree(task_id))
         if not parents:
             raise TaskNotFound(task_id=task_id)
         return progress_of(parents, weights)
 
     async def roles(self) -> LiveSnapshot:
-        """How far all roles are."""
+        """Return the counts of all roles."""
         return LiveSnapshot(roles=await self._database.run(progress.roles()))
 
 
 def read_weights(texts: Iterable[str]) -> dict[str, float]:
-    """Read weights as people write them, `fetch:3`. Raises ConfigError."""
+    """Parse weights such as `fetch:3`. Raises ConfigError."""
     return dict(map(_read_weight, texts))
 
 

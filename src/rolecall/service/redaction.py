@@ -1,6 +1,6 @@
-"""What people are shown of payloads and results: all but what the schemas of their handlers hide.
+"""Redacts payloads and results by the schemas of their handlers.
 
-Handlers, clients, and whoever reads the database see everything; what the service answers goes through here.
+The services return only redacted values. Handlers, clients and readers of the database see everything.
 """
 
 from __future__ import annotations
@@ -39,28 +39,28 @@ NOTHING = Redaction(None)
 
 @dataclass(frozen=True, slots=True)
 class Redactions:
-    """What some handlers hide, of their payloads and of their results."""
+    """The redactions of some handlers, for their payloads and results."""
 
     payloads: Mapping[str, Redaction]
     results: Mapping[str, Redaction]
 
     def payload(self, handler: str | None, value: Any) -> Any:
-        """Return a payload as it is shown, without what is hidden, and where what is large is kept."""
+        """Return a redacted payload, in which large values are shown as pointers."""
         return shown_pointers(self.of_payload(handler).shown(value))
 
     def result(self, handler: str | None, value: Any) -> Any:
-        """Return a result as it is shown; there may be none yet."""
+        """Return a redacted result; None if there is none yet."""
         if value is None or isinstance(value, UnstoredResult):
             return value
         return self.results.get(handler or "", NOTHING).shown(value)
 
     def of_payload(self, handler: str | None) -> Redaction:
-        """What a handler hides of its payloads."""
+        """Return the redaction of a handler's payloads."""
         return self.payloads.get(handler or "", NOTHING)
 
 
 async def redactions(database: Database, handlers: Iterable[str | None]) -> Redactions:
-    """Ask what these handlers hide."""
+    """Read the redactions of handlers."""
     names = {name for name in handlers if name}
     return redactions_of(await database.run(roles.hiding_schemas(names)) if names else [])
 
@@ -79,7 +79,7 @@ def redactions_of(schemas: Sequence[tuple[str, Any, Any]]) -> Redactions:
 
 
 async def shown_tasks(database: Database, tasks: Sequence[Task]) -> list[Task]:
-    """Return tasks as they are shown."""
+    """Return tasks with redacted payloads and results."""
     hidden = await redactions(database, (task.handler for task in tasks))
     return [
         replace(
@@ -90,14 +90,14 @@ async def shown_tasks(database: Database, tasks: Sequence[Task]) -> list[Task]:
 
 
 async def shown_chain(database: Database, chain: Chain) -> Chain:
-    """Return a chain as it is shown: its payload is that of its first handler, its result of its last one."""
+    """Return a redacted chain. Its payload belongs to its first handler, its result to its last one."""
     hidden = await redactions(database, (chain.handler, chain.last_handler))
     payload, result = hidden.payload(chain.handler, chain.payload), hidden.result(chain.last_handler, chain.result)
     return replace(chain, payload=payload, result=result)
 
 
 async def shown_parts(database: Database, parts: Sequence[ChainPart]) -> list[ChainPart]:
-    """Return the tasks of a chain as they are shown."""
+    """Return the redacted tasks of a chain."""
     hidden = await redactions(database, (part.task.handler for part in parts))
     return [
         part
@@ -114,7 +114,7 @@ async def shown_parts(database: Database, parts: Sequence[ChainPart]) -> list[Ch
 async def shown_documents(
     database: Database, handler: str, payload: Document, result: Document | None
 ) -> tuple[Document, Document | None]:
-    """Return a task's payload and result as they are shown."""
+    """Return a task's redacted payload and result."""
     hidden = await redactions(database, [handler])
     if not payload.left_out:
         payload = replace(payload, value=hidden.payload(handler, payload.value))
@@ -124,16 +124,16 @@ async def shown_documents(
 
 
 async def shown_needs(database: Database, needs: Iterable[Needed]) -> list[Needed]:
-    """Return what became of needs as it is shown."""
+    """Return needs with redacted results."""
     several = list(needs)
     hidden = await redactions(database, (need.handler for need in several))
     return [replace(need, result=hidden.result(need.handler, need.result)) for need in several]
 
 
 async def require_said(database: Database, tasks: Sequence[NewTask]) -> None:
-    """Raise InvalidPayload for a task whose payload was copied from where it was shown, and lacks what is not shown.
+    """Raise InvalidPayload for a payload that was copied from a response and contains `[redacted]` or a pointer.
 
-    What is kept elsewhere is known to programs alone: nobody makes a worker read it by saying where it is.
+    Accepting a pointer would let callers make a worker read any stored value.
     """
     hidden = await redactions(database, (task.handler or task.role for task in tasks))
     for task in tasks:
@@ -146,13 +146,13 @@ async def require_said(database: Database, tasks: Sequence[NewTask]) -> None:
 
 
 def kept_elsewhere(payload: object) -> str | None:
-    """Say where a payload has a pointer, or what is shown of one; None for one that has all its values."""
+    """Return the problem of a payload that contains a pointer; None if it contains none."""
     fields = payload if isinstance(payload, Mapping) else {}
     found = next((name for name, value in fields.items() if stands_for_another(value)), None)
     return None if found is None else f"it only stands for a value that is kept elsewhere - at `$.{found}`"
 
 
 def not_said(place: Sequence[str | int]) -> str:
-    """Say that the sign stands where a value should."""
+    """Return the problem of a payload with `[redacted]` at this place."""
     where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
     return f"{REDACTED!r} only stands for a value that nobody is to read; say the value itself - at `${where}`"

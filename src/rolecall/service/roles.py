@@ -1,4 +1,4 @@
-"""What an operator may do with roles, and ask about handlers."""
+"""Roles and handlers."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ LONGEST_PAUSE = 10 * 365.25 * 86_400
 
 
 class Roles:
-    """The roles as they are stored."""
+    """The stored roles."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def list(self) -> list[DeclaredRole]:
-        """All roles by name."""
+        """List all roles, by name."""
         return await self._database.run(insight.roles())
 
     async def pause(self, name: str, seconds: float | None = None) -> Pause:
-        """Let no task of the role begin, for so many seconds or until `resume`; what runs goes on.
+        """Pause a role, for a number of seconds or until `resume`. Running tasks continue.
 
-        Raises RoleNotFound; ConfigError for a time that is not between nothing and ten years.
+        Raises RoleNotFound, and ConfigError for more than ten years or no time at all.
         """
         if seconds is not None and not 0 < seconds <= LONGEST_PAUSE:
             raise ConfigError(f"{seconds:g} s is not a pause", variable="seconds", value=seconds)
@@ -41,7 +41,7 @@ class Roles:
             raise await role_not_found(name, self._database) from error
 
     async def resume(self, name: str) -> bool:
-        """End the role's pause; False if it was not paused. Raises RoleNotFound."""
+        """End a role's pause. Return False if it was not paused. Raises RoleNotFound."""
         try:
             return await self._database.act(AuditEvent("roles.resume", {"role": name}), roles.resume(name))
         except UnknownRole as error:
@@ -49,17 +49,17 @@ class Roles:
 
 
 class Handlers:
-    """The handlers as they are stored."""
+    """The stored handlers."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def list(self) -> list[DeclaredHandler]:
-        """All handlers by role and name."""
+        """List all handlers, by role and name."""
         return await self._database.run(roles.list_handlers())
 
     async def get(self, name: str) -> DeclaredHandler:
-        """One handler. Raises HandlerNotFound, with a close match where there is one."""
+        """Return one handler. Raises HandlerNotFound, with a suggestion."""
         for handler in await self._database.run(roles.list_handlers(name)):
             return handler
         names = await self._database.run(insight.handler_names())
@@ -68,7 +68,7 @@ class Handlers:
         raise HandlerNotFound(f"no handler is called {name!r}{hint}")
 
     async def reveal(self, name: str) -> bool:
-        """Show values again that only earlier declarations of the handler hid; False if there were none.
+        """Stop redacting values that only earlier declarations redacted. Return False if there were none.
 
         Raises HandlerNotFound.
         """
@@ -76,7 +76,7 @@ class Handlers:
         return bool(await self._database.act(AuditEvent("handlers.reveal", {"handler": name}), roles.reveal(name)))
 
     async def require_fit(self, task: NewTask) -> None:
-        """Hold a task's payload against what its handler's program has declared, if any has. Raises InvalidPayload."""
+        """Validate a task's payload with its handler's stored signature, if there is one. Raises InvalidPayload."""
         known = await self._database.run(roles.list_handlers(task.handler)) if task.handler else []
         for handler in known:
             problem = misfit(task.payload, handler.signature or {})

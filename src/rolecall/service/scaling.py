@@ -1,4 +1,4 @@
-"""What an operator may do about the number of workers that a cluster keeps running."""
+"""The number of workers that a cluster runs."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = [
 ]
 
 GOES_FIRST = -1
-# How a pod is named after its set: by its ordinal, or by the hash of the template and five random letters.
+# The suffix of a pod's name: the ordinal, or the template's hash and five random letters.
 ENDINGS = {WorkloadKind.STATEFUL_SET: r"\d+", WorkloadKind.DEPLOYMENT: r"[a-z0-9]+-[a-z0-9]{5}"}
 
 
 class Scaling:
-    """The pods of workers. Every method about the cluster raises a ScalingError for what goes wrong there."""
+    """The pods of workers. All methods that access the cluster raise ScalingError for its errors."""
 
     def __init__(
         self,
@@ -43,22 +43,22 @@ class Scaling:
         self._open_scaler = open_scaler
 
     async def replicas(self) -> Replicas:
-        """How many pods of workers there are, and how many are wanted."""
+        """Return the current and the desired number of worker pods."""
         return await self._open_scaler(self._settings).look()
 
     async def target(self, role: str) -> ScaleTarget:
-        """How many tasks of a role workers could be running now, for an autoscaler. Raises UnknownRole."""
+        """Return how many tasks of a role could be running now, for an autoscaler. Raises UnknownRole."""
         return ScaleTarget(role=role, target=await self._database.run(capacity.scale_target(role)))
 
     async def scale(self, replicas: int) -> Scaled:
-        """Let the cluster keep so many pods of workers; those that go take no more tasks before they are stopped.
+        """Set the number of worker pods. The workers of pods that will stop are decommissioned first.
 
         Raises ReplicasOutOfBounds.
         """
         self._require_bounds(replicas)
         scaler = self._open_scaler(self._settings)
         before = await scaler.look()
-        # Nobody is sent away for a number that the cluster then refuses.
+        # A dry run: decommission no worker if the cluster would refuse the number.
         await scaler.scale(replicas, rehearse=True)
         leave = choose(before, replicas, await self._pods(before))
         unmarked = await _mark(scaler, leave)
@@ -75,7 +75,7 @@ class Scaling:
         )
 
     async def leaving(self, before: Replicas, replicas: int) -> list[PodWork]:
-        """The pods that would go if there were to be so many; one whose workers are not known runs nothing for us."""
+        """Return the pods that would stop at this number. A pod without known workers counts as idle."""
         pods = await self._pods(before)
         leave = choose(before, replicas, pods)
         work = {each.pod: each for each in pods}
@@ -91,13 +91,14 @@ class Scaling:
             raise ReplicasOutOfBounds(problem, least=least, most=most)
 
     async def _send_away(self, leave: Leave) -> None:
-        # Not only drained: where the cluster takes another pod after all, what left is started again and serves on.
+        # Decommission, not drain: if the cluster stops another pod, the exited worker is restarted and claims
+        # again.
         for worker_id in leave.worker_ids:
             with suppress(UnknownWorker):
                 await self._workers.decommission(worker_id)
 
     async def _write_down(self, before: Replicas, replicas: int, leave: Leave) -> None:
-        # Before the event: a change that nobody wrote down is worse than a line about one that failed.
+        # Before the change: an unrecorded change is worse than an entry about one that failed.
         detail = {
             "kind": before.kind,
             "namespace": before.namespace,
@@ -109,7 +110,7 @@ class Scaling:
 
 
 async def _mark(scaler: Scaler, leave: Leave) -> str | None:
-    """Tell the cluster whom to take; where it does not let us, it takes others, which lose no task either."""
+    """Mark the pods to stop. If that is forbidden, the cluster stops others, which loses no task either."""
     try:
         await scaler.mark(leave.costs)
     except ClusterRefused as refused:
@@ -119,7 +120,7 @@ async def _mark(scaler: Scaler, leave: Leave) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leave:
-    """The pods that go, the workers in them, and for each pod that can be marked what deleting it would cost."""
+    """The pods to stop, their workers, and the deletion cost of each pod that can be marked."""
 
     pods: Sequence[str] = ()
     worker_ids: Sequence[int] = ()
@@ -127,7 +128,7 @@ class Leave:
 
 
 def choose(before: Replicas, replicas: int, pods: Sequence[PodWork]) -> Leave:
-    """Say who leaves a set that is to have so many; pods of other sets are left alone."""
+    """Choose the pods to stop for a smaller number. Pods of other sets are ignored."""
     if replicas >= before.desired:
         return Leave()
     name = re.compile(f"{re.escape(before.name)}-{ENDINGS[before.kind]}")
@@ -138,13 +139,13 @@ def choose(before: Replicas, replicas: int, pods: Sequence[PodWork]) -> Leave:
 
 
 def _highest_ordinals(before: Replicas, replicas: int, pods: Sequence[PodWork]) -> Leave:
-    """A StatefulSet asks nobody: its highest ordinals go."""
+    """A StatefulSet always stops its highest ordinals."""
     names = [f"{before.name}-{ordinal}" for ordinal in range(before.desired - 1, replicas - 1, -1)]
     return Leave(pods=names, worker_ids=_workers_of(pods, names))
 
 
 def _least_to_lose(before: Replicas, replicas: int, pods: Sequence[PodWork]) -> Leave:
-    """A Deployment takes the pods that are not ready, which run nothing, and then the cheapest."""
+    """A Deployment stops the pods that are not ready, which run nothing, and then those with the lowest cost."""
     idle_first = sorted(pods, key=lambda work: (work.running, -max(work.worker_ids)))
     without_worker = max(0, before.current - len(pods))
     names = [work.pod for work in idle_first[: max(0, before.desired - replicas - without_worker)]]

@@ -1,4 +1,4 @@
-"""What an operator may do with schedules."""
+"""Schedules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rolecall.sql.statement import Statement
 
 FARTHEST_PREVIEW = 1_000
 FARTHEST_LOOK = 168
-# Slots closer than this part of the look are one stretch.
+# Fire times closer than this part of the period are merged.
 STRETCHES = 480
 RHYTHM = ("every", "cron")
 
@@ -32,25 +32,25 @@ Which = str | int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whole:
-    """What is said of a schedule, with what nobody is to read in its place; and as it is shown."""
+    """The fields of a schedule with redacted values restored, and the same as shown."""
 
     said: Mapping[str, Any]
     shown: Mapping[str, Any]
 
 
 class Schedules:
-    """The stored rules that enqueue again and again; one is named by its name or its id."""
+    """The stored schedules. Each is identified by its name or id."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def list(self) -> list[StoredSchedule]:
-        """All schedules by name."""
+        """List all schedules, by name."""
         found = await self._database.run(schedules.list_())
         return await self._shown(found)
 
     async def get(self, which: Which) -> StoredSchedule:
-        """One schedule. Raises ScheduleNotFound."""
+        """Return one schedule. Raises ScheduleNotFound."""
         standing = await self._find(which)
         if standing is None:
             raise _missing(which)
@@ -58,15 +58,15 @@ class Schedules:
         return shown
 
     async def create(self, schedule: Schedule) -> StoredSchedule:
-        """Store a schedule of a new name. Raises ScheduleConflict, InvalidSchedule, UnknownRole."""
+        """Store a new schedule. Raises ScheduleConflict, InvalidSchedule, UnknownRole."""
         check_schedule(schedule)
         whole = await self._whole(asdict(schedule), None)
         return await self._store(whole.shown, schedules.put(schedule, new=True))
 
     async def put(self, schedule: Schedule) -> StoredSchedule:
-        """Store the schedule, or change the one of that name; what is None keeps its value.
+        """Store the schedule, or change the one with its name. Fields that are None keep their values.
 
-        Raises InvalidSchedule, UnknownRole, ScheduleConflict for what an immutable one does not allow.
+        Raises InvalidSchedule, UnknownRole, and ScheduleConflict for a forbidden change of an immutable one.
         """
         check_schedule(schedule)
         whole = await self._whole(asdict(schedule), await self._find(schedule.name))
@@ -75,11 +75,11 @@ class Schedules:
     async def change(
         self, which: Which, changes: Mapping[str, Any], *, revision: int | None = None, create: bool = False
     ) -> StoredSchedule:
-        """Change some fields of a schedule, or with `create` store a new one of that name.
+        """Change some fields of a schedule, or with `create` store a new one with that name.
 
-        What nobody is to read of its payload keeps its value where the sign that is shown for it is said. With
-        `revision` only if nobody has changed it since: else ScheduleChanged. Raises ScheduleNotFound, InvalidSchedule,
-        UnknownRole, ScheduleConflict for what an immutable one does not allow.
+        A payload field given as `[redacted]` keeps its value. With `revision`, raises ScheduleChanged if the schedule
+        has changed since. Raises ScheduleNotFound, InvalidSchedule, UnknownRole, and ScheduleConflict for a forbidden
+        change of an immutable one.
         """
         standing = await self._find(which)
         if standing is None and not (create and isinstance(which, str)):
@@ -91,26 +91,28 @@ class Schedules:
         return await self._store({"name": name, **whole.shown}, schedules.change(name, whole.said, expected))
 
     async def enable(self, which: Which) -> StoredSchedule:
-        """Let it fire from now on; what it missed meanwhile is not made up for. Raises ScheduleNotFound."""
+        """Enable a schedule from now on. Missed fire times are skipped. Raises ScheduleNotFound."""
         return await self.change(which, {"enabled": True})
 
     async def disable(self, which: Which) -> StoredSchedule:
-        """Keep it from firing. Raises ScheduleNotFound, ScheduleConflict for an immutable one."""
+        """Disable a schedule. Raises ScheduleNotFound, and ScheduleConflict for an immutable one."""
         return await self.change(which, {"enabled": False})
 
     async def trigger(self, which: Which) -> int:
-        """Enqueue its task now; returns the id, that of its last run while that is open. Raises ScheduleNotFound."""
+        """Run a schedule now. Return the task's id: that of the last run if its task is open. Raises
+        ScheduleNotFound.
+        """
         name = (await self.get(which)).name
         return await self._database.act(AuditEvent("schedules.trigger", {"name": name}), schedules.trigger(name))
 
     async def delete(self, which: Which) -> None:
-        """Forget the schedule; what it enqueued stays. Raises ScheduleNotFound, ScheduleConflict (immutable)."""
+        """Delete the schedule. Its tasks remain. Raises ScheduleNotFound, and ScheduleConflict for an immutable one."""
         name = (await self.get(which)).name
         if not await self._database.act(AuditEvent("schedules.delete", {"name": name}), schedules.delete(name)):
             raise _missing(which)
 
     async def preview(self, which: Which, number: int = 10) -> Sequence[PlannedRun]:
-        """The next runs; those that a disabled one would have. Raises ScheduleNotFound, ConfigError."""
+        """Return the next runs, also of a disabled schedule. Raises ScheduleNotFound, ConfigError."""
         if not 1 <= number <= FARTHEST_PREVIEW:
             problem = f"{number} is not between 1 and {FARTHEST_PREVIEW}"
             raise ConfigError(problem, variable="number", value=number)
@@ -119,7 +121,9 @@ class Schedules:
         return await self._database.run(schedules.planned(schedule, list(islice(slots, number))))
 
     async def ahead(self, hours: float = 24) -> Sequence[ScheduleAhead]:
-        """What all schedules bring within so many hours, by name; close slots as one stretch. Raises ConfigError."""
+        """Return the fire times of all schedules in the next hours. Those in quick succession are merged. Raises
+        ConfigError.
+        """
         if not 0 < hours <= FARTHEST_LOOK:
             problem = f"{hours:g} is not between 0 and {FARTHEST_LOOK}"
             raise ConfigError(problem, variable="hours", value=hours)
@@ -136,11 +140,11 @@ class Schedules:
         ]
 
     async def outcomes(self, which: Which) -> Mapping[RunOutcome, int]:
-        """How many slots came to which outcome, as far as the history goes. Raises ScheduleNotFound."""
+        """Count the recorded runs by outcome. Raises ScheduleNotFound."""
         return await self._database.run(schedules.outcomes((await self.get(which)).id))
 
     async def runs(self, which: Which, *, cursor: str | None = None, limit: int = 50) -> Page[ScheduleRun]:
-        """What became of its slots, the latest first. Raises ScheduleNotFound, ConfigError, InvalidCursor."""
+        """List the runs, newest first. Raises ScheduleNotFound, ConfigError, InvalidCursor."""
         require_page(limit)
         before = position(cursor)
         schedule = await self.get(which)
@@ -173,7 +177,7 @@ class Schedules:
             schedule_id = await self._database.act(AuditEvent("schedules.put", shown), statement)
         except UnknownRole as error:
             raise await with_suggestion(error, self._database, [shown.get("role"), shown.get("handler")]) from error
-        await fire_cron(self._database)  # plans the first slot of a new expression at once
+        await fire_cron(self._database)  # plans the first fire time of a new expression immediately
         return await self.get(schedule_id)
 
 
@@ -189,8 +193,8 @@ def _check_rhythm(which: Which, changes: Mapping[str, Any], standing: StoredSche
 
 
 def _kept(hidden: Redactions, handler: str | None, payload: Any, standing: StoredSchedule | None) -> Any:
-    """Put what stands back where a payload was copied from where it is not shown. Raises InvalidSchedule."""
-    # Under another handler the same fields may be shown.
+    """Restore the stored values of redacted fields. Raises InvalidSchedule."""
+    # Another handler might show the same fields.
     same = standing is not None and standing.handler == handler
     if (problem := kept_elsewhere(payload)) is not None:
         raise InvalidSchedule(f"payload: {problem}")
@@ -203,7 +207,7 @@ def _kept(hidden: Redactions, handler: str | None, payload: Any, standing: Store
 
 
 def _require_same(hidden: Redactions, handler: str | None, standing: StoredSchedule | None) -> None:
-    """Raise InvalidSchedule where a payload that hides something would go to another handler."""
+    """Raise InvalidSchedule if a payload with redacted values would go to another handler."""
     if standing is None or standing.handler == handler:
         return
     if hidden.payload(standing.handler, standing.payload) != standing.payload:
@@ -211,7 +215,7 @@ def _require_same(hidden: Redactions, handler: str | None, standing: StoredSched
 
 
 def _expected(changes: Mapping[str, Any], standing: StoredSchedule | None, *, kept: bool) -> int | None:
-    # A new zone was checked against the expression that stood then, and what is kept is what stood then.
+    # A new zone was checked with the stored expression, and kept values were read from the stored payload.
     return standing.revision if standing and (kept or changes.get("zone") is not None) else None
 
 

@@ -1,4 +1,4 @@
-"""All services over one database."""
+"""All services on one database."""
 
 from __future__ import annotations
 
@@ -31,11 +31,10 @@ from rolecall.service.workers import Workers
 
 
 class Services:
-    """What an operator may do, noun by noun; each noun is made when somebody asks for it.
+    """The services, created on first use.
 
-    They share the database and nothing else. `settings` say which pods are the workers', how these hear of work and
-    where else there is a copy of the database; `overview` is one that others look at too, `checks` are those of the
-    app. `asked` is another database, if there is one, for lists and pages: what they show may be a moment old.
+    `settings` configure pods, notifications and the standby. `overview` is one shared with other viewers; `checks` are
+    those of the app. `asked` is a database for queries, whose results may be slightly out of date.
     """
 
     def __init__(

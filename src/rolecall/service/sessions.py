@@ -1,4 +1,4 @@
-"""Sessions: a person opens one with a password, a browser of this machine with the local token."""
+"""Sessions of people, opened with a password, and of this machine's browsers, opened with the local token."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ __all__ = ["Sessions"]
 
 
 class Sessions:
-    """The sessions that let browsers and programs in; each is a row, which ends by time, idleness or request."""
+    """The sessions of browsers and programs. Each is a row, which ends by time, idleness or request."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def open(self, attempt: LoginAttempt, who: Credentials, *, seconds: float, origin: str | None) -> Session:
-        """Open a session for a person whose password was right, and forget the failed attempts.
+        """Open a session after the password was verified, and reset the count of failed attempts.
 
-        Raises NotAuthenticated if the password was changed meanwhile.
+        Raises NotAuthenticated if the password has changed meanwhile.
         """
         secret, browser = new_secret("rs"), new_secret("rb")
         digests = login_digests(attempt)
@@ -33,7 +33,7 @@ class Sessions:
         return Session(secret=secret, expires_at=expires_at, browser=browser if is_new else None)
 
     async def open_local(self, secret: str, digest: bytes, *, seconds: float, origin: str | None) -> Session:
-        """Open a session of the local token, whose secret is stored by this digest."""
+        """Open a session of the local token. Its secret is stored as this digest."""
         opening = sessions.open_local_session(digest, seconds=seconds, origin=origin)
         return Session(secret=secret, expires_at=await self._database.act(AuditEvent("sessions.open"), opening))
 
@@ -51,15 +51,15 @@ class Sessions:
         return session
 
     async def list(self, *, idle: float, person_id: int | None = None) -> list[OpenSession]:
-        """List the open sessions of everybody, or of one person, the newest first."""
+        """List the open sessions of everybody or of one person, newest first."""
         return await self._database.run(sessions.sessions(person_id, idle))
 
     async def close(self, digest: bytes) -> None:
-        """End a session at its owner's request; nothing happens if it has ended already."""
+        """End a session at its owner's request. Does nothing if it has ended already."""
         await self._database.act(AuditEvent("sessions.close"), sessions.close_session(digest))
 
     async def end(self, session_id: str, *, person_id: int | None = None) -> None:
-        """End a session by its id, of anybody or of one person only. Raises SessionNotFound."""
+        """End a session by its id, optionally only if it belongs to a person. Raises SessionNotFound."""
         event = AuditEvent("sessions.end", {"id": session_id})
         if not await self._database.act(event, sessions.end_session(session_id, person_id)):
             raise SessionNotFound(f"there is no session {session_id!r} that could be ended")

@@ -1,11 +1,11 @@
-"""One answer for all who ask the same within a while, so that many viewers cost the database no more than one.
+"""Caches a result for all viewers, so that many viewers cost the database no more than one.
 
-    ask ──► fresh enough? ──yes──► what was answered last
-                │ no
-                └──► ask the database once, whoever else comes meanwhile ──► wait a little for it, else the last answer
+    get ──► fresh? ──yes──► the cached result
+              │ no
+              └──► one query for everybody ──► wait up to `patience` seconds, then use the cached result
 
-What costs much is kept long: asking takes no more than a small share of the time, in all but the largest pools, and
-nothing is shown that is older than a minute.
+Expensive results are kept longer, so that computing them takes only a small share of the time. In all but the largest
+pools, no result is older than a minute.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ TRIES = 3
 
 
 class Shared(Generic[T]):
-    """An answer that is made anew when somebody asks and it is older than `seconds`, or than its cost allows.
+    """A cached result, which is computed again if it is older than `seconds` (more for expensive results).
 
-    Who asks waits for a new one at most `patience` seconds (None: until it is there), if there is an older one.
+    If there is an older result, callers wait for a new one up to `patience` seconds (None: without limit).
     """
 
     def __init__(
@@ -55,12 +55,12 @@ class Shared(Generic[T]):
         self._making: asyncio.Task[None] | None = None
 
     async def get(self) -> T:
-        """The answer, which may be as old as was said; raises what the first one failed with."""
+        """Return the result. Raises the error of a failed computation."""
         await self._renew(None if not self._answers else self._patience)
         return self._answers[0]
 
     async def peek(self) -> T | None:
-        """The answer; None where there is none yet that patience could wait for, or the database would give."""
+        """Return the result; None if there is none after `patience`, or the database failed."""
         try:
             await self._renew(self._patience)
         except RolecallError as error:
@@ -88,15 +88,15 @@ class Shared(Generic[T]):
 
 
 class Cost:
-    """In seconds: the least that one of the last few tries took; until there are so many, it counts as nothing.
+    """The cost in seconds: the minimum of the last few runs, or 0 until there are enough.
 
-    Any of them may have waited for a connection, or for a busy machine.
+    Single runs may have waited for a connection or a busy machine.
     """
 
     def __init__(self) -> None:
         self._tries = deque([0.0] * (TRIES - 1), maxlen=TRIES)
 
     def after(self, took: float) -> float:
-        """Return it with the latest try, of `took` seconds."""
+        """Add a run and return the cost."""
         self._tries.append(took)
         return min(self._tries)

@@ -1,7 +1,7 @@
-"""Answers from a standby, which may be a moment behind: who has just changed something asks the primary for a while.
+"""Queries on a standby, which may lag. Callers who have just changed something use the primary for a while.
 
-GET /api/tasks ──► the standby ──► away, or it ended the query ──► the primary
-everything else, and who changed something within the last ten seconds ──► the primary
+GET requests ──► the standby ──► if it is away or cancels the query ──► the primary
+other requests, and those of callers with a change in the last ten seconds ──► the primary
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Standby"]
 
 T = TypeVar("T")
 
-# Seconds: longer than a standby lags, as long as nothing is wrong with it.
+# Seconds. A healthy standby lags less.
 CHANGES_ARRIVE_WITHIN = 10.0
 REST_AFTER_FAILURE = 30.0
 
@@ -30,7 +30,7 @@ log = logging.getLogger("rolecall.web")
 
 
 class Standby:
-    """A pool of connections to a standby, for what only asks; `longest_read` is in seconds."""
+    """A pool of connections to a standby, for queries; `longest_read` is in seconds."""
 
     def __init__(self, pool: AsyncConnectionPool[Any], longest_read: float | None = None) -> None:
         self.pool = pool
@@ -39,25 +39,25 @@ class Standby:
         self._away_until = 0.0
 
     def note_change(self, name: str) -> None:
-        """Somebody changes something now, and is to see it."""
+        """Note a change by this actor, whose next queries go to the primary."""
         now = monotonic()
         self._changed = {who: until for who, until in self._changed.items() if until > now}
         self._changed[name] = now + CHANGES_ARRIVE_WITHIN
 
     def before(self, primary: Database) -> Database:
-        """Return what asks the standby first, or the primary for whoever must not be shown what was before."""
+        """Return a database that queries the standby first, or the primary after a recent change or failure."""
         if monotonic() < max(self._away_until, self._changed.get(primary.actor.name, 0.0)):
             return primary
         return _StandbyFirst(Pooled(self.pool, primary.actor, longest_read=self._longest_read), primary, self)
 
     def failed(self, error: DatabaseError) -> None:
-        """It did not answer: nobody asks it for a while."""
+        """Use only the primary for a while after an error."""
         self._away_until = monotonic() + REST_AFTER_FAILURE
         log.warning("The standby does not answer, the primary does: %s", error)
 
 
 class _StandbyFirst:
-    """A database whose questions go to a standby, and its changes to the primary."""
+    """A database that sends queries to a standby, and changes to the primary."""
 
     def __init__(self, copy: Database, primary: Database, standby: Standby) -> None:
         self._copy = copy
@@ -88,7 +88,7 @@ class _StandbyFirst:
         try:
             return await question(self._copy)
         except DatabaseError as error:
-            # The primary would give the same answer; and a question that takes too long would burden it.
+            # The primary would return the same error, and a slow query would burden it.
             if not isinstance(error, DatabaseUnavailable) or error.sqlstate == QUERY_CANCELED:
                 raise
             self._standby.failed(error)

@@ -1,4 +1,4 @@
-"""What an operator may do with tasks."""
+"""Tasks."""
 
 from __future__ import annotations
 
@@ -45,29 +45,29 @@ STATUSES = (*TaskState, "scheduled", "ready", "parked", "claimed", "stale", "ret
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskHistory:
-    """A task and what happened to it, oldest first."""
+    """A task and its timeline, oldest first."""
 
     task: Task
     timeline: list[TimelineEntry]
 
 
 class Tasks:
-    """The pool, task by task."""
+    """The tasks of the pool."""
 
     def __init__(self, database: Database, handoff: Handoff | None = None) -> None:
         self._database = database
         self._handoff = handoff
 
     async def enqueue(self, task: NewTask, trace_context: str | None = None) -> Enqueued:
-        """Store one task, in this trace. Raises InvalidTask, or UnknownRole with a close match."""
+        """Store one task with a trace context. Raises InvalidTask, and UnknownRole with a suggestion."""
         [enqueued] = await self.enqueue_many([task], trace_context)
         return enqueued
 
     async def enqueue_many(self, batch: Sequence[NewTask], trace_context: str | None = None) -> list[Enqueued]:
-        """Store a batch, all or nothing, in this trace.
+        """Store a batch with a trace context, all or none.
 
-        Raises InvalidTask, UnknownRole with a close match, and InvalidPayload where a value that nobody is to read was
-        not said but copied from where it is not shown.
+        Raises InvalidTask, UnknownRole with a suggestion, and InvalidPayload for a payload that contains `[redacted]`
+        or a pointer.
         """
         await require_said(self._database, batch)
         try:
@@ -77,14 +77,14 @@ class Tasks:
             raise await with_suggestion(error, self._database, names) from error
 
     async def tree(self, root_id: int) -> Sequence[TreeNode]:
-        """Read a task and everything below it, level by level. Raises TaskNotFound."""
+        """Return a task and everything below it, level by level. Raises TaskNotFound."""
         nodes = await self._database.run(structure.tree(root_id))
         if not nodes:
             raise TaskNotFound(task_id=root_id)
         return nodes
 
     async def list(self, which: TaskFilter) -> Page[TaskSummary]:
-        """A page of tasks, newest first, without payloads and results. Raises ConfigError, InvalidCursor."""
+        """List tasks, newest first, without payloads and results. Raises ConfigError, InvalidCursor."""
         require_page(which.limit)
         _require_sense(which)
         return await self._database.run(finding.tasks(which))
@@ -92,10 +92,9 @@ class Tasks:
     async def bulk(
         self, action: BulkAction, which: TaskFilter, *, limit: int = BATCH, dry_run: bool = False
     ) -> BulkOutcome:
-        """Retry, cancel or delete up to `limit` of the tasks that match, the newest first, a batch a transaction.
+        """Retry, cancel or delete up to `limit` of the newest tasks that match, one batch per transaction.
 
-        The outcomes are those of `retry` and `cancel`; a deleted task goes with its chain and all below it, and is
-        `deleted`, or `needed` where something open that stays needs it. Raises NoFilter, ConfigError, InvalidCursor.
+        The outcomes are those of `retry`, `cancel` and `delete`. Raises NoFilter, ConfigError, InvalidCursor.
         """
         _require_bulk(which, limit)
         _require_sense(which)
@@ -112,33 +111,33 @@ class Tasks:
         )
 
     async def get(self, task_id: int) -> Task:
-        """One task, open or finished. Raises TaskNotFound."""
+        """Return one task, open or finished. Raises TaskNotFound."""
         [task] = await shown_tasks(self._database, [await self._database.run(tasks.get(task_id))])
         return task
 
     async def show(self, task_id: int) -> TaskHistory:
-        """One task with its timeline. Raises TaskNotFound."""
+        """Return one task with its timeline. Raises TaskNotFound."""
         task = await self.get(task_id)
         return TaskHistory(task=task, timeline=await self._database.run(insight.timeline(task_id)))
 
     async def attempts(self, task_id: int) -> Sequence[Attempt]:
-        """Each claim of a task, oldest first. Raises TaskNotFound."""
+        """List the claims of a task, oldest first. Raises TaskNotFound."""
         await self.get(task_id)
         return await self._database.run(insight.attempts(task_id))
 
     async def detail(self, task_id: int, *, most: int, children_from: str | None = None) -> TaskDetail:
-        """One task with all that stands around it; of payload and result only what takes at most so many bytes.
+        """Return one task with everything related to it. A payload or result over `most` bytes is left out.
 
         `children_from` is the cursor of a page of its children. Raises TaskNotFound, InvalidCursor.
         """
         return await gather(self._database, task_id, most, children_from)
 
     async def parents_among(self, ids: Sequence[int]) -> frozenset[int]:
-        """Which of these tasks have children."""
+        """Return which of these tasks have children."""
         return await self._database.run(details.parents_among(ids))
 
     async def why(self, task_id: int) -> Why:
-        """Everything that keeps a task from running, and what would change it. Raises TaskNotFound."""
+        """Return all causes why a task does not run, and what would change them. Raises TaskNotFound."""
         situation = await self._database.run(why.situation(task_id))
         if situation is None:
             raise TaskNotFound(task_id=task_id)
@@ -149,38 +148,39 @@ class Tasks:
         return Why(task_id=task_id, state=situation.state, at=situation.at, causes=causes)
 
     async def wait(self, task_id: int, seconds: float) -> Task:
-        """The task once it has finished. Raises WaitTimeout, TaskNotFound."""
+        """Return the task once it has finished. Raises WaitTimeout, TaskNotFound."""
         late = WaitTimeout(task_id=task_id, seconds=seconds)
         return await until_async(lambda: self.get(task_id), lambda task: task.is_finished, late)
 
     async def retry(self, ids: Iterable[int]) -> dict[int, str]:
-        """Put failed and cancelled tasks back; each id is pending, open, completed, duplicate or missing."""
+        """Retry failed and cancelled tasks. Return for each id: pending, open, completed, duplicate or missing."""
         return await self._in_batches("tasks.retry", tasks.retry, ids)
 
     async def retry_one(self, task_id: int) -> str:
-        """Put a failed or cancelled task back: pending. Raises TaskNotFound, TaskNotRetryable."""
+        """Retry a failed or cancelled task. Return "pending". Raises TaskNotFound, TaskNotRetryable."""
         outcomes = await self.retry([task_id])
         require_retried(outcomes)
         return outcomes[task_id]
 
     async def cancel(self, ids: Iterable[int]) -> dict[int, str]:
-        """Cancel tasks; each id is cancelled, requested (it was running), finished or missing."""
+        """Cancel tasks. Return for each id: cancelled, requested (it was running), finished or missing."""
         return await self._in_batches("tasks.cancel", tasks.cancel, ids)
 
     async def cancel_one(self, task_id: int) -> str:
-        """Cancel a task: cancelled, or requested where it was running. Raises TaskNotFound, TaskFinished."""
+        """Cancel a task. Return "cancelled", or "requested" if it was running. Raises TaskNotFound, TaskFinished."""
         return _ended(task_id, (await self.cancel([task_id]))[task_id])
 
     async def delete(self, ids: Iterable[int]) -> dict[int, str]:
-        """Delete tasks, each with its chain and all below it: deleted, continued, needed or missing.
+        """Delete tasks with their chains and everything below. Return for each id: deleted, continued, needed or
+        missing.
 
-        A chain is deleted by its last task; that of a task which `continued` stays, and that which something open
-        needs, or waits for.
+        A chain is deleted by its last task. It remains if its task has `continued`, or if an open task needs it or
+        waits for it.
         """
         return await self._in_batches("tasks.delete", tasks.delete, ids)
 
     async def delete_one(self, task_id: int) -> int:
-        """Delete a task that is the whole of its chain, and what is below it; returns how many tasks are gone.
+        """Delete a task that is a whole chain, including everything below it. Return the number of deleted tasks.
 
         Raises TaskNotFound, ChainLonger, ChainNeeded.
         """
@@ -188,12 +188,12 @@ class Tasks:
         return await self._database.act(event, tasks.delete_one(task_id), tasks.kinds([task_id]))
 
     async def complete(self, task_id: int, result: object = None) -> str:
-        """Complete a task without a worker: completed. Raises InvalidTask, TaskNotFound, TaskFinished."""
+        """Complete a task without a worker. Return "completed". Raises InvalidTask, TaskNotFound, TaskFinished."""
         event = AuditEvent("tasks.complete", {"id": task_id})
         return _ended(task_id, await self._database.act(event, outside.complete(task_id, result)))
 
     async def fail(self, task_id: int, error: str) -> str:
-        """Fail a task without a worker, for good: failed. Raises TaskNotFound, TaskFinished."""
+        """Fail a task permanently without a worker. Return "failed". Raises TaskNotFound, TaskFinished."""
         event = AuditEvent("tasks.fail", {"id": task_id, "error": error})
         return _ended(task_id, await self._database.act(event, outside.fail(task_id, error)))
 
@@ -203,26 +203,26 @@ class Tasks:
         return await self._database.act(AuditEvent("tasks.trigger", {"ids": task_ids}), outside.trigger(task_ids))
 
     async def issue_token(self, task_id: int, seconds: float = outside.TOKEN_TTL) -> Secret:
-        """Make a secret that ends the task once, from outside. Raises TaskNotFound, InvalidTask."""
+        """Create a completion token for a task. Raises TaskNotFound, InvalidTask."""
         statement = outside.issue_token(task_id, seconds)
-        # The audit log is shown the answer: it must not be able to read this one.
+        # The result is recorded in the audit log, so it must not contain the token.
         hidden = replace(cast("Statement[Any]", statement), read=lambda rows: Secret(statement.read(rows)))
         return cast(
             "Secret", await self._database.act(AuditEvent("tasks.token", {"id": task_id, "seconds": seconds}), hidden)
         )
 
     async def complete_by_token(self, token: str, result: object = None) -> int:
-        """Complete the task that the token stands for, and return its id. Raises InvalidToken, InvalidTask."""
+        """Complete the task of the token and return its id. Raises InvalidToken, InvalidTask."""
         return await self._database.act(AuditEvent("tasks.complete_by_token"), outside.complete_by_token(token, result))
 
     async def fail_by_token(self, token: str, error: str) -> int:
-        """Fail the task that the token stands for, for good, and return its id. Raises InvalidToken."""
+        """Fail the task of the token permanently and return its id. Raises InvalidToken."""
         return await self._database.act(
             AuditEvent("tasks.fail_by_token", {"error": error}), outside.fail_by_token(token, error)
         )
 
     async def needs(self, task_id: int) -> Sequence[Needed]:
-        """What became of everything that the task needs, in the order declared. Raises TaskNotFound."""
+        """List the needs of a task with their outcomes, in the order of declaration. Raises TaskNotFound."""
         await self.get(task_id)
         needs = await self._database.run(structure.needs(task_id))
         return await shown_needs(self._database, needs)

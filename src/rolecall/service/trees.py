@@ -1,4 +1,4 @@
-"""What an operator may ask about how tasks hang together, and everything about one task."""
+"""Outlines of trees, and the details of one task."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ MOST_ATTEMPTS = 50
 
 
 class Trees:
-    """Trees, as far as a picture shows them."""
+    """Outlines of trees, for the picture."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def outline(self, task_id: int, unfolded: Unfolded | None = None) -> Outline:
-        """A task and what stands below it, five levels down, and with what its chain goes on after it.
+        """Return a task with five levels below it, and the next tasks of its chain.
 
-        Many children of one handler are one number. Raises TaskNotFound.
+        Many children of one handler are only counted. Raises TaskNotFound.
         """
         phases = await self._database.run(outlines.phases(task_id, depth=LEVELS, most=MOST_NAMED, unfolded=unfolded))
         ids = [task_id, *(child for phase in phases for child in phase.named)]
@@ -50,7 +50,7 @@ class Trees:
 
 
 async def gather(database: Database, task_id: int, most: int, children_from: str | None) -> TaskDetail:
-    """Read a task and what stands around it. Raises TaskNotFound, InvalidCursor."""
+    """Read a task and everything related to it. Raises TaskNotFound, InvalidCursor."""
     after = position(children_from)
     at, task, payload, result = await database.run(details.task(task_id, most))
     payload, result = await shown_documents(database, task.handler, payload, result)

@@ -1,4 +1,4 @@
-"""Any number of requests wait for tasks and chains with one question at a time: what of all that has ended by now?"""
+"""Waits of many requests for tasks and chains, with one query for all of them at a time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 MOST = 500
 MOST_OF_ONE = 20
-# Soon after somebody has come, then ever more patiently.
+# The interval of queries, which grows after the latest waiter came.
 SOONEST = 0.02
 LATEST = 0.25
 GROWTH = 1.5
@@ -31,7 +31,7 @@ KINDS: tuple[EndedAmong, ...] = (tasks.ended_among, chains.ended_among)
 
 
 class Waited(NamedTuple):
-    """What somebody waits for."""
+    """The task or chain that a request waits for."""
 
     ended_among: EndedAmong
     id: int
@@ -39,14 +39,14 @@ class Waited(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waiter:
-    """Somebody who waits."""
+    """A waiting request."""
 
     waited: Waited
     ended: asyncio.Future[None]
 
 
 class Waits:
-    """Looks as long as somebody waits, on one connection; what hinders a look is told to all who wait for it."""
+    """Queries on one connection while anybody waits. An error of a query is raised to all waiters of it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -56,18 +56,17 @@ class Waits:
         self._pause = SOONEST
 
     async def for_task(self, task_id: int, seconds: float, caller: str | None) -> None:
-        """Return once the task is open no longer, or when the seconds have passed.
+        """Return when the task has finished, or when the seconds have passed.
 
-        A caller who is named waits twenty times at once. Raises TooManyRequests, DatabaseUnavailable.
+        A caller can have twenty waits at once; None is not limited. Raises TooManyRequests, DatabaseUnavailable.
         """
         await self._wait(Waited(tasks.ended_among, task_id), seconds, caller)
 
     async def for_chain(self, chain_id: int, seconds: float, caller: str | None) -> None:
-        """Return once the chain is open no longer, or when the seconds have passed; else as for a task."""
+        """Return when the chain has finished, or when the seconds have passed. Otherwise the same as `for_task`."""
         await self._wait(Waited(chains.ended_among, chain_id), seconds, caller)
 
     async def close(self) -> None:
-        """Look no more."""
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.wait({self._looking})
@@ -105,7 +104,7 @@ class Waits:
         try:
             looking = ended_among(sorted({waiter.waited.id for waiter in waiters}))
             ended: list[int] = await self._database.run(looking)
-        except Exception as error:  # noqa: BLE001 - whatever it is, each of them answers for himself
+        except Exception as error:  # noqa: BLE001 - every error is raised to the waiters
             for waiter in waiters:
                 if not waiter.ended.done():
                     waiter.ended.set_exception(error)
@@ -116,7 +115,7 @@ class Waits:
 
 
 class Share:
-    """Counts what each caller has at the moment; `problem` is what one hears who wants more than `most`."""
+    """Limits how many things each caller has at once; `problem` is the message beyond `most`."""
 
     def __init__(self, most: int, problem: str, *, retry_after: float) -> None:
         self._most = most
@@ -126,7 +125,7 @@ class Share:
 
     @contextmanager
     def taken_by(self, caller: str | None) -> Iterator[None]:
-        """Take one for the length of the block; nobody counts what is taken by None. Raises TooManyRequests."""
+        """Take one while the block runs. None is not counted. Raises TooManyRequests."""
         if caller is None:
             yield
             return

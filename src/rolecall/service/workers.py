@@ -1,4 +1,4 @@
-"""What an operator may ask about workers, and tell them."""
+"""Workers: the registry and commands."""
 
 from __future__ import annotations
 
@@ -22,57 +22,61 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerDetail:
-    """A worker, and the tasks that it runs."""
+    """A worker and its running tasks."""
 
     worker: RegisteredWorker
     tasks: list[TaskSummary]
 
 
 class Workers:
-    """The roll call."""
+    """The worker registry."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def list(self, *, everyone: bool = False) -> list[RegisteredWorker]:
-        """The active workers, the latest heard of first; `everyone` adds the stopped and the silent ones."""
+        """List the active workers, latest heartbeat first; `everyone` includes stopped and silent ones."""
         workers = await self._database.run(insight.workers())
         return [worker for worker in workers if everyone or worker.active]
 
     async def coverage(self) -> Coverage:
-        """How many live workers take which tasks."""
+        """Return how many live workers serve which handlers."""
         return Coverage(await self._database.run(insight.alike_workers()))
 
     async def get(self, worker_id: int) -> RegisteredWorker:
-        """One worker, also one that has left less than a day ago. Raises UnknownWorker."""
+        """Return one worker, also if it stopped less than a day ago. Raises UnknownWorker."""
         for worker in await self._database.run(insight.worker(worker_id)):
             return worker
         raise UnknownWorker(f"there is no worker {worker_id}")
 
     async def show(self, worker_id: int) -> WorkerDetail:
-        """One worker with the tasks that it runs. Raises UnknownWorker."""
+        """Return one worker with its running tasks. Raises UnknownWorker."""
         worker = await self.get(worker_id)
         running = TaskFilter(ids=worker.running_tasks, limit=LONGEST_PAGE)
         page = await self._database.run(finding.tasks(running))
         return WorkerDetail(worker=worker, tasks=page.items)
 
     async def in_hand(self, worker_ids: Iterable[int], most: int) -> Mapping[int, Sequence[RunningTask]]:
-        """What workers run now, by worker: of each the `most` tasks that have run longest."""
+        """Return the running tasks of workers, by worker: the `most` longest-running ones of each."""
         by_worker: dict[int, list[RunningTask]] = defaultdict(list)
         for task in await self._database.run(insight.work_in_hand(list(worker_ids), most)):
             by_worker[task.worker_id].append(task)
         return by_worker
 
     async def drain(self, worker_id: int) -> RegisteredWorker:
-        """Let it take no more tasks, finish what it runs, and stay. Raises UnknownWorker: it is not on the roll."""
+        """Drain a worker: it claims no more tasks, finishes the running ones, and stays registered. Raises
+        UnknownWorker.
+        """
         return await self._tell("workers.drain", worker_id, WorkerCommand.DRAIN)
 
     async def decommission(self, worker_id: int) -> RegisteredWorker:
-        """Let it take no more tasks, finish what it runs, and leave for good. Raises UnknownWorker."""
+        """Decommission a worker: it claims no more tasks, finishes the running ones, and exits. Raises
+        UnknownWorker.
+        """
         return await self._tell("workers.decommission", worker_id, WorkerCommand.DECOMMISSION)
 
     async def resume(self, worker_id: int) -> RegisteredWorker:
-        """Take back what it was told. Raises UnknownWorker."""
+        """Revoke the worker's command. Raises UnknownWorker."""
         return await self._tell("workers.resume", worker_id, None)
 
     async def _tell(self, action: str, worker_id: int, command: WorkerCommand | None) -> RegisteredWorker:
@@ -81,7 +85,7 @@ class Workers:
 
 
 class Coverage:
-    """The live workers by what they take, so that a count does not look at each of them."""
+    """The live workers, grouped by roles and handlers, so that counting need not visit each worker."""
 
     def __init__(self, groups: list[AlikeWorkers]) -> None:
         self._by_handler: dict[str, list[AlikeWorkers]] = defaultdict(list)
@@ -90,7 +94,7 @@ class Coverage:
                 self._by_handler[handler].append(group)
 
     def workers(self, role: str, handlers: Iterable[str]) -> int:
-        """Count the workers that take new tasks of the role for at least one of the handlers."""
+        """Count the workers that claim tasks of the role for at least one of the handlers."""
         found = {
             id(group): group.number
             for handler in handlers

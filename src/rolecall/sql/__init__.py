@@ -1,15 +1,12 @@
-"""The engine: its tables and functions as .sql files, and one typed call for each public function.
+"""The engine: its tables and functions as .sql files, and a typed call for each public function.
 
-The tables stand in `schema` as they are now, in `migrations` as they came to be; the functions in `functions`, by
-subject. `docs/engine.md` is the map of these: what enqueue, claim and finish call, a line a function; in which order
-they lock; why they end; where to put a breakpoint.
+`schema` contains the tables as they are now, `migrations` how they came about, and `functions` the functions by
+subject. `docs/engine.md` describes them: call graphs, lock order, errors, breakpoints.
 
-A plain task passes three of them. `enqueue_many` reads the drafts, stores rows in `tasks` and notifies an idle
-worker. `claim` picks rows in order of priority, time and id, and gives each a lease, a deadline and the next
-fence. `finish_free` moves what is still owned into `finished_tasks`, frees its key, and lets those go on who
-waited for it.
+A plain task passes three functions. `enqueue_many` stores rows in `tasks` and notifies an idle worker. `claim` takes
+rows in the order of priority, time and id, and gives each a lease, a deadline and a new fence. `finish_free` moves
+them to `finished_tasks`, frees their keys and releases the tasks that waited for them.
 
-A call is a value. The modules here build `Statement`s, which say what to send and how to read the answer;
-only `rolecall.db.run` executes one. So everything here can be tested without a database, and the sync and
-the async side share all of it.
+A call is a value: these modules build `Statement`s, which contain the query and a function that reads the rows. Only
+`rolecall.db.run` executes them, so this package needs no database in tests and serves sync and async code.
 """

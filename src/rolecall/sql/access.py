@@ -1,4 +1,4 @@
-"""Typed calls about access: API keys, people, idempotent requests."""
+"""Typed calls for API keys, persons, logins and requests with a key."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -36,7 +36,7 @@ LIVING = "revoked_at is null and (expires_at is null or expires_at > rolecall.cl
 
 
 def create_api_key(name: str, scope: Scope, prefix: str, digest: bytes, days: int | None) -> Statement[int]:
-    """Store an API key; without days for ever."""
+    """Store an API key; without `days` it never expires."""
     return Statement(
         query=f"select rolecall.create_api_key({NEW_KEY})", params=(name, scope, prefix, digest, days), read=single
     )
@@ -45,7 +45,7 @@ def create_api_key(name: str, scope: Scope, prefix: str, digest: bytes, days: in
 def create_own_api_key(
     name: str, scope: Scope, prefix: str, digest: bytes, days: int | None, *, person_id: int
 ) -> Statement[int]:
-    """Store an API key that a person makes for herself."""
+    """Store an API key that belongs to a person."""
     return Statement(
         query=f"select rolecall.create_own_api_key({NEW_KEY}, %s::bigint)",
         params=(name, scope, prefix, digest, days, person_id),
@@ -54,18 +54,18 @@ def create_own_api_key(
 
 
 def api_keys() -> Statement[list[ApiKey]]:
-    """List the API keys, the newest first."""
+    """List the API keys, newest first."""
     return Statement(query=f"select {KEY_COLUMNS} from rolecall.api_keys order by id desc", read=_read_keys)
 
 
 def api_key(key_id: int) -> Statement[list[ApiKey]]:
-    """Find one API key, whatever became of it."""
+    """Find one API key, even if it is revoked or expired."""
     query = f"select {KEY_COLUMNS} from rolecall.api_keys where id = %s::bigint"
     return Statement(query=query, params=(key_id,), read=_read_keys)
 
 
 def endless_admin_keys() -> Statement[list[ApiKey]]:
-    """List the API keys that may do everything, for ever."""
+    """List the API keys with the scope admin that never expire."""
     query = (
         f"select {KEY_COLUMNS} from rolecall.api_keys"
         " where scope = 'admin' and expires_at is null and revoked_at is null order by id"
@@ -74,29 +74,29 @@ def endless_admin_keys() -> Statement[list[ApiKey]]:
 
 
 def living_api_key(prefix: str) -> Statement[tuple[bytes, ApiKey] | None]:
-    """Find the API key whose secret begins like this, with its digest, unless it was revoked or has expired."""
+    """Find the valid API key whose secret has this prefix, with its digest."""
     query = f"select digest, {KEY_COLUMNS} from rolecall.api_keys where prefix = %s::text and {LIVING}"
     return Statement(query=query, params=(prefix,), read=_read_living)
 
 
 def touch_api_key(key_id: int) -> Statement[None]:
-    """Note that an API key is in use, not more than once a minute."""
+    """Record that an API key is in use, at most once a minute."""
     return Statement(query="select rolecall.touch_api_key(%s::bigint)", params=(key_id,), read=nothing)
 
 
 def revoke_api_key(key_id: int) -> Statement[bool]:
-    """Let an API key open nothing from now on; false if there was nothing to revoke."""
+    """Revoke an API key; returns False if there was nothing to revoke."""
     return Statement(query="select rolecall.revoke_api_key(%s::bigint)", params=(key_id,), read=single)
 
 
 def anybody() -> Statement[bool]:
-    """Ask whether anybody at all could come in."""
+    """Return whether there is any valid API key or person."""
     query = f"select exists(select from rolecall.api_keys where {LIVING}) or exists(select from rolecall.people)"
     return Statement(query=query, read=single)
 
 
 def add_person(name: str, scope: Scope, password_hash: str) -> Statement[int | None]:
-    """Let a person log in; None if the name is taken."""
+    """Add a person who may log in; returns None if the name is taken."""
     return Statement(
         query="select rolecall.add_person(%s::text, %s::rolecall.scope, %s::text)",
         params=(name, scope, password_hash),
@@ -105,7 +105,7 @@ def add_person(name: str, scope: Scope, password_hash: str) -> Statement[int | N
 
 
 def people() -> Statement[list[Person]]:
-    """List the people by name."""
+    """List the persons by name."""
     return Statement(
         query=f"select {PERSON_COLUMNS} from rolecall.people order by name",
         read=lambda rows: list(map(read_person, rows)),
@@ -113,12 +113,12 @@ def people() -> Statement[list[Person]]:
 
 
 def remove_person(name: str) -> Statement[bool]:
-    """Forget a person; false if there is none of that name."""
+    """Remove a person; returns False if nobody has this name."""
     return Statement(query="select rolecall.remove_person(%s::text)", params=(name,), read=single)
 
 
 def set_password(name: str, password_hash: str) -> Statement[bool]:
-    """Change a password and end the sessions; false if there is nobody of that name."""
+    """Change a person's password and end the sessions; returns False if nobody has this name."""
     query = "select rolecall.set_password(%s::text, %s::text)"
     return Statement(query=query, params=(name, password_hash), read=single)
 
@@ -126,9 +126,9 @@ def set_password(name: str, password_hash: str) -> Statement[bool]:
 def try_to_log_in(
     name: bytes, network: bytes, browser: bytes | None, limits: LoginLimits
 ) -> Statement[tuple[float | None, bool]]:
-    """Count an attempt to log in; the answer is how many seconds it must wait, or None, and whether it is the last.
+    """Count a login attempt. Returns the seconds that it must wait (or None), and whether it is the last one allowed.
 
-    `network` is the digest of the name together with where the attempt comes from.
+    `network` is the digest of the name and the network of the attempt.
     """
     return Statement(
         query="select wait, is_last from rolecall.try_to_log_in("
@@ -139,7 +139,7 @@ def try_to_log_in(
 
 
 def welcome_browser(person_id: int, name: bytes, network: bytes, browser: bytes | None, new: bytes) -> Statement[bool]:
-    """Forget the failures before a login that has succeeded; true if its browser is known anew, by `new`."""
+    """Clear the failures after a successful login; returns True if the browser is now known by the digest `new`."""
     return Statement(
         query="select rolecall.welcome_browser(%s::bigint, %s::bytea, %s::bytea, %s::bytea, %s::bytea)",
         params=(person_id, name, network, browser, new),
@@ -148,12 +148,12 @@ def welcome_browser(person_id: int, name: bytes, network: bytes, browser: bytes 
 
 
 def unlock_person(name: str) -> Statement[bool]:
-    """Forget the failed attempts to log in with this name; false if there is nobody of that name."""
+    """Clear the failed logins with this name; returns False if nobody has it."""
     return Statement(query="select rolecall.unlock_person(%s::text)", params=(name,), read=single)
 
 
 def credentials(name: str) -> Statement[Credentials | None]:
-    """Find what a person's password is compared with."""
+    """Find the password hash of a person."""
     return Statement(
         query="select id, password_hash from rolecall.people where name = %s::text",
         params=(name,),
@@ -176,9 +176,9 @@ def read_person(row: Row) -> Person:
 
 
 def take_request(request: RequestKey) -> Statement[KeptAnswer | None]:
-    """Begin a request; the answer is that which it had, None where it is to be carried out.
+    """Start a request; returns its stored response, or None if it must be carried out.
 
-    Raises RequestUnderWay, RequestKeyReused.
+    Raises RequestUnderWay and RequestKeyReused.
     """
     return Statement(
         query="select status, location, body from rolecall.take_request(%s::text, %s::text, %s::bytea)",
@@ -188,7 +188,7 @@ def take_request(request: RequestKey) -> Statement[KeptAnswer | None]:
 
 
 def keep_answer(request: RequestKey, answer: KeptAnswer) -> Statement[None]:
-    """Keep the answer; in the transaction in which the request was taken and carried out."""
+    """Store the response, in the transaction in which the request was started and carried out."""
     return Statement(
         query="select rolecall.keep_answer(%s::text, %s::text, %s::bytea, %s::int, %s::text, %s::text)",
         params=(request.caller, request.key, request.digest, answer.status, answer.location, answer.body),

@@ -1,4 +1,4 @@
-"""Typed calls about the audit log."""
+"""Typed calls for the audit log."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_PARTS = 8
 
 
 def record(actor: Actor, event: AuditEvent, answer: object) -> Statement[None]:
-    """Write down who did what, and what came of it."""
+    """Record a change with its actor and its result."""
     return Statement(
         query="select rolecall.record_audit(%s::text, %s::text, %s::text, %s::text, %s::jsonb, %s::jsonb)",
         params=(actor.name, actor.via, actor.origin, event.action, _shortened(event.detail), _shortened(answer)),
@@ -30,7 +30,7 @@ def record(actor: Actor, event: AuditEvent, answer: object) -> Statement[None]:
 
 
 def list_(which: AuditFilter) -> Statement[list[StoredAuditEvent]]:
-    """List what was done, the newest first."""
+    """List audit entries, newest first."""
     filters, params = where(
         ("actor = %s::text", which.actor),
         ("action = %s::text", which.action),
@@ -46,7 +46,7 @@ def list_(which: AuditFilter) -> Statement[list[StoredAuditEvent]]:
 
 
 def _shortened(value: object) -> str | None:
-    """As JSON; of what is too long, its short parts as they are, and of the others how much it is."""
+    """Return the value as JSON. Parts that are too long are replaced by their size."""
     if value is None:
         return None
     try:

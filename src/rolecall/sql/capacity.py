@@ -1,4 +1,4 @@
-"""Typed calls about capacity: what roles have to do, what their workers manage, which pods work."""
+"""Typed calls for the load and throughput of roles and for the work in pods."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -20,7 +20,7 @@ COLUMNS = ", ".join(RoleCapacity.__slots__)
 
 
 def capacity(role: str | None = None) -> Statement[list[RoleCapacity]]:
-    """Ask what each role, or one, has to do and what its workers manage."""
+    """Read the load and throughput of each role, or of one."""
     return Statement(
         query=f"select {COLUMNS} from rolecall.capacity(%s::text)",
         params=(role,),
@@ -29,7 +29,7 @@ def capacity(role: str | None = None) -> Statement[list[RoleCapacity]]:
 
 
 def due_by_hour(role: str, hours: int) -> Statement[dict[int, int]]:
-    """Count what becomes due within each of the next hours, from 0; an hour without any is left out."""
+    """Count the tasks that become due within each of the next hours, from 0; hours without any are omitted."""
     return Statement(
         query="select hour, number from rolecall.due_by_hour(%s::text, %s::int)",
         params=(role, hours),
@@ -38,12 +38,12 @@ def due_by_hour(role: str, hours: int) -> Statement[dict[int, int]]:
 
 
 def scale_target(role: str) -> Statement[int]:
-    """Ask how many tasks of a role workers could be running now."""
+    """Count the tasks of a role that workers could run now."""
     return Statement(query="select rolecall.scale_target(%s::text)", params=(role,), read=single)
 
 
 def pods_at_work(prefix: str) -> Statement[list[PodWork]]:
-    """Ask what the workers run in each pod whose name begins like this."""
+    """Read the running tasks of the workers in each pod whose name has this prefix."""
     return Statement(
         query="select pod, worker_ids, running from rolecall.pods_at_work(%s::text)",
         params=(prefix,),

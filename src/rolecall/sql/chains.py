@@ -1,4 +1,4 @@
-"""Typed calls about chains: read, list, hold, complete from outside, delete."""
+"""Typed calls for chains: read, list, hold, complete, delete."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -48,7 +48,7 @@ READERS: Readers = {"state": TaskState, "payload": from_json, "result": read_res
 SUMMARY_COLUMNS = columns_of(ChainSummary, READERS)
 FOUND_COLUMNS = columns_of(ChainSummary, READERS, "chain")
 COLUMNS = columns_of(Chain, READERS)
-# The stored size, in bytes, up to which payloads and results are read for a page.
+# The stored size in bytes up to which payloads and results are read for a page.
 SMALL = 8_192
 
 _read_summary = reader_of(ChainSummary, READERS)
@@ -56,17 +56,17 @@ _read_chain = reader_of(Chain, READERS)
 
 
 def get(chain_id: int) -> Statement[Chain]:
-    """Read one chain; reading the answer raises ChainNotFound if there is none."""
+    """Read one chain. Reading the rows raises ChainNotFound if there is none."""
     return _one(chain_id, COLUMNS, _read_chain)
 
 
 def summary(chain_id: int) -> Statement[ChainSummary]:
-    """Read one chain without payload and result; reading the answer raises ChainNotFound if there is none."""
+    """Read one chain without payload and result. Reading the rows raises ChainNotFound if there is none."""
     return _one(chain_id, SUMMARY_COLUMNS, _read_summary)
 
 
 def list_(which: ChainFilter) -> Statement[list[Chain]]:
-    """List chains, newest first, however many must be looked at for it."""
+    """List chains, newest first, without a limit on the rows that are searched."""
     return Statement(
         query=f"select {COLUMNS} from rolecall.list_chains(%s::text, %s::text, %s::text, %s::bigint, %s::int)",
         params=_params(which),
@@ -86,7 +86,7 @@ def summaries(which: ChainFilter) -> Statement[Page[ChainSummary]]:
         query=(
             f"select found.reached, {FOUND_COLUMNS}"
             " from rolecall.find_chains(%s::text, %s::text, %s::text, %s::bigint, %s::int) as found"
-            # Each by its id: a join would read all tasks.
+            # By id, one at a time: a join would read all tasks.
             " left join lateral (select page.* from unnest(found.ids) as given (id) cross join lateral"
             "  (select * from rolecall.chains as one where one.id = given.id offset 0) as page"
             " ) as chain on true order by chain.id desc"
@@ -97,7 +97,7 @@ def summaries(which: ChainFilter) -> Statement[Page[ChainSummary]]:
 
 
 def tasks_of(chain_id: int) -> Statement[list[Task]]:
-    """Read the tasks of a chain in their order."""
+    """Read the tasks of a chain in order."""
     return Statement(
         query=(
             f"select {TASK_COLUMNS} from rolecall.all_tasks"
@@ -110,13 +110,15 @@ def tasks_of(chain_id: int) -> Statement[list[Task]]:
 
 
 def parts(chain_id: int, before: int | None, limit: int) -> Statement[list[ChainPart]]:
-    """Read the last tasks of a chain, or the last ones before an index; payloads and results where they are small."""
+    """Read the last tasks of a chain, or the last ones before an index, with their payloads and results if they
+    are small.
+    """
     return Statement(
         query=(
             f"select {PART_COLUMNS}, case when not large then task.payload::text end,"
             " case when not large then task.result::text end, large"
             " from rolecall.parts_of_chain(%s::bigint, %s::int, %s::int) as part"
-            # Each by its id: a join would read all tasks.
+            # By id, one at a time: a join would read all tasks.
             " cross join lateral (select * from rolecall.all_tasks as one where one.id = part.id offset 0) as task"
             " cross join lateral ("
             "  select greatest(pg_column_size(task.payload), pg_column_size(task.result)) > %s as large"
@@ -128,7 +130,7 @@ def parts(chain_id: int, before: int | None, limit: int) -> Statement[list[Chain
 
 
 def needs(ids: Sequence[int], limit: int) -> Statement[list[ChainNeed]]:
-    """List what these tasks need."""
+    """List the needs of these tasks."""
     return Statement(
         query="select task_id, name, needed_id, whole_chain, outcome::text, handler "
         "from rolecall.needs_of_tasks(%s::bigint[], %s::int)",
@@ -138,7 +140,7 @@ def needs(ids: Sequence[int], limit: int) -> Statement[list[ChainNeed]]:
 
 
 def blocking(chain_id: int, after: int | None, limit: int) -> Statement[list[Dependent]]:
-    """List the tasks that need the chain or a task of it, by id, after one if that is given."""
+    """List the tasks that need the chain or one of its tasks, by id, after an id if one is given."""
     return Statement(
         query="select task_id, chain_id, role, handler, state::text, name, needed_id, whole_chain, outcome::text "
         "from rolecall.dependents_of(%s::bigint, %s::bigint, %s::int)",
@@ -148,8 +150,8 @@ def blocking(chain_id: int, after: int | None, limit: int) -> Statement[list[Dep
 
 
 def ended_among(ids: Sequence[int]) -> Statement[list[int]]:
-    """Find those of these chains that are not open: they have ended, or were never there."""
-    # A chain is open as its first task, or by its one open continuation; each by its index.
+    """Find those of these chains that are not open: finished ones, and ids without a chain."""
+    # The open task of a chain is its first task or its one open continuation. Each is found by its index.
     return Statement(
         query="select given.id from unnest(%s::bigint[]) as given (id)"
         " where (select true from rolecall.tasks as task where task.id = given.id) is null"
@@ -161,12 +163,12 @@ def ended_among(ids: Sequence[int]) -> Statement[list[int]]:
 
 
 def hold(chain_id: int) -> Statement[int | None]:
-    """Lock the chain's open task until the transaction ends; the answer is its id, None where it has ended."""
+    """Lock the chain's open task until the transaction ends; returns its id, or None if the chain has finished."""
     return Statement(query="select rolecall.hold_chain(%s::bigint)", params=(chain_id,), read=single)
 
 
 def complete(chain_id: int, result: object = None, following: NextTasks | None = None) -> Statement[str]:
-    """Complete the chain's open task without a worker; the answer is completed, finished or missing."""
+    """Complete the chain's open task without a worker; returns completed, finished or missing."""
     return Statement(
         query="select rolecall.complete_chain(%s::bigint, %s::jsonb, %s::jsonb)",
         params=(chain_id, result_document(result), following_document(following)),
@@ -176,7 +178,7 @@ def complete(chain_id: int, result: object = None, following: NextTasks | None =
 
 
 def delete(ids: Iterable[int], *, cascade: bool = False) -> Statement[dict[int, int]]:
-    """Delete chains; the answer names each deleted one with the number of its tasks."""
+    """Delete chains; returns the deleted ones with the number of their tasks."""
     return Statement(
         query="select chain_id, tasks from rolecall.delete_chains(%s::bigint[], %s::boolean)",
         params=(list(ids), cascade),

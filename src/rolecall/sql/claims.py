@@ -1,4 +1,4 @@
-"""Typed calls about claims: what may be taken, taking it, and everything a claim's owner may do, rescue."""
+"""Typed calls for claiming tasks, for writes of a claim's owner, and for rescue."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -50,9 +50,9 @@ OWNED = "%s::bigint, %s::bigint[], %s::int[]"
 def claim(
     worker_id: int, roles: Sequence[str], handlers: Sequence[str], limit: int, start: int | None = None
 ) -> Statement[list[ClaimedTask]]:
-    """Claim up to `limit` tasks, best first; no roles means every role.
+    """Claim up to `limit` tasks in order; no roles means all roles.
 
-    With `start` free slots the worker reports the start of each task; without (None) all count as started.
+    With `start` free slots, the worker reports the start of each task. Without (None), all count as started.
     """
     return Statement(
         query=f"select {CLAIM_COLUMNS} from rolecall.claim({CLAIM_PARAMS})",
@@ -64,14 +64,15 @@ def claim(
 def claim_what_fits(
     worker_id: int, roles: Sequence[str], handlers: Sequence[str], limit: int, start: int, run: int = 1
 ) -> Statement[tuple[list[ClaimedTask], bool]]:
-    """Take tasks as `claim` does, of a key up to `run` for one place, with those that the worker holds there.
+    """Claim tasks like `claim`, including sequences: up to `run` tasks of a key under one permit.
 
-    The worker runs these one after another. The answer also says whether the next one in line waits for a free slot.
+    Tasks that the worker already holds under the permit count. Also returns whether the next task in line waits for a
+    free slot.
     """
     return Statement(
         query=(
             f"select {CLAIM_COLUMNS}, key_slot, expires_seconds, {HELD_BACK}"
-            f" from rolecall.claim_in_order({CLAIM_PARAMS}, %s::int)"
+            f" from rolecall.claim({CLAIM_PARAMS}, %s::int)"
         ),
         params=(worker_id, list(roles), list(handlers), limit, start, run),
         read=_read_claim,
@@ -81,17 +82,18 @@ def claim_what_fits(
 def claim_these(
     worker_id: int, ids: Sequence[int], start: int | None = None
 ) -> Statement[tuple[list[ClaimedTask], dict[int, str]]]:
-    """Take these tasks, in this order; the answer also says of each that was not given why.
+    """Claim these tasks in this order. Also returns, for each task that was not claimed, the reason.
 
-    With `start` free slots the worker reports the start of each task; without (None) all count as started. The reasons
-    are those of `rolecall.claim_these`: taken, finished, unknown, blocked, waiting, not served, misfit, paused, not
-    due, no free slot, key busy, not first (another task of its key is better), busy (locked just now: ask again),
-    expired.
+    With `start` free slots, the worker reports the start of each task. Without (None), all count as started. The
+    reasons are those of `rolecall.claim_these`: taken, finished, unknown, blocked, waiting, not served, misfit,
+    paused, not due, no free slot, key busy, not first (another task of its key comes first), busy (locked just now:
+    try again), expired.
     """
     return Statement(
         query=(
-            f"select {CLAIM_COLUMNS}, null::int, expires_seconds, verdict"
-            " from rolecall.claim_these(%s::bigint, %s::bigint[], %s::int)"
+            f"select {CLAIM_COLUMNS}, null::int, expires_seconds, named, verdict from ("
+            "select claimed.id as named, claimed.verdict, (claimed.task).*"
+            " from rolecall.claim_these(%s::bigint, %s::bigint[], %s::int) as claimed) as claimed"
         ),
         params=(worker_id, list(ids), start),
         read=_read_given,
@@ -101,10 +103,10 @@ def claim_these(
 def offers(
     roles: Sequence[str], handlers: Sequence[str] | None, limit: int, *, high: int | None = None
 ) -> Statement[list[Offer]]:
-    """Ask for the tasks that workers may claim now, best first, at most `limit` a role; no roles means every role.
+    """List the tasks that workers may claim now, in order, at most `limit` per role; no roles means all roles.
 
-    No handlers (None) means every handler. With `high` there are at most `limit` of each role with this priority or
-    more, and as many with less. Nothing is claimed.
+    No handlers (None) means all handlers. With `high`, the list has at most `limit` tasks of each role with this
+    priority or more, and as many with less. Nothing is claimed.
     """
     return Statement(
         query="select id, role, handler, priority, high, attempt, key, scheduled_for"
@@ -115,27 +117,27 @@ def offers(
 
 
 def start(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:
-    """Record that tasks begin; the answer names the lost ones with the reason, and the busy ones, to be sent again."""
+    """Record that tasks start. Returns the lost ones with the reason, and the busy ones, which must be sent again."""
     return _about_claims("start", worker_id, claims)
 
 
 def renew(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:
-    """Extend the leases; the answer names the tasks whose handlers must be aborted, with the reason."""
+    """Renew the leases. Returns the tasks whose handlers must stop, with the reason."""
     return _about_claims("renew", worker_id, claims)
 
 
 def lost(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:
-    """Ask which claims are lost, with the reason; nothing is written."""
+    """Return the lost claims with the reason. Nothing is written."""
     return _about_claims("lost_claims", worker_id, claims)
 
 
 def release(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:
-    """Give tasks back without spending an attempt; the answer names those that were lost already."""
+    """Return tasks without spending an attempt. Returns the ones that were already lost."""
     return _about_claims("release", worker_id, claims)
 
 
 def finish(worker_id: int, reports: Iterable[Report]) -> Statement[dict[int, str]]:
-    """Finish a batch of claims, all or nothing; the answer names those that were not simply accepted."""
+    """Finish a batch of claims, all or nothing. Returns the claims that were not simply accepted."""
     return Statement(
         query="select task_id, verdict from rolecall.finish(%s::bigint, %s::jsonb)",
         params=(worker_id, reports_document(reports)),
@@ -145,9 +147,9 @@ def finish(worker_id: int, reports: Iterable[Report]) -> Statement[dict[int, str
 
 
 def finish_free(worker_id: int, reports: Iterable[Report], *, apart: bool = False) -> Statement[dict[int, str]]:
-    """Finish claims as `finish` does, without waiting for anybody's open transaction.
+    """Finish claims like `finish`, without waiting for open transactions of others.
 
-    Of what the answer names as `busy` nothing is stored: it is to be sent again, and `apart` then.
+    Nothing is stored for claims that are returned as `busy`. Send them again, with `apart`.
     """
     return Statement(
         query="select task_id, verdict from rolecall.finish_free(%s::bigint, %s::jsonb, %s::boolean)",
@@ -158,7 +160,7 @@ def finish_free(worker_id: int, reports: Iterable[Report], *, apart: bool = Fals
 
 
 def finish_here(worker_id: int, reports: Iterable[Report]) -> Statement[dict[int, str]]:
-    """Finish claims in a transaction that writes more; what the answer names was not accepted: undo the transaction."""
+    """Finish claims in a transaction with other writes. If any claim is returned, it was not accepted: roll back."""
     return Statement(
         query="select task_id, verdict from rolecall.finish_here(%s::bigint, %s::jsonb)",
         params=(worker_id, reports_document(reports)),
@@ -168,7 +170,7 @@ def finish_here(worker_id: int, reports: Iterable[Report]) -> Statement[dict[int
 
 
 def report_info(worker_id: int, task_id: int, fence: int, info: Mapping[str, object]) -> Statement[str | None]:
-    """Merge facts into a running task's info; the answer is None, or why the claim is lost."""
+    """Merge facts into a running task's info. Returns None, or why the claim is lost."""
     try:
         document = encode(dict(info))
     except NotStorable as error:
@@ -181,7 +183,7 @@ def report_info(worker_id: int, task_id: int, fence: int, info: Mapping[str, obj
 
 
 def rescue(limit: int = 1000, silent_for: float = 0.0) -> Statement[dict[int, TaskState]]:
-    """Release what expired owners have not renewed for so many seconds; the answer says what became of each task."""
+    """Rescue tasks whose leases expired at least `silent_for` seconds ago. Returns their new states."""
     return Statement(
         query="select task_id, state::text from rolecall.rescue(%s::int, make_interval(secs => %s::float8))",
         params=(limit, silent_for),
@@ -191,12 +193,14 @@ def rescue(limit: int = 1000, silent_for: float = 0.0) -> Statement[dict[int, Ta
 
 
 def find_expired() -> Statement[tuple[list[int], list[int], float]]:
-    """Find claims whose leases have ended; the answer has their ids, their fences, and how many seconds to wait."""
+    """Find claims with expired leases. Returns their ids, their fences, and the seconds to wait before their
+    rescue.
+    """
     return Statement(query="select ids, fences, wait_seconds from rolecall.find_expired()", read=_only_row)
 
 
 def rescue_found(ids: Sequence[int], fences: Sequence[int]) -> Statement[dict[int, TaskState]]:
-    """Return found claims that were not renewed meanwhile; the answer has the new state of each task."""
+    """Rescue claims of `find_expired` that have not been renewed since. Returns the new states of the tasks."""
     return Statement(
         query="select task_id, state::text from rolecall.rescue_found(%s::bigint[], %s::int[])",
         params=(list(ids), list(fences)),
@@ -206,7 +210,7 @@ def rescue_found(ids: Sequence[int], fences: Sequence[int]) -> Statement[dict[in
 
 
 def expire(limit: int = 1000) -> Statement[dict[int, TaskState]]:
-    """Cancel tasks that have expired before they began; the answer says what became of each."""
+    """Cancel tasks that expired before they started. Returns their new states."""
     return Statement(
         query="select task_id, state::text from rolecall.expire(%s::int)",
         params=(limit,),
@@ -216,9 +220,9 @@ def expire(limit: int = 1000) -> Statement[dict[int, TaskState]]:
 
 
 def rescue_workers(worker_ids: Sequence[int], limit: int = 1000) -> Statement[dict[int, TaskState]]:
-    """Return all tasks that dead workers hold, and take the workers off the roll.
+    """Rescue all tasks of dead workers and remove the workers from the registry. Returns the tasks' new states.
 
-    The caller has proof that their processes ended. The answer has the new state of each task.
+    The caller must have a proof of death.
     """
     return Statement(
         query="select task_id, state::text from rolecall.rescue_workers(%s::bigint[], %s::int)",
@@ -229,9 +233,10 @@ def rescue_workers(worker_ids: Sequence[int], limit: int = 1000) -> Statement[di
 
 
 def rescue_harmless(worker_ids: Sequence[int], limit: int = 1000) -> Statement[dict[int, TaskState]]:
-    """Return the tasks that may run twice of workers that are probably dead, and take the workers off the roll.
+    """Rescue the tasks that may run twice from workers that are probably dead, and remove the workers from the
+    registry.
 
-    The answer has the new state of each task.
+    Returns the tasks' new states.
     """
     return Statement(
         query="select task_id, state::text from rolecall.rescue_harmless(%s::bigint[], %s::int)",
@@ -242,7 +247,7 @@ def rescue_harmless(worker_ids: Sequence[int], limit: int = 1000) -> Statement[d
 
 
 def is_work_left(worker_id: int, roles: Sequence[str], handlers: Sequence[str]) -> Statement[bool]:
-    """Ask whether a task of these roles (none: of all) runs, is due, or comes back soon."""
+    """Return whether a task of these roles (none: all roles) runs, is due, or will be due soon."""
     return Statement(
         query="select rolecall.is_work_left(%s::bigint, %s::text[], %s::text[])",
         params=(worker_id, list(roles), list(handlers)),
@@ -251,9 +256,9 @@ def is_work_left(worker_id: int, roles: Sequence[str], handlers: Sequence[str]) 
 
 
 def next_due(roles: Sequence[str], handlers: Sequence[str], worker_id: int | None = None) -> Statement[float | None]:
-    """Ask how many seconds pass until the earliest of these tasks is due; None if there is none.
+    """Return the seconds until the earliest of these tasks is due; None if there is none.
 
-    With a worker's id, what is not offered to it does not count.
+    With a worker's id, tasks that are not offered to that worker do not count.
     """
     return Statement(
         query="select rolecall.next_due_for(%s::bigint, %s::text[], %s::text[])",
@@ -271,8 +276,8 @@ def _read_claimed(rows: list[Row]) -> list[ClaimedTask]:
 
 
 def _read_given(rows: list[Row]) -> tuple[list[ClaimedTask], dict[int, str]]:
-    given = [ClaimedTask(*row[:-1]) for row in rows if row[-1] is None]
-    return given, {row[0]: row[-1] for row in rows if row[-1] is not None}
+    claimed = [ClaimedTask(*row[:-2]) for row in rows if row[-1] is None]
+    return claimed, {task_id: verdict for *_, task_id, verdict in rows if verdict is not None}
 
 
 def _about_claims(verb: str, worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:

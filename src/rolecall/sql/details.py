@@ -1,4 +1,4 @@
-"""Typed calls that read what one task's page shows, none of which reads megabytes unasked."""
+"""Typed calls for a task's page. They read large values only on request."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -22,7 +22,7 @@ Read = tuple[datetime, TaskSummary, Document, Document | None]
 
 
 def task(task_id: int, most: int) -> Statement[Read]:
-    """Read the time, a task, and its payload and result up to so many bytes. Raises TaskNotFound."""
+    """Read the time, a task, and its payload and result if they have at most `most` bytes. Raises TaskNotFound."""
 
     def read(rows: list[Row]) -> Read:
         if not rows:
@@ -37,7 +37,7 @@ def task(task_id: int, most: int) -> Statement[Read]:
             " octet_length(given.payload), case when octet_length(given.payload) <= %s::int then given.payload end,"
             " octet_length(made.result), case when octet_length(made.result) <= %s::int then made.result end"
             " from rolecall.all_tasks as task"
-            # Fenced off, so that each is written as text once.
+            # The offsets keep Postgres from converting each value to text more than once.
             " cross join lateral (select task.payload::text offset 0) as given (payload)"
             " cross join lateral (select task.result::text offset 0) as made (result)"
             " where task.id = %s::bigint"
@@ -48,7 +48,7 @@ def task(task_id: int, most: int) -> Statement[Read]:
 
 
 def maker(task_id: int) -> Statement[Maker | None]:
-    """Ask which schedule enqueued a task, if one did."""
+    """Find the schedule that enqueued a task, if any."""
     return Statement(
         query=(
             "select schedule.id, schedule.name from rolecall.schedule_runs as run"
@@ -61,7 +61,7 @@ def maker(task_id: int) -> Statement[Maker | None]:
 
 
 def needs(task_id: int, most: int) -> Statement[list[NeedOutcome]]:
-    """Ask what became of what a task needs, in the order declared, of at most so many, without results."""
+    """List the first `most` needs of a task with their outcomes, in the order of declaration, without results."""
 
     def read(rows: list[Row]) -> list[NeedOutcome]:
         return [
@@ -78,7 +78,7 @@ def needs(task_id: int, most: int) -> Statement[list[NeedOutcome]]:
 
 
 def latest(task_id: int, most: int) -> Statement[list[TimelineEntry]]:
-    """Ask what happened to a task last, at most so much, oldest first."""
+    """List the last `most` events of a task, oldest first."""
     return Statement(
         query=(
             "select at, kind, attempt, worker_id, detail from ("
@@ -92,11 +92,11 @@ def latest(task_id: int, most: int) -> Statement[list[TimelineEntry]]:
 
 
 def children(parent_id: int, after: int | None, most: int) -> Statement[list[TaskSummary]]:
-    """List a task's children in the order of spawning, at most so many, after one of them."""
+    """List up to `most` of a task's children in the order of spawning, after one of them."""
     return Statement(
         query=(
             f"select {SUMMARY_COLUMNS} from rolecall.children_in_order(%s::bigint, %s::bigint, %s::int) as given (id)"
-            # Each by its id: a join would read all tasks.
+            # By id, one at a time: a join would read all tasks.
             " cross join lateral (select * from rolecall.all_tasks as one where one.id = given.id offset 0) as task"
             " order by task.id"
         ),
@@ -115,7 +115,7 @@ def child_numbers(parent_id: int) -> Statement[dict[TaskState, int]]:
 
 
 def parents_among(ids: Sequence[int]) -> Statement[frozenset[int]]:
-    """Ask which of some tasks have children."""
+    """Return those of these tasks that have children."""
     return Statement(
         query="select rolecall.parents_among(%s::bigint[])",
         params=(list(ids),),

@@ -1,4 +1,4 @@
-"""Typed calls that look at the health of the server and of the pool; they change nothing."""
+"""Typed calls for the doctor's checks of the server and the pool. They change nothing."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 
@@ -44,13 +44,13 @@ T = TypeVar("T")
 
 
 def server() -> Statement[ServerFacts]:
-    """Ask how the server is set up."""
+    """Read the server's settings."""
     return Statement(
         query=(
             "select current_setting('server_version_num')::int, current_setting('server_version'),"
             " current_setting('fsync')::bool, current_setting('full_page_writes')::bool,"
             " current_setting('synchronous_commit'),"
-            # Our own connections may have set another one.
+            # The default, because our own connections may have set another level.
             " (select reset_val from pg_settings where name = 'default_transaction_isolation'),"
             " current_setting('autovacuum')::bool, pg_notification_queue_usage(),"
             " age(datfrozenxid), extract(epoch from clock_timestamp())::float8,"
@@ -62,7 +62,7 @@ def server() -> Statement[ServerFacts]:
 
 
 def how_far_written() -> Statement[tuple[str, str]]:
-    """Ask which cluster it is, and where its log ends now."""
+    """Read the cluster's identifier and the end of its WAL."""
     return Statement(
         query="select system_identifier::text, pg_current_wal_flush_lsn()::text from pg_control_system()",
         read=lambda rows: (rows[0][0], rows[0][1]),
@@ -70,7 +70,7 @@ def how_far_written() -> Statement[tuple[str, str]]:
 
 
 def how_far_behind(written: str) -> Statement[StandbyFacts]:
-    """Ask a standby what it is a copy of, and how much of the log up to a position it does not know yet."""
+    """Read a standby's cluster identifier, and how many bytes it lacks up to a WAL position."""
     return Statement(
         query=(
             "select system_identifier::text, pg_is_in_recovery(), case when pg_is_in_recovery() then"
@@ -83,7 +83,7 @@ def how_far_behind(written: str) -> Statement[StandbyFacts]:
 
 
 def oldest_snapshot() -> Statement[list[OldSnapshot]]:
-    """Find the session, if any, that pins the oldest snapshot of this database, other than this one."""
+    """Find the session with the oldest snapshot of this database, if any, except this one."""
     return Statement(
         query=(
             "select pid, extract(epoch from clock_timestamp() - xact_start)::float8, application_name,"
@@ -98,7 +98,7 @@ def oldest_snapshot() -> Statement[list[OldSnapshot]]:
 
 
 def prepared_transactions() -> Statement[list[PreparedTransaction]]:
-    """List the transactions of this database that wait for the second phase of their commit."""
+    """List the prepared transactions of this database."""
     return Statement(
         query=(
             "select gid, extract(epoch from clock_timestamp() - prepared)::float8 from pg_prepared_xacts"
@@ -109,7 +109,7 @@ def prepared_transactions() -> Statement[list[PreparedTransaction]]:
 
 
 def stale_slots(*, measured: bool = True) -> Statement[list[StaleSlot]]:
-    """List the replication slots that nobody reads, `measured` by where the log ends: some servers tell nobody."""
+    """List the replication slots without a reader, with the retained WAL if it can be `measured` on this server."""
     kept = "pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)" if measured else "null"
     return Statement(
         query=(
@@ -121,7 +121,7 @@ def stale_slots(*, measured: bool = True) -> Statement[list[StaleSlot]]:
 
 
 def tables() -> Statement[list[TableCare]]:
-    """Ask how our tables are cleaned up; only those that are hot need settings of their own."""
+    """Read the autovacuum settings of our tables. Only frequently updated tables need their own."""
     return Statement(
         query=(
             "select relname, (option ->> 'autovacuum_enabled' = 'false') is not true,"
@@ -136,7 +136,7 @@ def tables() -> Statement[list[TableCare]]:
 
 
 def clocks() -> Statement[list[ClockOfWorker]]:
-    """Ask how far the clocks of the active workers are off."""
+    """Read the clock differences of the active workers."""
     return Statement(
         query=(
             "select id, name, clock_ahead from rolecall.all_workers"
@@ -147,14 +147,14 @@ def clocks() -> Statement[list[ClockOfWorker]]:
 
 
 def stranded_work() -> Statement[list[StrandedWork]]:
-    """List what is due and nobody would claim."""
+    """List due tasks that no worker would claim."""
     return Statement(
         query="select role, handler, tasks, workers from rolecall.stranded_work()", read=_each(StrandedWork)
     )
 
 
 def missing_partitions() -> Statement[list[str]]:
-    """List the partitions of today and tomorrow that are missing, as `finished_tasks of 2026-01-31`."""
+    """List the missing partitions of today and tomorrow, in the form `finished_tasks of 2026-01-31`."""
     return Statement(
         query=(
             "select parent || ' of ' || day from unnest(array['finished_tasks', 'task_events']) as parent"
@@ -169,7 +169,7 @@ def missing_partitions() -> Statement[list[str]]:
 
 
 def unpruned() -> Statement[list[Unpruned]]:
-    """List the kinds that should have been pruned by now; a pool that nobody has ever pruned has nothing to prune."""
+    """List the kinds of records whose pruning is due. A pool that was never pruned has none."""
     return Statement(
         query=(
             "select kind, greatest(extract(epoch from rolecall.clock() - next_at)::float8, 0),"
@@ -181,7 +181,7 @@ def unpruned() -> Statement[list[Unpruned]]:
 
 
 def duties() -> Statement[list[DutyState]]:
-    """List the duties that were begun once, by name, and how their runs go."""
+    """List the duties that were ever started, by name, with the state of their runs."""
     return Statement(
         query="select name, every, overdue, unfinished, succeeded_at, error from rolecall.duties_now()",
         read=_each(DutyState),
@@ -189,7 +189,7 @@ def duties() -> Statement[list[DutyState]]:
 
 
 def overdue_leases() -> Statement[float | None]:
-    """Ask since how many seconds the longest lease has run out that nobody rescues; None where there is none."""
+    """Return how many seconds ago the oldest lease expired that was not rescued; None if there is none."""
     return Statement(
         query=(
             "select extract(epoch from rolecall.clock() - min(lease_until))::float8 from rolecall.tasks"
@@ -200,7 +200,7 @@ def overdue_leases() -> Statement[float | None]:
 
 
 def uncounted() -> Statement[list[Uncounted]]:
-    """Ask since when nothing that ended was counted, where something has ended since."""
+    """Return since when finished tasks have not been counted, if any have finished since."""
     return Statement(
         query=(
             "select extract(epoch from rolecall.clock() - counted.moment)::float8,"

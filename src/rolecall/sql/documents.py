@@ -1,4 +1,4 @@
-"""The JSON documents that the engine takes and gives back; they hold nothing that the database cannot store."""
+"""JSON documents that the engine's functions receive and return, checked so that the database can store them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ REPLACEMENT = "\ufffd"
 
 
 def tasks_document(tasks: Iterable[NewTask], trace_context: str | None = None) -> str:
-    """Return the batch, asked for in this trace, as a JSON array; raise InvalidTask, with the index, for no task."""
+    """Return a batch as a JSON array, with this trace context. Raises InvalidTask, with the index, for an invalid
+    task.
+    """
     batch = list(tasks)
     items = [_task_item(task, index) for index, task in enumerate(batch)]
     if any(task.needs for task in batch):
@@ -61,16 +63,16 @@ def tasks_document(tasks: Iterable[NewTask], trace_context: str | None = None) -
 
 
 def reports_document(reports: Iterable[Report]) -> str:
-    """Return the reports as one JSON array; results are embedded as the JSON text that they already are."""
+    """Return the reports as a JSON array; results, which are JSON text already, are embedded."""
     return f"[{','.join(map(_report_text, reports))}]"
 
 
 def _require_object(payload: Any, index: int) -> None:
     if type(payload) is not dict and not isinstance(payload, Mapping):
-        raise InvalidTask(f"the payload is not an object but {type(payload).__name__}", index=index)
+        raise InvalidTask(f"the payload must be an object, got {type(payload).__name__}", index=index)
     for key in payload:
         if not isinstance(key, str):
-            raise InvalidTask(f"payload has the key {key!r}, which is not text", index=index)
+            raise InvalidTask(f"the keys of the payload must be text, got {key!r}", index=index)
 
 
 def _task_item(task: NewTask, index: int) -> dict[str, object]:
@@ -101,7 +103,7 @@ def _require_texts(item: Mapping[str, object], index: int) -> None:
     for name in TEXTS:
         value = item.get(name)
         if value is not None and not isinstance(value, str):
-            raise InvalidTask(f"{name} is not text but {type(value).__name__}: {value!r}", index=index)
+            raise InvalidTask(f"{name} must be text, got {type(value).__name__}: {value!r}", index=index)
 
 
 def _add_needs(items: Sequence[dict[str, object]], batch: Sequence[NewTask]) -> None:
@@ -120,7 +122,9 @@ def _need_item(need: Need | int | Enqueued | NewTask, earlier: Mapping[int, int]
     match said.task:
         case NewTask():
             if id(said.task) not in earlier or said.chain:
-                raise InvalidTask("a task of the same batch can be needed by those after it, alone", index=index)
+                raise InvalidTask(
+                    "a task of the same batch can be needed only by later tasks, and without chain=True", index=index
+                )
             item["item"] = earlier[id(said.task)]
         case Enqueued():
             item["chain" if said.chain else "task"] = said.task.id
@@ -186,7 +190,7 @@ def _completed(report: Completed) -> str:
 
 
 def next_document(tasks: NextTasks) -> str:
-    """Return what comes next as one JSON object; raise InvalidTask for what cannot be stored."""
+    """Return the next tasks as a JSON object. Raises InvalidTask if one cannot be stored."""
     several = {"follow_ups": tasks.follow_ups, "children": tasks.children, "siblings": tasks.siblings}
     parts = [f'"{name}":{tasks_document(some, tasks.trace_context)}' for name, some in several.items() if some]
     if tasks.continuation is not None:
@@ -221,19 +225,19 @@ def _ran(seconds: float | None) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    # No delay may be such that the engine's arithmetic refuses the report: its task could never be finished.
+    # A delay out of the engine's range would make it reject the report, and the task could never be finished.
     return f"{min(max(0.0, seconds), LONGEST_DELAY):.6f}"
 
 
 class EncodedResult(NamedTuple):
-    """A result as JSON text; where it could not be stored, a marker object, and why."""
+    """A result as JSON text; if it could not be stored, a marker object and the reason."""
 
     text: str
     unstored: str | None = None
 
 
 def encode_result(value: object, *, max_bytes: int = MAX_RESULT_BYTES) -> EncodedResult:
-    """Write a handler's result as JSON text, whatever it is."""
+    """Encode any result of a handler as JSON text."""
     if isinstance(value, UnstoredResult):
         return _marker(value.why)
     try:
@@ -243,11 +247,11 @@ def encode_result(value: object, *, max_bytes: int = MAX_RESULT_BYTES) -> Encode
     except BaseException as error:  # noqa: BLE001 - a result's own code runs in there and may raise anything
         return _marker(f"{type(error).__name__}: {message_of(error)}")
     size = len(text.encode())
-    return EncodedResult(text) if size <= max_bytes else _marker(f"{size} bytes, allowed are {max_bytes}")
+    return EncodedResult(text) if size <= max_bytes else _marker(f"{size} bytes exceed the limit of {max_bytes}")
 
 
 def read_result(text: str | None) -> Any:
-    """Read a result from JSON text; an UnstoredResult where it could not be stored."""
+    """Decode a result from JSON text; an UnstoredResult if it could not be stored."""
     value = from_json(text)
     if isinstance(value, dict) and value.keys() == {"rolecall", "why"} and value["rolecall"] == MARK:
         return UnstoredResult(value["why"])

@@ -1,4 +1,4 @@
-"""Typed calls about the duties of the pool: whose turn it is, and how their runs go."""
+"""Typed calls for maintenance duties: which are due, and how their runs go."""
 
 # ruff: noqa: S608 - only statements of this package are built into a query
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def look(names: Sequence[str], by: str) -> Statement[DutyLook]:
-    """Ask how it stands with these duties, as the process that is called so."""
+    """Read the state of these duties, for the process named `by`."""
     return Statement(
         query=(
             "select due, next_in, did_last, workers, latest_worker from rolecall.look_at_duties(%s::text[], %s::text)"
@@ -27,16 +27,16 @@ def look(names: Sequence[str], by: str) -> Statement[DutyLook]:
 
 
 def begin(statement: Statement[T], name: str, every: float, by: str) -> Statement[tuple[T] | None]:
-    """Make the first statement of a duty take the turn, which comes again after so many seconds.
+    """Run the first statement of a duty if the duty is due; its next run is due after `every` seconds.
 
-    The answer is None where the duty is not due or another process is just taking it, and the statement is not run
-    then. All in one statement: the row stays locked for as long as Postgres needs, not for as long as this process is
-    held up, and where it fails the duty is due as before.
+    Returns None if the duty is not due or another process is starting it; the statement is not run then. All of this
+    is one statement, so that the row is locked only while Postgres works, even if this process is held up, and a
+    failure leaves the duty due.
     """
     return Statement(
         query=(
             "select turn.ours, step.* from rolecall.take_duty(%s::text, %s::float8, %s::text) as turn (ours) "
-            # The offset keeps the inner query one, so that it waits for its condition.
+            # The offset prevents inlining, so that the inner query runs only if the condition is true.
             f"left join lateral (select true, first.* from ({statement.query}) as first where turn.ours offset 0) "
             "as step on true"
         ),
@@ -47,7 +47,7 @@ def begin(statement: Statement[T], name: str, every: float, by: str) -> Statemen
 
 
 def record(name: str, every: float, by: str, error: str | None = None) -> Statement[None]:
-    """Record that a run of a duty succeeded, or the error that ended it."""
+    """Record that a run of a duty succeeded, or the error with which it failed."""
     return Statement(
         query="select rolecall.record_duty(%s::text, %s::float8, %s::text, %s::text)",
         params=(name, every, by, error),

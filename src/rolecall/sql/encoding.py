@@ -1,4 +1,4 @@
-"""Values as JSON text that the database can hold: one set of rules for payloads, results and infos."""
+"""Encoding of payloads, results and infos as JSON text that the database can store."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ SURE = frozenset({str, int, bool, type(None)})
 
 
 class NotStorable(ValueError):
-    """A value that JSON in the database cannot hold; the text says where and why."""
+    """A value that the database cannot store as JSON; the message names the place and the reason."""
 
 
 def encode(value: object) -> str:
-    """Return the value as compact JSON text; raise NotStorable if the database would refuse it.
+    """Return the value as compact JSON text. Raises NotStorable if the database would reject it.
 
     Dataclasses, Structs, pydantic models, datetimes, UUIDs, Decimals, enums, sets, bytes and types with a codec are
-    turned into plain JSON first, as `to_plain` does.
+    first converted to JSON values, as in `to_plain`.
     """
     return _encode_plain(value) or _encode_any(value)
 
 
 def encode_text(text: str) -> str:
-    """Return a text that is known to be clean as a JSON string."""
+    """Return a text without invalid characters as a JSON string."""
     return json.encoder.encode_basestring(text)
 
 
 def to_plain(value: object, hook: Callable[[Any], object] = written, *, has_plain_keys: bool = False) -> Any:
-    """Return a value as JSON has it: dictionaries, lists, texts, numbers, booleans, None.
+    """Return a value as JSON values: dictionaries, lists, texts, numbers, booleans, None.
 
-    Keys that are numbers, UUIDs, dates, enums or bytes become text. `hook` writes the types that msgspec does not know.
-    `has_plain_keys` skips the search for keys that become the same text. Raises NotStorable for such keys, TypeError
-    for a value or a key without a JSON form, ValueError and RecursionError for values that are not JSON.
+    Keys that are numbers, UUIDs, dates, enums or bytes become text. `hook` converts types that msgspec does not
+    support. `has_plain_keys` skips the search for keys that become the same text. Raises NotStorable for such keys,
+    TypeError for a value or a key without a JSON form, ValueError and RecursionError for values that are not JSON.
     """
     plain = msgspec.to_builtins(value, str_keys=True, enc_hook=hook)
-    # A key that was not text is another one now.
+    # If the values differ, a key may have been converted to text.
     if not has_plain_keys and not _are_same(plain, value):
         _require_distinct_keys(value, hook)
     return plain
@@ -62,7 +62,7 @@ def _require_distinct_keys(value: object, hook: Callable[[Any], object]) -> None
     try:
         text = msgspec.json.encode(value, enc_hook=hook)
     except UnicodeError:
-        return  # `encode` says what is wrong with the text
+        return  # `encode` reports the problem
     json.loads(text, object_pairs_hook=_distinct)
 
 
@@ -75,7 +75,7 @@ def _distinct(pairs: list[tuple[str, object]]) -> None:
 
 
 def _encode_plain(value: object) -> str | None:
-    """Return what needs no second thought at a tenth of the price; None for everything else."""
+    """Encode simple values, in a tenth of the time; None for all others."""
     try:
         text = msgspec.json.encode(value).decode() if _is_plain(value) else ESCAPED_NUL
     except (OverflowError, ValueError, RecursionError):
@@ -84,7 +84,7 @@ def _encode_plain(value: object) -> str | None:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether msgspec writes the value as `json` does, which rejects NaN and keys that are not text."""
+    """Return whether msgspec writes the value like `json`, which rejects NaN and keys that are not text."""
     if type(value) is dict:
         for key, item in value.items():
             if type(key) is not str or (type(item) not in SURE and not _is_plain(item)):
@@ -104,7 +104,7 @@ def _encode_any(value: object) -> str:
         raise
     except (TypeError, ValueError, RecursionError) as error:
         raise NotStorable(_problem(value) or str(error)) from error
-    # These may be plain text, so the slow walk has the last word.
+    # These may also be part of a text, so the slow search decides.
     if any(sign in text for sign in SUSPICIOUS) and (problem := _problem(value)):
         raise NotStorable(problem)
     return text

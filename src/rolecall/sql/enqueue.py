@@ -23,7 +23,7 @@ CHUNK = 20_000
 def enqueue_many(
     tasks: Sequence[NewTask], trace_context: str | None = None, *, is_confidential: bool = False
 ) -> Statement[list[Enqueued]]:
-    """Store a batch, all or nothing, in this trace; the answers come in the order of the tasks."""
+    """Store a batch, all or nothing, with this trace context. Results are in the order of the tasks."""
     return Statement(
         query="select ids, deduplicated from rolecall.enqueue_many(%s::jsonb)",
         params=(tasks_document(tasks, trace_context),),
@@ -40,9 +40,9 @@ def enqueue_chunks(
     trace_context: str | None = None,
     is_confidential: bool = False,
 ) -> list[Statement[list[Enqueued]]]:
-    """Store a batch of any length in several statements; run them in one transaction.
+    """Store a batch of any length in several statements. Run them in one transaction.
 
-    Everything is checked before the first statement exists, so that nothing is sent of a batch that is wrong.
+    All tasks are checked before the first statement is returned, so that nothing of an invalid batch is sent.
     """
     return [
         _chunk(tasks, slice(start, start + size), trace_context, is_confidential=is_confidential)
@@ -64,7 +64,8 @@ def _read_enqueued(rows: list[Row], tasks: Sequence[NewTask]) -> list[Enqueued]:
     returns = [task.returns for task in tasks]
     if not deduplicated:
         return [Enqueued(task_id).reading(reader) for task_id, reader in zip(ids, returns, strict=True)]
-    # Of a key that comes twice in a batch, the first was stored, unless it stood before: then each has it deduplicated.
+    # If a dedupe key occurs twice in a batch, the first task was stored, unless the key existed before: then both are
+    # duplicates.
     new: Counter[int] = Counter(ids) - Counter(deduplicated)
     return [_take(new, task_id, reader) for task_id, reader in zip(ids, returns, strict=True)]
 

@@ -1,4 +1,4 @@
-"""What the engine tells of tasks besides its answers, to who asks for it: collected by one message, read as events."""
+"""Telemetry events that the engine reports in addition to a statement's result, and their collection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rolecall.telemetry.groups import Creations, Told
 __all__ = ["DELETED", "ENDS", "RESCUED", "RETRIED", "STORED", "TRIGGERED", "EventCollector"]
 
 STORED = frozenset({EventType.JOB_CREATED, EventType.JOB_BLOCKED, EventType.CHAIN_CREATED})
-# What follows when tasks end: parents end, others may run, more tasks are stored.
+# Consequences of finished tasks: parents finish, other tasks may run, more tasks are stored.
 ENDS = STORED | {
     EventType.JOB_UNBLOCKED,
     EventType.JOB_WAITING,
@@ -32,7 +32,7 @@ COLLECTED = "select rolecall.collected_events('{{{}}}'::bigint[])::text"
 
 
 class CollectedTask(SomeTask, frozen=True, kw_only=True):
-    """What the engine tells of a task, or of a chain, in one event; `ids` are those of new tasks that are alike."""
+    """An event about a task or a chain as the engine reports it; `ids` are those of new tasks that are alike."""
 
     type: EventType
     ids: list[int] | None = None
@@ -42,7 +42,7 @@ class CollectedTask(SomeTask, frozen=True, kw_only=True):
     chain_seconds: float | None = None
 
     def told(self, at: float) -> Iterator[Told]:
-        """The group; or the event, and the one that tells of the chain's end with it."""
+        """Yield the group of new tasks; or the event, and the event of the chain's end that it implies."""
         if self.ids is not None:
             yield Creations((self.role or "", self.handler or ""), at, self.ids, self.keys)
             return
@@ -56,24 +56,25 @@ DECODER = msgspec.json.Decoder(prepared(list[CollectedTask]))
 
 @dataclass(slots=True)
 class EventCollector:
-    """Collects what happens while statements run; `ended` names tasks of whose end the engine is asked besides.
+    """Collects the events of statements. The ends of the tasks `ended` are collected in addition.
 
-    What is collected has happened only once the transaction has committed.
+    The events have happened only once the transaction has committed.
     """
 
     ended: Sequence[int] = ()
     told: list[Told] = field(default_factory=list)
 
     def forget(self, kept: int) -> None:
-        """Forget all that was collected but the first so many: it was undone, and is begun once more."""
+        """Discard all but the first `kept` events, because the transaction was rolled back and will be repeated."""
         del self.told[kept:]
 
     def around(self) -> tuple[str, str]:
-        """Return the queries to run before and after a statement in its transaction; `take` the second one's answer."""
-        # Ids are numbers: they need no parameters.
+        """Return the queries to run before and after a statement in its transaction. Pass the second one's result
+        to `take`.
+        """
+        # Ids are numbers, so parameters are not needed.
         return COLLECT, COLLECTED.format(",".join(map(str, self.ended)))
 
     def take(self, collected: str | None) -> None:
-        """Take what was collected."""
         at = time()
         self.told += [each for task in DECODER.decode(collected or "[]") for each in task.told(at)]

@@ -1,4 +1,4 @@
-"""Typed calls that find tasks by what is known of them, page by page."""
+"""Typed calls that search for tasks, page by page."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -26,7 +26,7 @@ def tasks(which: TaskFilter) -> Statement[Page[TaskSummary]]:
     return Statement(
         query=(
             f"select found.reached, {SUMMARY_COLUMNS} from {FOUND} left join lateral ("
-            # Each by its id: a join would read all tasks.
+            # By id, one at a time: a join would read all tasks.
             " select page.* from unnest(found.ids) as given (id)"
             " cross join lateral (select * from rolecall.all_tasks as one where one.id = given.id offset 0) as page"
             ") as task on true order by task.id desc"

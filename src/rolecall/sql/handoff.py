@@ -1,4 +1,4 @@
-"""Typed calls of the hand-off by Redis: whose pool it is, who is notified, what became of ids, who is dead."""
+"""Typed calls for the hand-off through Redis."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["pool_id", "running_among", "sessionless", "watch"]
 
 
 def pool_id() -> Statement[str]:
-    """Ask what tells this pool from every other one: the server's own number and that of the database."""
+    """Return the identity of this pool: the identifier of the cluster and the id of the database."""
     return Statement(
         query="select system_identifier || '.' || oid from pg_control_system(), pg_database"
         " where datname = current_database()",
@@ -19,13 +19,15 @@ def pool_id() -> Statement[str]:
 
 
 def watch() -> Statement[None]:
-    """Have every enqueue notified for the next five minutes, though no worker is idle: a dispatcher listens."""
+    """Make every enqueue notify for the next five minutes, even if no worker is idle, because a dispatcher
+    listens.
+    """
     return Statement(query="select rolecall.watch()", read=nothing)
 
 
 def running_among(ids: Sequence[int]) -> Statement[dict[int, bool]]:
-    """Ask which of these tasks are open, and which of those run."""
-    # Each by its id: a join might read all tasks.
+    """Return the open ones of these tasks, and whether each is running."""
+    # By id, one at a time: a join might read all tasks.
     return Statement(
         query="select given.id, task.running from unnest(%s::bigint[]) as given (id) cross join lateral"
         " (select state = 'running' as running from rolecall.tasks as one where one.id = given.id offset 0) as task",
@@ -35,7 +37,7 @@ def running_among(ids: Sequence[int]) -> Statement[dict[int, bool]]:
 
 
 def sessionless(worker_ids: Sequence[int]) -> Statement[list[int]]:
-    """Ask which of these workers are known to have no session in the database, or have left the roll."""
+    """Return those of these workers that certainly have no database session, or are no longer registered."""
     return Statement(
         query="select worker_id from rolecall.sessionless(%s::bigint[])", params=(list(worker_ids),), read=firsts
     )

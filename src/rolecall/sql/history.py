@@ -1,4 +1,4 @@
-"""Typed calls that read how the pool did over time."""
+"""Typed calls for a pool's history."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -17,7 +17,7 @@ COLUMNS = (
 
 
 def known_history() -> Statement[tuple[datetime, datetime, datetime] | None]:
-    """Ask what time it is, and from when to when the history is known; None where it was not begun yet."""
+    """Return the present time, and the beginning and end of the known history; None if it has not begun."""
     return Statement(
         query="select rolecall.clock(), began, moment from rolecall.history_until where began > '-infinity'",
         read=lambda rows: (rows[0][0], rows[0][1], rows[0][2]) if rows else None,
@@ -25,7 +25,7 @@ def known_history() -> Statement[tuple[datetime, datetime, datetime] | None]:
 
 
 def history_bins(role: str | None, scale: Scale, begin: datetime) -> Statement[dict[datetime, StoredBin]]:
-    """Ask for the bins of a role, or of all, from a moment on that begins one."""
+    """Read the bins of a role, or of all roles, from the beginning of a bin on."""
     return Statement(
         query=f"select {COLUMNS} from rolecall.history(%s::text, %s::int, %s::int, %s::timestamptz)",
         params=(role, scale.width, scale.source, begin),

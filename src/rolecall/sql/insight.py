@@ -1,4 +1,4 @@
-"""Typed calls that look at the pool: counts, small lists, and one task's history."""
+"""Typed calls for counts, short lists, and one task's history."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -41,7 +41,7 @@ ROLE_COLUMNS = (
     "extract(epoch from keep_completed)::float8, extract(epoch from keep_failed)::float8, strict_keys, "
     "pause.at, pause.until, pause.by"
 )
-# A pause whose time is up stands in the row until somebody clears it.
+# An expired pause remains in the row until it is cleared.
 STANDING_PAUSE = (
     "left join lateral (select paused_at, paused_until, paused_by where (paused_until <= rolecall.clock()) is not true)"
     " as pause (at, until, by) on true"
@@ -57,12 +57,12 @@ def counts() -> Statement[list[RoleCount]]:
 
 
 def clock() -> Statement[datetime]:
-    """Ask what time it is for the pool."""
+    """Return the pool's present time."""
     return Statement(query="select rolecall.clock()", read=single)
 
 
 def counts_of_run(roles: Sequence[str], since: datetime) -> Statement[list[RoleCount]]:
-    """Count the tasks of these roles (none: of all): the open ones, and those that have ended since a moment."""
+    """Count the tasks of these roles (none: all roles): open ones, and those that have finished since a moment."""
     return Statement(
         query="select role, state, number from rolecall.counts_of_run(%s::text[], %s::timestamptz)",
         params=(list(roles), since),
@@ -71,7 +71,7 @@ def counts_of_run(roles: Sequence[str], since: datetime) -> Statement[list[RoleC
 
 
 def timeline(task_id: int) -> Statement[list[TimelineEntry]]:
-    """Ask what happened to a task, oldest first."""
+    """List the events of a task, oldest first."""
     return Statement(
         query="select at, kind, attempt, worker_id, detail from rolecall.timeline(%s::bigint)",
         params=(task_id,),
@@ -80,7 +80,7 @@ def timeline(task_id: int) -> Statement[list[TimelineEntry]]:
 
 
 def attempts(task_id: int, most: int | None = None) -> Statement[list[Attempt]]:
-    """List the latest so many attempts of a task, or all, oldest first."""
+    """List the last `most` attempts of a task, or all, oldest first."""
     return Statement(
         query=(
             f"select {ATTEMPT_COLUMNS} from ("
@@ -94,7 +94,7 @@ def attempts(task_id: int, most: int | None = None) -> Statement[list[Attempt]]:
 
 
 def workers() -> Statement[list[RegisteredWorker]]:
-    """List the workers on the roll, the latest heard of first."""
+    """List the registered workers, the latest heartbeat first."""
     return Statement(
         query=f"select {WORKER_COLUMNS} from rolecall.all_workers order by heartbeat_at desc, id desc",
         read=_read_workers,
@@ -102,7 +102,7 @@ def workers() -> Statement[list[RegisteredWorker]]:
 
 
 def worker(worker_id: int) -> Statement[list[RegisteredWorker]]:
-    """Ask for one worker; the answer is empty where the roll does not know it."""
+    """Read one worker; the list is empty if it is not registered."""
     return Statement(
         query=f"select {WORKER_COLUMNS} from rolecall.all_workers where id = %s::bigint",
         params=(worker_id,),
@@ -111,7 +111,9 @@ def worker(worker_id: int) -> Statement[list[RegisteredWorker]]:
 
 
 def alike_workers() -> Statement[list[AlikeWorkers]]:
-    """Count the workers that take new tasks, by what they take: a fleet of thousands is a few rows."""
+    """Count the workers that claim new tasks, grouped by their roles and handlers, so that large fleets take few
+    rows.
+    """
     return Statement(
         query=(
             "select roles, handlers, count(*) from rolecall.all_workers where active and command is null "
@@ -122,7 +124,7 @@ def alike_workers() -> Statement[list[AlikeWorkers]]:
 
 
 def work_in_hand(worker_ids: Sequence[int], most: int) -> Statement[list[RunningTask]]:
-    """Ask what workers run, of each the `most` that have run longest."""
+    """List the running tasks of workers, up to the `most` longest-running ones of each."""
     return Statement(
         query="select * from rolecall.work_in_hand(%s::bigint[], %s::int)",
         params=(list(worker_ids), most),

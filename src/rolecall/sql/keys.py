@@ -1,4 +1,4 @@
-"""Typed calls about keys: how many of their tasks run at once, and who has them."""
+"""Typed calls for the capacities of keys and their holders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STEP = 1_000
 
 
 def capacities(after: str, limit: int) -> Statement[list[KeyCapacity]]:
-    """List the capacities of keys and patterns, in the order of their text; page on with the last one's."""
+    """List the capacities of keys and patterns in the order of their text, after `after`."""
     return Statement(
         query="select pattern, capacity, declared, set_to from rolecall.key_capacities(%s::text, %s::int)",
         params=(after, limit),
@@ -25,15 +25,15 @@ def capacities(after: str, limit: int) -> Statement[list[KeyCapacity]]:
 
 
 def set_capacity(pattern: str, capacity: int | None) -> Statement[int | None]:
-    """Set how many tasks of a key, or of each key that a pattern fits, run at once; None takes that back.
+    """Set the capacity of a key, or of each key that matches a pattern; None removes the setting.
 
-    The answer is what was set until now. Raises InvalidDeclaration.
+    Returns the previous setting. Raises InvalidDeclaration.
     """
     require_key_pattern(pattern)
     if capacity is not None:
         require_key_capacity(pattern, capacity)
     return Statement(
-        # What the first column changes, the second does not see.
+        # The second column does not see the first one's change.
         query=(
             "select rolecall.set_key_capacity(%s::text, %s::int), ("
             "select capacity from rolecall.keys where key = %s::text and capacity is not null union all "
@@ -45,14 +45,14 @@ def set_capacity(pattern: str, capacity: int | None) -> Statement[int | None]:
 
 
 def declare(said: Mapping[str, int]) -> Statement[None]:
-    """Store the capacities that an app declares; writes nothing where nothing changed."""
+    """Store the capacities that an app declares. Nothing is written if nothing changed."""
     return Statement(
         query="select rolecall.declare_key_capacities(%s::jsonb)", params=(encode(dict(said)),), read=nothing
     )
 
 
 def now(keys: Sequence[str]) -> Statement[list[KeyNow]]:
-    """Ask how it stands with keys; of each, no more than 10,000 of the tasks that want it are counted."""
+    """Read the state of keys. At most 10,000 waiting tasks of each are counted."""
     return Statement(
         query=(
             "select key, capacity, pattern, used, holders, waiting, later from rolecall.keys_now(%s::text[], %s::int)"
@@ -63,7 +63,7 @@ def now(keys: Sequence[str]) -> Statement[list[KeyNow]]:
 
 
 def unpark_due(limit: int = STEP) -> Statement[Unparked]:
-    """Bring back what is parked though its key has room, of so many keys, where it is time and nobody else is at it."""
+    """Bring back the parked tasks of up to `limit` keys with free capacity, if due and not in progress elsewhere."""
     return Statement(
         query="select ids, more from rolecall.unpark_due(%s::int)",
         params=(limit,),

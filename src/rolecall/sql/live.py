@@ -1,4 +1,4 @@
-"""The typed call that asks what has changed."""
+"""The typed call for changed tasks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WRAPS = 2**32
 
 
 def horizon() -> Statement[Horizon]:
-    """Ask what a look would see now, without looking."""
+    """Return what a query for changes would see now."""
     return Statement(
         query="select at, last_id, snapshot::text, writing::text[], elsewhere::text[] "
         "from rolecall.changes(null, null, 0), rolecall.transactions_elsewhere() as elsewhere",
@@ -24,7 +24,9 @@ def horizon() -> Statement[Horizon]:
 
 
 def changes(since: datetime, after_id: int, limit: int) -> Statement[Changes]:
-    """Ask which tasks changed since a moment or came after an id; one more than `limit` says that there are more."""
+    """Return the tasks that changed since a moment or have a later id; one more than `limit` means that there are
+    more.
+    """
     return Statement(
         query="select at, last_id, snapshot::text, writing::text[], elsewhere::text[], "
         "id, parent_id, role, state::text, version "
@@ -54,6 +56,6 @@ def _read_horizon(row: Row) -> Horizon:
 
 
 def _whole(xids: Sequence[str], near: int) -> frozenset[int]:
-    """Complete the lower halves of transactions' numbers, by one that is not far from them."""
+    """Complete the lower halves of transaction ids with the help of a nearby id."""
     ahead = [(int(xid) - near) % WRAPS for xid in xids]
     return frozenset(near + steps - (WRAPS if steps >= WRAPS // 2 else 0) for steps in ahead)

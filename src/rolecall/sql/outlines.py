@@ -1,4 +1,4 @@
-"""Typed calls about what pictures show of trees."""
+"""Typed calls for the outlines of trees and chains."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -20,7 +20,7 @@ PHASE_COLUMNS = "parent_id, handler, number, first_id, states::text, named"
 
 
 def phases(root_id: int, *, depth: int, most: int, unfolded: Unfolded | None = None) -> Statement[list[OutlinePhase]]:
-    """Outline what stands below a task, so many levels down, and so many tasks one by one at most."""
+    """Outline the tree below a task, down to `depth` levels, with at most `most` tasks shown individually."""
     at, handler = (unfolded.parent_id, unfolded.handler) if unfolded else (None, None)
     return Statement(
         query=f"select depth, {PHASE_COLUMNS} from rolecall.outline(%s::bigint, %s, %s, %s, %s::bigint, %s::text)",
@@ -30,7 +30,7 @@ def phases(root_id: int, *, depth: int, most: int, unfolded: Unfolded | None = N
 
 
 def children(parents: Sequence[int], since: datetime) -> Statement[list[OutlinePhase]]:
-    """Count the children of these tasks, none of which was made before that moment; name none."""
+    """Count the children of these tasks, all of which are newer than `since`; none is named."""
     return Statement(
         query=f"select 0, {PHASE_COLUMNS} from rolecall.phases_of(%s::bigint[], %s::timestamptz, 0, 0)",
         params=(list(parents), since),
@@ -39,11 +39,11 @@ def children(parents: Sequence[int], since: datetime) -> Statement[list[OutlineP
 
 
 def summaries(ids: Sequence[int]) -> Statement[dict[int, TaskSummary]]:
-    """Read these tasks; one that is gone is left out."""
+    """Read these tasks; deleted ones are omitted."""
     return Statement(
         query=(
             f"select {SUMMARY_COLUMNS} from unnest(%s::bigint[]) as given (id)"
-            # Each by its id: a join would read all tasks.
+            # By id, one at a time: a join would read all tasks.
             " cross join lateral (select * from rolecall.all_tasks as one where one.id = given.id offset 0) as task"
         ),
         params=(list(ids),),
@@ -52,11 +52,11 @@ def summaries(ids: Sequence[int]) -> Statement[dict[int, TaskSummary]]:
 
 
 def chain(chain_id: int, limit: int) -> Statement[list[TaskSummary]]:
-    """Read the last tasks of a chain, in their order."""
+    """Read the last tasks of a chain in order."""
     return Statement(
         query=(
             f"select {SUMMARY_COLUMNS} from rolecall.parts_of_chain(%s::bigint, null, %s::int) as part"
-            # Each by its id: a join would read all tasks.
+            # By id, one at a time: a join would read all tasks.
             " cross join lateral (select * from rolecall.all_tasks as one where one.id = part.id offset 0) as task"
             " order by task.chain_index"
         ),
@@ -66,7 +66,7 @@ def chain(chain_id: int, limit: int) -> Statement[list[TaskSummary]]:
 
 
 def needs_among(ids: Sequence[int]) -> Statement[list[NeedWithin]]:
-    """Find which of these tasks need which others of them."""
+    """List the needs between these tasks."""
     return Statement(
         query="select task_id, needed_id, whole_chain, outcome::text from rolecall.needs_among(%s::bigint[])",
         params=(list(ids),),
@@ -75,7 +75,7 @@ def needs_among(ids: Sequence[int]) -> Statement[list[NeedWithin]]:
 
 
 def ancestors(task_id: int) -> Statement[list[Ancestor]]:
-    """Name what a task stands below, the topmost first."""
+    """List the ancestors of a task, the topmost first."""
     return Statement(
         query="select id, handler, state::text from rolecall.ancestors_of(%s::bigint)",
         params=(task_id,),

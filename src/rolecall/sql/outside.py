@@ -1,4 +1,4 @@
-"""Typed calls that decide about tasks without a worker: complete, fail, by token or not, and trigger."""
+"""Typed calls that finish or trigger tasks without a worker."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOKEN_TTL = 7 * 86400.0
 
 
 def complete(task_id: int, result: object = None, following: NextTasks | None = None) -> Statement[str]:
-    """Complete a task in any open state; the answer is completed, finished or missing."""
+    """Complete a task in any open state; returns completed, finished or missing."""
     return Statement(
         query="select rolecall.complete_task(%s::bigint, %s::jsonb, %s::jsonb)",
         params=(task_id, result_document(result), following_document(following)),
@@ -38,7 +38,7 @@ def complete(task_id: int, result: object = None, following: NextTasks | None = 
 
 
 def fail(task_id: int, error: str) -> Statement[str]:
-    """Fail a task in any open state, for good; the answer is failed, finished or missing."""
+    """Fail a task in any open state, without a retry; returns failed, finished or missing."""
     return Statement(
         query="select rolecall.fail_task(%s::bigint, %s::text)",
         params=(task_id, clean_error(error)),
@@ -48,7 +48,7 @@ def fail(task_id: int, error: str) -> Statement[str]:
 
 
 def issue_token(task_id: int, ttl: float) -> Statement[str]:
-    """Make a secret that ends the task once; it lives for `ttl` seconds. Raises TaskNotFound, InvalidTask."""
+    """Create a completion token that is valid for `ttl` seconds. Raises TaskNotFound and InvalidTask."""
     return Statement(
         query="select rolecall.issue_token(%s::bigint, make_interval(secs => %s::float8))",
         params=(task_id, ttl),
@@ -57,7 +57,7 @@ def issue_token(task_id: int, ttl: float) -> Statement[str]:
 
 
 def complete_by_token(token: str, result: object = None, following: NextTasks | None = None) -> Statement[int]:
-    """Complete the token's task; the answer is the task's id. Raises InvalidToken."""
+    """Complete the token's task and return its id. Raises InvalidToken."""
     return Statement(
         query="select rolecall.complete_by_token(%s::text, %s::jsonb, %s::jsonb)",
         params=(token, result_document(result), following_document(following)),
@@ -67,7 +67,7 @@ def complete_by_token(token: str, result: object = None, following: NextTasks | 
 
 
 def fail_by_token(token: str, error: str) -> Statement[int]:
-    """Fail the token's task; the answer is the task's id. Raises InvalidToken."""
+    """Fail the token's task and return its id. Raises InvalidToken."""
     return Statement(
         query="select rolecall.fail_by_token(%s::text, %s::text)",
         params=(token, clean_error(error)),
@@ -77,7 +77,7 @@ def fail_by_token(token: str, error: str) -> Statement[int]:
 
 
 def trigger(ids: Iterable[int]) -> Statement[dict[int, datetime]]:
-    """Make pending tasks due now, all or none; the answer says since when each is due, in the order of the ids."""
+    """Make pending tasks due now, all or none. Returns since when each is due, in the order of the ids."""
     return Statement(
         query="select task_id, scheduled_for from rolecall.trigger(%s::bigint[])",
         params=(list(ids),),
@@ -87,7 +87,7 @@ def trigger(ids: Iterable[int]) -> Statement[dict[int, datetime]]:
 
 
 def result_document(result: object) -> str | None:
-    """Write a result as JSON text; raise InvalidTask for one that the database cannot store."""
+    """Encode a result as JSON text. Raises InvalidTask if the database cannot store it."""
     if result is None:
         return None
     try:
@@ -96,10 +96,10 @@ def result_document(result: object) -> str | None:
         raise InvalidTask(f"result: {error}") from error
     size = len(text.encode())
     if size > MAX_RESULT_BYTES:
-        raise InvalidTask(f"result: {size} bytes, allowed are {MAX_RESULT_BYTES}")
+        raise InvalidTask(f"result: {size} bytes exceed the limit of {MAX_RESULT_BYTES}")
     return text
 
 
 def following_document(following: NextTasks | None) -> str | None:
-    """Write what comes next as JSON text, if anything does; raise InvalidTask for what cannot be stored."""
+    """Encode the next tasks as JSON text; None for none. Raises InvalidTask if one cannot be stored."""
     return None if following is None else next_document(following)

@@ -1,4 +1,4 @@
-"""Typed calls that look at all roles at once: what they have to do, and what is open."""
+"""Typed calls for the open tasks of all roles."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -15,7 +15,7 @@ LOAD_COLUMNS = ", ".join(RoleLoad.__slots__)
 
 
 def roles_now() -> Statement[list[RoleLoad]]:
-    """Ask what each role has to do and how fast it is; cheap enough to be asked again and again."""
+    """Read the load and speed of each role. Cheap enough to be called often."""
     return Statement(
         query=f"select {LOAD_COLUMNS} from rolecall.roles_now()",
         read=lambda rows: list(starmap(RoleLoad, rows)),
@@ -23,7 +23,7 @@ def roles_now() -> Statement[list[RoleLoad]]:
 
 
 def gauges() -> Statement[list[RoleGauges]]:
-    """Ask how many tasks of each role are open, by status, for who watches from outside."""
+    """Count the open tasks of each role by status, for external monitoring."""
     return Statement(
         query=f"select {GAUGE_COLUMNS} from rolecall.pool_gauges()",
         read=lambda rows: list(starmap(RoleGauges, rows)),

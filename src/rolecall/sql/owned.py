@@ -1,4 +1,4 @@
-"""Typed calls about tasks that have an owner and a title."""
+"""Typed calls for tasks with an owner and a title."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -41,7 +41,7 @@ def tasks(which: OwnedFilter) -> Statement[list[OwnedTask]]:
 
 
 def owner_of(task_id: int) -> Statement[str | None]:
-    """Whose a task is; None for one that nobody calls his own, and one that is gone."""
+    """Return the owner of a task; None if it has none or was deleted."""
     return Statement(
         query="select owner from rolecall.task_owners where task_id = %s::bigint",
         params=(task_id,),

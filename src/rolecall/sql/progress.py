@@ -1,4 +1,4 @@
-"""Typed calls about how far trees and roles are."""
+"""Typed calls for the progress of trees and roles."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -20,7 +20,9 @@ TREE_COLUMNS = (
 
 
 def tree(task_id: int) -> Statement[list[TreeParent]]:
-    """Count what stands below a task, open parent by open parent, itself first; empty where there is no such task."""
+    """Read the open parents of a tree with the numbers of their children, the root first; empty if there is no
+    such task.
+    """
     return Statement(
         query=f"select {TREE_COLUMNS} from rolecall.progress(%s::bigint)",
         params=(task_id,),
@@ -29,7 +31,7 @@ def tree(task_id: int) -> Statement[list[TreeParent]]:
 
 
 def roles() -> Statement[list[RoleProgress]]:
-    """Ask how far each role is, by name."""
+    """Read the progress of each role, by name."""
     return Statement(
         query=f"select {ROLE_COLUMNS} from rolecall.role_progress()",
         read=lambda rows: list(starmap(RoleProgress, rows)),

@@ -1,4 +1,4 @@
-"""Typed calls about roles, their pauses, handlers and procedures."""
+"""Typed calls for roles, their pauses, handlers and procedures."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -36,7 +36,7 @@ COLUMNS = (
 
 
 def declare(roles: Sequence[Mapping[str, object]], handlers: Sequence[Mapping[str, object]]) -> Statement[None]:
-    """Store roles and handlers as declared; writes nothing where nothing changed."""
+    """Store the declared roles and handlers. Nothing is written if nothing changed."""
     return Statement(
         query="select rolecall.declare(%s::jsonb, %s::jsonb)",
         params=(_document("roles", roles), _document("handlers", handlers)),
@@ -45,7 +45,7 @@ def declare(roles: Sequence[Mapping[str, object]], handlers: Sequence[Mapping[st
 
 
 def pause(role: str, seconds: float | None, by: str | None) -> Statement[Pause]:
-    """Let no task of a role begin, for so many seconds, or until somebody resumes it."""
+    """Pause a role for some seconds, or until it is resumed."""
     return Statement(
         query="select paused_at, paused_until from rolecall.pause_role(%s::text, %s::float8, %s::text)",
         params=(role, seconds, by),
@@ -54,12 +54,12 @@ def pause(role: str, seconds: float | None, by: str | None) -> Statement[Pause]:
 
 
 def resume(role: str) -> Statement[bool]:
-    """End a role's pause; False if it was not paused."""
+    """End a role's pause; returns False if it was not paused."""
     return Statement(query="select rolecall.resume_role(%s::text)", params=(role,), read=single)
 
 
 def end_pauses() -> Statement[list[EndedPause]]:
-    """End the pauses whose time is up."""
+    """Clear the expired pauses."""
     return Statement(
         query="select role, extract(epoch from paused_for)::float8, paused_by from rolecall.end_pauses()",
         read=lambda rows: list(starmap(EndedPause, rows)),
@@ -112,7 +112,7 @@ def _read_handler(row: Row) -> DeclaredHandler:
 
 
 def hiding_schemas(handlers: Collection[str]) -> Statement[Sequence[tuple[str, Any, Any]]]:
-    """Read the schemas of payload and result of each handler that hides a value.
+    """Read the payload and result schemas of the handlers that hide a value.
 
     A handler has several if its present declaration hides less than an earlier one.
     """
@@ -128,12 +128,12 @@ def hiding_schemas(handlers: Collection[str]) -> Statement[Sequence[tuple[str, A
 
 
 def reveal(handler: str) -> Statement[object]:
-    """Show values again that only earlier declarations hid; the answer is False if there were none."""
+    """Stop hiding values that only earlier declarations hid; returns False if there were none."""
     return Statement(query="select rolecall.reveal_handler(%s::text)", params=(handler,), read=single)
 
 
 def known_procedures() -> Statement[list[StoredProcedure]]:
-    """List the handlers that are procedures of the database, by name."""
+    """List the SQL handlers by name."""
     return Statement(
         query="select name, role, before_procedure is not null from rolecall.procedures order by name",
         read=lambda rows: [StoredProcedure(name=name, role=role, has_before=before) for name, role, before in rows],
@@ -141,7 +141,7 @@ def known_procedures() -> Statement[list[StoredProcedure]]:
 
 
 def run_before_hook(worker_id: int, task_id: int, fence: int) -> Statement[None]:
-    """Run the hook that comes before the procedure of a claimed task; commit it, so that others see it."""
+    """Run the hook before the procedure of a claimed task. Commit it, so that others can see its work."""
     return Statement(
         query="select rolecall.run_before_hook(%s::bigint, %s::bigint, %s::int)",
         params=(worker_id, task_id, fence),
@@ -150,7 +150,7 @@ def run_before_hook(worker_id: int, task_id: int, fence: int) -> Statement[None]
 
 
 def run_procedure(worker_id: int, task_id: int, fence: int) -> Statement[ProcedureEnd]:
-    """Run the procedure of a claimed task and end the claim; all of it commits together."""
+    """Run the procedure of a claimed task and finish the claim; both commit together."""
     return Statement(
         query="select lost, error from rolecall.run_procedure(%s::bigint, %s::bigint, %s::int)",
         params=(worker_id, task_id, fence),

@@ -1,4 +1,4 @@
-"""Typed calls about schedules."""
+"""Typed calls for schedules."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -51,25 +51,27 @@ DUE_COLUMNS = ", ".join(DueCron.__slots__)
 
 
 def put(schedule: Schedule, *, new: bool = False) -> Statement[int]:
-    """Store the schedule under its name, or change the one that stands unless it must be `new`; gives the id."""
+    """Store the schedule under its name, or change the existing one unless it must be `new`; returns the id."""
     document = _document(schedule) | ({"revision": 0} if new else {})
     return _put(document)
 
 
 def change(name: str, changes: Mapping[str, object], revision: int | None = None) -> Statement[int]:
-    """Change some fields of a schedule, or store a new one; `revision` is the state that the change is meant for."""
+    """Change some fields of a schedule, or store a new one. With a `revision`, raises if the schedule has changed
+    since.
+    """
     said = {field: _plain(value) for field, value in changes.items()}
     return _put({"name": name, **said} | ({} if revision is None else {"revision": revision}))
 
 
 def ensure(schedules: Iterable[Schedule]) -> Statement[int]:
-    """Store those that are not there yet or are declared anew; the answer is how many. What people changed stays."""
+    """Store new and changed declarations and return their number. People's changes are preserved."""
     documents = ",".join(_encoded(_document(schedule)) for schedule in schedules)
     return Statement(query="select rolecall.ensure_schedules(%s::jsonb)", params=(f"[{documents}]",), read=single)
 
 
 def fire(limit: int = 100) -> Statement[list[Fired]]:
-    """Run what is due by interval; the answer pairs schedules with the tasks of their slots."""
+    """Run the due interval schedules; returns pairs of schedule and task id."""
     return Statement(
         query="select schedule, task_id from rolecall.fire_schedules(%s::int)",
         params=(limit,),
@@ -79,7 +81,7 @@ def fire(limit: int = 100) -> Statement[list[Fired]]:
 
 
 def due_cron(limit: int = 100) -> Statement[list[DueCron]]:
-    """Ask which schedules with a cron expression have come to their next moment."""
+    """List the cron schedules whose fire time has come."""
     return Statement(
         query=f"select {DUE_COLUMNS} from rolecall.due_cron(%s::int)",
         params=(limit,),
@@ -88,7 +90,7 @@ def due_cron(limit: int = 100) -> Statement[list[DueCron]]:
 
 
 def fire_cron(plans: Iterable[CronPlan]) -> Statement[list[Fired]]:
-    """Run schedules for the slots that were computed for them, unless another process was first."""
+    """Run schedules for computed fire times, unless another process was faster."""
     return Statement(
         query="select schedule, task_id from rolecall.fire_cron(%s::jsonb)",
         params=(encode([_plan_item(plan) for plan in plans]),),
@@ -98,12 +100,12 @@ def fire_cron(plans: Iterable[CronPlan]) -> Statement[list[Fired]]:
 
 
 def trigger(name: str) -> Statement[int]:
-    """Enqueue a schedule's task now; while the task of its last run is open, the answer is that one's id."""
+    """Enqueue a schedule's task now. While the task of its last run is open, return that task's id instead."""
     return Statement(query="select rolecall.trigger_schedule(%s::text)", params=(name,), read=single, tells=STORED)
 
 
 def delete(name: str) -> Statement[bool]:
-    """Forget a schedule; False if there was none of this name."""
+    """Delete a schedule; returns False if no schedule has this name."""
     return Statement(query="select rolecall.delete_schedule(%s::text)", params=(name,), read=single)
 
 
@@ -118,7 +120,7 @@ def list_(*, name: str | None = None, schedule_id: int | None = None) -> Stateme
 
 
 def runs(schedule_id: int, *, before: int | None = None, limit: int = 50) -> Statement[list[ScheduleRun]]:
-    """List what became of a schedule's slots, the latest first; page on with `before` the last one's id."""
+    """List the runs of a schedule, the latest first, with ids below `before`."""
     filters, params = where(("schedule_id = %s::bigint", schedule_id), ("id < %s::bigint", before))
     return Statement(
         query=f"select {RUN_COLUMNS} from rolecall.schedule_runs where {filters} order by id desc limit %s::int",
@@ -128,7 +130,7 @@ def runs(schedule_id: int, *, before: int | None = None, limit: int = 50) -> Sta
 
 
 def outcomes(schedule_id: int) -> Statement[dict[RunOutcome, int]]:
-    """Count what became of a schedule's slots, as far as its history goes, by outcome."""
+    """Count the stored runs of a schedule by outcome."""
     return Statement(
         query="select outcome, count(*) from rolecall.schedule_runs where schedule_id = %s::bigint group by outcome",
         params=(schedule_id,),
@@ -137,7 +139,7 @@ def outcomes(schedule_id: int) -> Statement[dict[RunOutcome, int]]:
 
 
 def planned(schedule: StoredSchedule, slots: Sequence[datetime]) -> Statement[list[PlannedRun]]:
-    """Ask when the tasks of some slots will be due."""
+    """Return when the tasks of some fire times will be due."""
     return Statement(
         query="select slot, slot + rolecall.slot_offset(%s::bigint, slot, make_interval(secs => %s::float8)) "
         "from unnest(%s::timestamptz[]) as slot order by slot",
@@ -147,12 +149,12 @@ def planned(schedule: StoredSchedule, slots: Sequence[datetime]) -> Statement[li
 
 
 def present() -> Statement[datetime]:
-    """Ask what time the database's clock shows."""
+    """Return the database's present time."""
     return Statement(query="select rolecall.clock()", read=single)
 
 
 def runs_last_hour(role: str) -> Statement[int]:
-    """Count the tasks of a role that schedules have enqueued within the last hour."""
+    """Count the tasks of a role that schedules enqueued within the last hour."""
     return Statement(
         query=(
             "select count(*) from rolecall.schedules as schedule"

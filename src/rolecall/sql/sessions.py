@@ -1,4 +1,4 @@
-"""Typed calls about sessions: the logins of people, and those of this machine's token."""
+"""Typed calls for the sessions of persons and of the local token."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -20,9 +20,9 @@ __all__ = [
 ]
 
 USED = "coalesce(session.last_used_at, session.created_at)"
-# One parameter: after how many idle seconds a session has ended.
+# One parameter: the number of idle seconds after which a session has ended.
 ALIVE = f"session.expires_at > rolecall.clock() and {USED} > rolecall.clock() - make_interval(secs => %s::float8)"
-# 64 bits of the digest: enough to tell sessions apart, and no help to guess a secret.
+# 64 bits of the digest identify a session but do not help to guess its secret.
 PUBLIC_ID = "left(encode(session.digest, 'hex'), 16)"
 OF_PERSON = "(%s::bigint is null or session.person_id = %s::bigint)"
 
@@ -30,7 +30,7 @@ OF_PERSON = "(%s::bigint is null or session.person_id = %s::bigint)"
 def open_session(
     who: Credentials, digest: bytes, name_digest: bytes, *, seconds: float, origin: str | None
 ) -> Statement[datetime | None]:
-    """Open a session of a person; returns when it ends, or None if the password was changed meanwhile."""
+    """Open a session of a person; returns when it expires, or None if the password was changed meanwhile."""
     return Statement(
         query="select rolecall.open_session(%s::bigint, %s::text, %s::bytea, %s::bytea, "
         "make_interval(secs => %s::float8), %s::text)",
@@ -40,7 +40,7 @@ def open_session(
 
 
 def open_local_session(digest: bytes, *, seconds: float, origin: str | None) -> Statement[datetime]:
-    """Open a session of this machine's token; returns when it ends."""
+    """Open a session of the local token; returns when it expires."""
     return Statement(
         query="select rolecall.open_local_session(%s::bytea, make_interval(secs => %s::float8), %s::text)",
         params=(digest, seconds, origin),
@@ -49,7 +49,9 @@ def open_local_session(digest: bytes, *, seconds: float, origin: str | None) -> 
 
 
 def find_session(digest: bytes, idle: float) -> Statement[tuple[LiveSession, bool] | None]:
-    """Find a session that has not ended and was not idle for `idle` seconds, and whether to record its use again."""
+    """Find a session that is neither expired nor idle for `idle` seconds, and whether its use must be recorded
+    again.
+    """
     columns = ", ".join(f"person.{column}" for column in Person.__slots__)
     return Statement(
         query=f"select session.digest, {USED} < rolecall.clock() - interval '1 minute', {columns} "
@@ -61,7 +63,7 @@ def find_session(digest: bytes, idle: float) -> Statement[tuple[LiveSession, boo
 
 
 def sessions(person_id: int | None, idle: float) -> Statement[list[OpenSession]]:
-    """List the open sessions of one person, or of everybody, the newest first."""
+    """List the open sessions of one person, or of everybody, newest first."""
     return Statement(
         query=f"select {PUBLIC_ID}, person.name, coalesce(person.scope, 'admin'), session.origin, session.created_at, "
         "session.last_used_at, session.expires_at "
@@ -78,12 +80,12 @@ def touch_session(digest: bytes) -> Statement[None]:
 
 
 def close_session(digest: bytes) -> Statement[bool]:
-    """End a session; returns whether there was one."""
+    """End a session; returns whether it existed."""
     return Statement(query="select rolecall.close_session(%s::bytea)", params=(digest,), read=single)
 
 
 def end_session(session_id: str, person_id: int | None) -> Statement[bool]:
-    """End the session with this public id, of one person or of anybody; returns whether there was one."""
+    """End the session with this public id, of one person or of anybody; returns whether it existed."""
     return Statement(
         query="select rolecall.close_session(session.digest) from rolecall.sessions as session "
         f"where {PUBLIC_ID} = %s::text and {OF_PERSON}",

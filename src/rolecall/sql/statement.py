@@ -1,4 +1,4 @@
-"""A database call as a value: what to send, and how to read what comes back."""
+"""A database call as a value: the query, its parameters, and a function that reads the rows."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = [
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
-# How columns that come as text are read, by the names of the fields.
+# Readers of the columns that are selected as text, by field name.
 Readers = Mapping[str, Callable[[Any], Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement(Generic[T]):
-    """One SQL statement with its parameters, and the function that turns its rows into an answer.
+    """One SQL statement with its parameters, and the function that turns its rows into a result.
 
-    `tells` names the events that what it does may be, as far as its answer does not tell them. The parameters of a
-    statement that `is_confidential` are never written into its text, which the server may log.
+    `tells` are the kinds of events that it may cause in addition to its result. The parameters of a statement that
+    `is_confidential` are never written into its text, which the server may log.
     """
 
     query: str
@@ -37,29 +37,28 @@ class Statement(Generic[T]):
 
 
 def nothing(_rows: list[Row]) -> None:
-    """Read an answer that says nothing."""
+    """Ignore the rows."""
 
 
 def single(rows: list[Row]) -> Any:
-    """Read the one value of the one row; None where there is no row."""
+    """Return the one value of the one row; None if there is no row."""
     return rows[0][0] if rows else None
 
 
 def firsts(rows: list[Row]) -> list[Any]:
-    """Read the first column of all rows."""
+    """Return the first column of all rows."""
     return [row[0] for row in rows]
 
 
 def from_json(text: str | None) -> Any:
-    """Read a column that came as JSON text."""
+    """Decode a column that was selected as JSON text."""
     return None if text is None else json.loads(text)
 
 
 def prepared(shape: T) -> T:
-    """Have msgspec work a type out now, while one thread runs, and return it; a decoder at the top of a module does so.
+    """Return a type after msgspec has compiled it. Call this, or create a decoder, when the module is imported.
 
-    Otherwise it does so at the first use, and two threads whose first use is the same moment crash the process
-    (msgspec 0.22).
+    msgspec 0.22 otherwise compiles a type at its first use, and crashes the process if two threads do so at once.
     """
     msgspec.json.Decoder(shape)
     return shape
@@ -72,7 +71,7 @@ def where(*conditions: tuple[str, object]) -> tuple[str, tuple[object, ...]]:
 
 
 def columns_of(kind: type, readers: Readers, table: str | None = None) -> str:
-    """Name the columns of a dataclass, by its fields; those that have a reader come as text.
+    """Return the column list of a dataclass, by its fields; those with a reader are selected as text.
 
     `::text` also keeps the driver from decoding JSON, whatever loaders the connection has.
     """
@@ -81,7 +80,7 @@ def columns_of(kind: type, readers: Readers, table: str | None = None) -> str:
 
 
 def reader_of(kind: type[T], readers: Readers) -> Callable[[Row], T]:
-    """Make what reads a row of `columns_of` as the dataclass."""
+    """Return a function that converts a row of `columns_of` into the dataclass."""
     places = [(place, readers[name]) for place, name in enumerate(_names(kind)) if name in readers]
 
     def read(row: Row) -> T:

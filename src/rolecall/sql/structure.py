@@ -1,4 +1,4 @@
-"""Typed calls about how tasks belong together: children, needs, trees."""
+"""Typed calls for the relations of tasks: children, needs, trees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["children", "failed_siblings", "needs", "spawn", "traces_of", "tree"]
 
 
 def children(parent_id: int) -> Statement[list[Child]]:
-    """Ask what became of the children that a task spawned last, in their order."""
+    """List the children that a task spawned last, in order, with their outcomes."""
     return Statement(
         query="select id, handler, state::text, payload::text, result::text, info::text, error "
         "from rolecall.children_of(%s::bigint)",
@@ -24,7 +24,7 @@ def children(parent_id: int) -> Statement[list[Child]]:
 
 
 def needs(task_id: int) -> Statement[list[Needed]]:
-    """Ask what became of everything that a task needs, in the order declared."""
+    """List all needs of a task with their outcomes, in the order of declaration."""
     return Statement(
         query="select name, needed_id, whole_chain, outcome::text, handler, result::text, error "
         "from rolecall.needs_of(%s::bigint)",
@@ -39,7 +39,7 @@ def failed_siblings(task_id: int) -> Statement[int]:
 
 
 def tree(root_id: int) -> Statement[list[TreeNode]]:
-    """Read a task and everything below it; empty where there is no such task."""
+    """Read a task and everything below it; empty if there is no such task."""
     return Statement(
         query="select id, parent_id, depth, handler, state::text, info::text, error, started_at, finished_at "
         "from rolecall.tree(%s::bigint)",
@@ -49,7 +49,7 @@ def tree(root_id: int) -> Statement[list[TreeNode]]:
 
 
 def traces_of(ids: Sequence[int]) -> Statement[dict[int, list[tuple[str, str]]]]:
-    """Ask for the traces of claimed tasks and of what they came from; by task, each with its relation to it."""
+    """Read the trace contexts of claimed tasks and of their origins: by task, pairs of relation and trace context."""
     return Statement(
         query="select task_id, relation, trace_context from rolecall.traces_of(%s::bigint[])",
         params=(list(ids),),
@@ -58,7 +58,7 @@ def traces_of(ids: Sequence[int]) -> Statement[dict[int, list[tuple[str, str]]]]
 
 
 def spawn(parent_id: int, tasks: Sequence[NewTask], *, serial: bool | None = None) -> Statement[list[Enqueued]]:
-    """Add children to a task that runs or waits."""
+    """Add children to a running or waiting task."""
     return Statement(
         query="select rolecall.spawn(%s::bigint, %s::jsonb, %s::boolean)",
         params=(parent_id, tasks_document(tasks), serial),

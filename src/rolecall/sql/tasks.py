@@ -1,4 +1,4 @@
-"""Typed calls about tasks: cancel, retry, delete, read."""
+"""Typed calls for tasks: cancel, retry, delete, read."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
@@ -49,17 +49,17 @@ read_task = reader_of(Task, READERS)
 
 
 def cancel(ids: Iterable[int]) -> Statement[dict[int, str]]:
-    """Cancel tasks; each is cancelled, requested (it was running), finished or missing."""
+    """Cancel tasks; the outcome of each is cancelled, requested (it is running), finished or missing."""
     return _about_ids("cancel", ids, ENDS)
 
 
 def retry(ids: Iterable[int]) -> Statement[dict[int, str]]:
-    """Put failed and cancelled tasks back; each is pending, open, completed, duplicate or missing."""
+    """Retry failed and cancelled tasks; the outcome of each is pending, open, completed, duplicate or missing."""
     return _about_ids("retry", ids, RETRIED)
 
 
 def handlers_of(ids: Sequence[int]) -> Statement[dict[int, str]]:
-    """Ask for the handlers of some tasks, by id."""
+    """Return the handlers of these tasks, by id."""
     return Statement(
         query="select task.id, task.handler from unnest(%s::bigint[]) as wanted (id)"
         " cross join lateral (select * from rolecall.all_tasks as one where one.id = wanted.id offset 0) as task",
@@ -69,24 +69,26 @@ def handlers_of(ids: Sequence[int]) -> Statement[dict[int, str]]:
 
 
 def kinds(ids: Sequence[int]) -> Statement[list[dict[str, Any]]]:
-    """Ask how many of these tasks there are of each role, handler and state; of what is rarest, nothing."""
+    """Count these tasks by role, handler and state. Only the most frequent groups are returned."""
     return _kinds("unnest(%s::bigint[])", ids)
 
 
 def kinds_of_chains(chain_ids: Sequence[int]) -> Statement[list[dict[str, Any]]]:
-    """Ask the same about the tasks of these chains."""
+    """Count the tasks of these chains by role, handler and state, as in `kinds`."""
     return _kinds("unnest(%s::bigint[]) as chain (id) cross join lateral rolecall.tasks_of_chain(chain.id)", chain_ids)
 
 
 def delete(ids: Iterable[int]) -> Statement[dict[int, str]]:
-    """Delete tasks with their chains and all below; each is deleted, continued, needed or missing."""
+    """Delete tasks with their chains and descendants; the outcome of each is deleted, continued, needed or
+    missing.
+    """
     return _about_ids("delete_tasks", ids, DELETED)
 
 
 def delete_one(task_id: int) -> Statement[int]:
-    """Delete a task that is the whole of its chain; the answer is how many tasks are gone with it.
+    """Delete a task that is the only one of its chain; returns the number of tasks that were deleted with it.
 
-    Raises TaskNotFound, ChainLonger, ChainNeeded.
+    Raises TaskNotFound, ChainLonger and ChainNeeded.
     """
     return Statement(query="select rolecall.delete_task(%s::bigint)", params=(task_id,), read=single, tells=DELETED)
 
@@ -94,7 +96,7 @@ def delete_one(task_id: int) -> Statement[int]:
 def _kinds(given: str, ids: Sequence[int]) -> Statement[list[dict[str, Any]]]:
     return Statement(
         query=f"select task.role, task.handler, task.state::text, count(*) from {given} as given (id)"
-        # Each by its id: a join might read all tasks.
+        # By id, one at a time: a join might read all tasks.
         " cross join lateral (select * from rolecall.all_tasks as one where one.id = given.id offset 0) as task"
         " group by 1, 2, 3 order by 4 desc, 1, 2, 3 limit %s::int",
         params=(list(ids), MOST_KINDS),
@@ -103,8 +105,8 @@ def _kinds(given: str, ids: Sequence[int]) -> Statement[list[dict[str, Any]]]:
 
 
 def ended_among(ids: Sequence[int]) -> Statement[list[int]]:
-    """Find those of these tasks that are not open: they have ended, or were never there."""
-    # Each by its id: a join might read all tasks.
+    """Find those of these tasks that are not open: finished ones, and ids without a task."""
+    # By id, one at a time: a join might read all tasks.
     return Statement(
         query="select given.id from unnest(%s::bigint[]) as given (id)"
         " where (select true from rolecall.tasks as task where task.id = given.id) is null",
@@ -114,7 +116,7 @@ def ended_among(ids: Sequence[int]) -> Statement[list[int]]:
 
 
 def get(task_id: int) -> Statement[Task]:
-    """Read one task, open or finished; reading the answer raises TaskNotFound if there is none."""
+    """Read one task, open or finished. Reading the rows raises TaskNotFound if there is none."""
 
     def read(rows: list[Row]) -> Task:
         if not rows:

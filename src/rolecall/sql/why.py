@@ -1,4 +1,4 @@
-"""The typed call that asks for all that decides whether a task runs."""
+"""The typed call for everything that decides whether a task runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SITUATIONS = msgspec.json.Decoder(Situation)
 
 
 def situation(task_id: int) -> Statement[Situation | None]:
-    """Ask for a task with all that it depends on, in one snapshot; None where there is no such task."""
+    """Read a task and everything it depends on, in one snapshot; None if there is no such task."""
     return Statement(query="select rolecall.why(%s::bigint)::text", params=(task_id,), read=_read_situation)
 
 

@@ -1,4 +1,4 @@
-"""Typed calls about workers: the roll call, and what they are told."""
+"""Typed calls for the worker registry and its commands."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RELEASE_DIGITS = 16
 
 
 def register(worker: WorkerInfo) -> Statement[int]:
-    """Enter the roll call; the answer is the worker's id, which every later call shows."""
+    """Register a worker; returns its id, which every later call presents."""
     return Statement(
         query=(
             "select rolecall.register_worker(%s::text, %s::text[], %s::text[], %s::int, %s::text, %s::int, %s::text, "
@@ -54,7 +54,7 @@ def register(worker: WorkerInfo) -> Statement[int]:
 
 
 def beat(worker_id: int, held: int, condition: Condition, *, idle: bool) -> Statement[BeatAnswer]:
-    """Say that this worker lives, and how it is; hear what it is told to do."""
+    """Send a heartbeat with the worker's condition; returns its command."""
     return Statement(
         query="select known, command from rolecall.beat(%s::bigint, %s::int, %s::boolean, %s::jsonb)",
         params=(worker_id, held, idle, encode(msgspec.to_builtins(condition))),
@@ -63,19 +63,19 @@ def beat(worker_id: int, held: int, condition: Condition, *, idle: bool) -> Stat
 
 
 def command(worker_id: int, command: WorkerCommand | None) -> Statement[None]:
-    """Tell a worker what to do; None: go on."""
+    """Store a command for a worker; None withdraws it."""
     return Statement(
         query="select rolecall.command_worker(%s::bigint, %s::text)", params=(worker_id, command), read=nothing
     )
 
 
 def mark_idle(worker_id: int, *, idle: bool) -> Statement[None]:
-    """Say whether this worker waits for work and wants to be notified."""
+    """Record whether this worker is idle and wants to be notified."""
     return Statement(query="select rolecall.mark_idle(%s::bigint, %s::boolean)", params=(worker_id, idle), read=nothing)
 
 
 def tell_intakes(worker_id: int, intakes: Sequence[str]) -> Statement[None]:
-    """Say which payloads this worker takes, before its first claim."""
+    """Record the signature digests of this worker's handlers, before its first claim."""
     return Statement(
         query="select rolecall.tell_intakes(%s::bigint, %s::text[])",
         params=(worker_id, list(intakes)),
@@ -84,7 +84,7 @@ def tell_intakes(worker_id: int, intakes: Sequence[str]) -> Statement[None]:
 
 
 def tell_process(worker_id: int, process: ProcessIdentity | None, sessions: str | None) -> Statement[None]:
-    """Say what proves that this worker is dead: that its process has gone, that no session's name ends so any more."""
+    """Record how to prove that this worker is dead: its process, and the suffix of its sessions' names."""
     return Statement(
         query="select rolecall.tell_process(%s::bigint, %s::text, %s::bigint, %s::text)",
         params=(worker_id, process and process.space, process and process.started, sessions),
@@ -104,14 +104,14 @@ def declare_release(worker_id: int, app: str, names: Mapping[str, Sequence[str]]
 
 
 def withdraw_undeclared() -> Statement[list[tuple[str, str, str]]]:
-    """Withdraw what no live worker of an app declares any more; the answer lists app, kind and name."""
+    """Withdraw what no live worker of an app declares any longer; returns app, kind and name of each."""
     return Statement(
         query="select app, kind, name from rolecall.withdraw_undeclared()", read=lambda rows: [(*row,) for row in rows]
     )
 
 
 def beside(host: str, space: str) -> Statement[list[Neighbour]]:
-    """List the workers that may hold tasks and whose process can be looked at from here."""
+    """List the workers that may hold tasks and whose processes can be inspected from here."""
     return Statement(
         query="select worker_id, pid, pid_started from rolecall.workers_beside(%s::text, %s::text)",
         params=(host, space),
@@ -120,12 +120,12 @@ def beside(host: str, space: str) -> Statement[list[Neighbour]]:
 
 
 def unseen() -> Statement[list[int]]:
-    """Look which workers have had no session for two looks."""
+    """List the workers that had no session at this check and the previous one."""
     return Statement(query="select worker_id from rolecall.unseen_workers()", params=(), read=firsts)
 
 
 def wake_others(worker_id: int, roles: Sequence[str], handlers: Sequence[str]) -> Statement[None]:
-    """Say that this worker was woken and has no room: other idle ones are woken for what is due."""
+    """Wake other idle workers for due tasks, because this worker was woken without a free slot."""
     return Statement(
         query="select rolecall.wake_others(%s::bigint, %s::text[], %s::text[])",
         params=(worker_id, list(roles), list(handlers)),
@@ -134,14 +134,14 @@ def wake_others(worker_id: int, roles: Sequence[str], handlers: Sequence[str]) -
 
 
 def serve(worker_id: int, handlers: Sequence[str]) -> Statement[None]:
-    """Say which handlers this worker can run by now."""
+    """Record which handlers this worker can run now."""
     return Statement(
         query="select rolecall.serve(%s::bigint, %s::text[])", params=(worker_id, list(handlers)), read=nothing
     )
 
 
 def deregister(worker_id: int) -> Statement[int]:
-    """Leave the roll call; the answer is how many tasks this worker still held and gave back."""
+    """Deregister a worker; returns the number of tasks that it still held, which are returned."""
     return Statement(query="select rolecall.deregister_worker(%s::bigint)", params=(worker_id,), read=single)
 
 

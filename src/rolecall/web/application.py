@@ -1,4 +1,4 @@
-"""The HTTP application: its routes, its errors, and the pool that lives as long as it does."""
+"""The HTTP application: its routes, error handlers, and the pools that live as long as it does."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ from rolecall.web.views import ListedTask, ShownSchedule, ShownTask
 __all__ = ["build", "work_out_routes"]
 
 CONNECTIONS = 8
-# Seconds until who asks hears that the database does not answer.
+# Seconds that a request waits for a free connection.
 WAIT = 4.0
 PATIENCE = 0.1
-# Seconds for which scrapes, however many, are told the same of the pool.
+# Seconds for which all scrapes get the same gauges.
 GAUGES_EVERY = 15.0
 KNOWN_WORDS = Depends(refuse_unknown_words)
-# What a second name of an app's would hide, or be hidden by.
+# Fields of the API, which no field alias or constant may shadow.
 OWN_WORDS = frozenset().union(
     *(body.model_fields for body in (TaskRequest, Listing, NewSchedule)),
     *(map(attrgetter("name"), fields(shown)) for shown in (ListedTask, ShownTask, ShownSchedule)),
@@ -70,24 +70,23 @@ LOOKER = Actor(name="live", via="system")
 
 
 class Application(FastAPI):
-    """An application that lets requests in under its own names only, and gives every answer the same headers.
+    """An application that serves only its own host names and adds security headers to every response.
 
-    These stand around everything else, so that an answer to an unforeseen error has them too.
+    Both checks wrap all other middleware, so that they also apply to unexpected errors.
     """
 
     hosts: Collection[str] | None = None
     browser_host: str | None = None
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Put what guards the application around all that is inside."""
         return SecurityHeaders(KnownHosts(super().build_middleware_stack(), self.hosts, self.browser_host))
 
 
 def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collection[str] | None = None) -> FastAPI:
-    """Put the application together over a migrated database, the app's own routers after ours.
+    """Build the application for a migrated database. The app's own routers come after the built-in ones.
 
-    Without `hosts` it answers under any name; without an `auth` it asks for keys and logins. Raises InvalidDeclaration
-    for a router that cannot be let in, and ConfigError for the mode `token` without a token.
+    Without `hosts`, any host name is served. If `settings` sets no `auth`, API keys and logins are required.
+    Raises InvalidDeclaration for an invalid router, and ConfigError for the mode `token` without a token.
     """
     settings = settings or Settings()
     mounted = tuple(routers_of(app))
@@ -113,7 +112,7 @@ def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collec
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
-        redirect_slashes=False,  # the address would be made of what the client says that we are called
+        redirect_slashes=False,  # the redirect would use the client's Host header
     )
     application.hosts, application.browser_host = hosts, state.access.browser_host
     keep_state(application, state)
@@ -128,7 +127,7 @@ def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collec
 
 
 def work_out_routes(application: FastAPI) -> None:
-    """Work out now what each route takes: else the first request would wait half a second for it."""
+    """Compute what each route takes. Otherwise, the first request would take half a second longer."""
     deque(iter_route_contexts(application.routes), maxlen=0)
 
 
@@ -148,7 +147,7 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
     pooler = Pooler(told=settings.database.pooled)
     pool = async_pool(dsn, "web", pooler, max_size=CONNECTIONS, timeout=WAIT)
     reads = async_pool(dsn, "web reads", pooler, max_size=CONNECTIONS, timeout=WAIT)
-    # A link of its own: it connects with its first command.
+    # Its own connection. It connects with its first command.
     redis = connect_redis(settings.handoff.high) if settings.handoff.high else None
     rates, forwarding = (
         Rates(settings.access, SharedRates(redis) if redis else None),

@@ -1,9 +1,9 @@
-"""What a route takes: the services, by which it says the scope that it needs, and connections to the app's own tables.
+"""The dependencies of routes: services, whose type sets the required scope, and connections for the app's own tables.
 
 @router.get("/roles")
 async def list_roles(services: Reads) -> list[DeclaredRole]: ...
 
-The routers of an app are let in beside our own; none of their routes may be open to everybody by oversight.
+Every route of an app's router must declare a scope, so that none is public by mistake.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-# The document of the API tells of it; who asks is for Access to find out, which knows cookies too.
+# Documents the header in OpenAPI. Access identifies the caller, by header or by cookie.
 Shown = Annotated[HTTPAuthorizationCredentials | None, Security(HTTPBearer(auto_error=False, description="rk_..."))]
 
 
@@ -60,7 +60,7 @@ async def caller_of(request: Request) -> Caller:
 
 
 async def identify(request: Request, _shown: Shown) -> Caller:
-    """The dependency of every route that is not open to everybody."""
+    """The dependency of every route that is not public."""
     return await caller_of(request)
 
 
@@ -68,7 +68,7 @@ KnownCaller = Annotated[Caller, Depends(identify)]
 
 
 async def let_in_anybody() -> None:
-    """The dependency by which a route says that it is open to everybody on purpose."""
+    """The dependency of routes that are public on purpose."""
 
 
 Anybody = Annotated[None, Depends(let_in_anybody)]
@@ -76,7 +76,7 @@ Anybody = Annotated[None, Depends(let_in_anybody)]
 
 @dataclass(frozen=True, slots=True)
 class Requires:
-    """The dependency that checks the caller's scope and returns the services; `via` names the shell in the audit log.
+    """The dependency that checks the caller's scope and returns the services. `via` is recorded in the audit log.
 
     Without a scope, every authenticated caller passes.
     """
@@ -96,7 +96,7 @@ class Requires:
         return state_of(request).services_for(request, replace(caller, actor=actor))
 
 
-# For routes that show or change nothing but what belongs to the caller.
+# For routes that show and change only what belongs to the caller.
 Enters = Annotated[Services, Depends(Requires(None))]
 Owns = Annotated[Services, Depends(Requires(Scope.OWN))]
 Reads = Annotated[Services, Depends(Requires(Scope.READ))]
@@ -106,16 +106,15 @@ Administers = Annotated[Services, Depends(Requires(Scope.ADMIN))]
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """Lends connections: `async with connects() as connection: ...`, each for as short as can be.
+    """Lends autocommit connections for short use: `async with connects() as connection: ...`.
 
-    They are in autocommit. What goes wrong with the database inside the block leaves it as our own error.
+    Errors of the database inside the block are raised as RolecallError.
     """
 
     pool: AsyncConnectionPool[Any]
 
     @asynccontextmanager
     async def __call__(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-        """Lend one."""
         with translated():
             async with self.pool.connection() as connection:
                 yield connection
@@ -129,7 +128,7 @@ Connects = Annotated[Connections, Depends(_connections)]
 
 
 def routers_of(app: App) -> Iterator[APIRouter]:
-    """The app's routers; raise InvalidDeclaration for what is none, and for a route that says no scope."""
+    """Yield the app's routers. Raises InvalidDeclaration for anything but a router, and for a route without a scope."""
     for mount in app.mounts:
         router = mount.router()
         if not isinstance(router, APIRouter):

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what the routes declare, what is the same for all of them, and the route that serves it."""
+"""The OpenAPI document: what the routes declare, what all of them have in common, and the route that serves it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ NOT_FOUND = {
 
 
 def complete(application: FastAPI, names: SecondNames) -> None:
-    """Let the document say of each route what none of them needs to declare.
+    """Add to the document what routes need not declare.
 
-    The media type of refusals, which no route can; 404, wherever the path has a place for a name or an id; and the
-    second names that the app has for its tasks.
+    That is the media type of errors, a 404 for every path with a parameter, and the app's field aliases and constants.
     """
     declared = application.openapi
 
@@ -48,7 +47,7 @@ def complete(application: FastAPI, names: SecondNames) -> None:
                 _tell_names(schema, names)
         return described
 
-    application.openapi = openapi  # type: ignore[method-assign]  # the way that FastAPI's documentation shows
+    application.openapi = openapi  # as FastAPI documents it
 
 
 def _tell_names(schema: dict[str, Any], names: SecondNames) -> None:
@@ -73,6 +72,6 @@ def _as_problems(responses: dict[str, Any]) -> None:
 
 @router.get("/openapi.json", include_in_schema=False)
 async def show_document(request: Request, _: Reads) -> dict[str, Any]:
-    """The OpenAPI document of all routes, those of the app included."""
+    """The OpenAPI document of all routes, including the app's."""
     document: dict[str, Any] = request.app.openapi()
     return document

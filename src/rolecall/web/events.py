@@ -1,4 +1,4 @@
-"""Server-sent events: how they are written, and a response that drops a client that does not read them."""
+"""Server-sent events: their encoding, and a response that drops clients that do not read them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = logging.getLogger("rolecall.web")
 
 
 class EventStream(StreamingResponse):
-    """Sends events as they come; a client that takes none for so many seconds is dropped."""
+    """Sends events immediately. Drops a client that reads nothing for `patience` seconds."""
 
     media_type = "text/event-stream"
 
@@ -46,10 +46,10 @@ class EventStream(StreamingResponse):
 async def events_of(
     stream: Stream, may_stay: Callable[[], Awaitable[bool]], *, heartbeat: float = HEARTBEAT
 ) -> AsyncIterator[bytes]:
-    """Write what a stream tells, from `connected` on, with a heartbeat where nothing happens.
+    """Encode the events of a stream, starting with `connected`, with a heartbeat whenever none came for a while.
 
-    A heartbeat is a comment; the id beside it moves a client's position on without an event. As often, whatever
-    happens, it is asked whether the client may stay: the stream ends where not.
+    A heartbeat is a comment with an id, which advances the client's position. Every `heartbeat` seconds, `may_stay` is
+    called; the stream ends if it returns False.
     """
     yield format_sse_event(event="connected", data_str="{}", id=stream.id)
     ask_at = monotonic() + heartbeat
@@ -70,7 +70,7 @@ def _written(batch: Batch) -> Iterator[bytes]:
     last = len(events) - 1
     for number, (name, data) in enumerate(events):
         text = msgspec.json.encode(data).decode()
-        # Who breaks off before the last event hears the whole batch again.
+        # A client that disconnects before the last event receives the whole batch again.
         yield format_sse_event(event=name, data_str=text, id=batch.id if number == last else None)
 
 

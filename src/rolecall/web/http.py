@@ -1,13 +1,12 @@
-"""HTTP, as all routes need it: paths, host names, headers, cookies, ETags, and which site a request comes from.
+"""HTTP helpers of all routes: paths, host names, headers, cookies, ETags, and the site that a request comes from.
 
-- A path is read below the one at which this application is mounted.
-- `KnownHosts` lets a request in only under a name that this server has: where everybody may come in, a page whose name
-  was made to point here (DNS rebinding) must not.
-- `SecurityHeaders` stand on every answer, whatever made it: a browser may do next to nothing with it. A route that
-  needs more, such as a page with scripts of its own, sets the header itself.
-- What another site's page lets a visitor's browser send is refused: neither cookies nor loopback may serve a stranger.
-  Browsers say where a request comes from, in Sec-Fetch-Site and Origin; programs say neither. There is no CORS.
-- The cookies that let a browser in are sent back to this host only, and are out of any script's reach.
+- Paths are relative to the one at which the application is mounted.
+- `KnownHosts` serves only requests for a known host name, which stops DNS rebinding.
+- `SecurityHeaders` adds strict headers to every response. A route that needs more, such as a page with scripts, sets
+  the header itself.
+- Changes requested by other sites' pages are rejected, by Sec-Fetch-Site and Origin, which only browsers send. There is
+  no CORS.
+- Login cookies are HttpOnly and bound to this host.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ __all__ = [
 ]
 
 API = "/api/"
-# Browsers take a backslash for a slash, pass over tabs and line ends, and two slashes lead to another host.
+# Browsers treat a backslash as a slash and skip tabs and line ends, and `//` leads to another host.
 OWN_PATH = re.compile(r"/(?!/)[^\\\x00-\x20\x7f]*")
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 # Browsers resolve every name below it to loopback.
@@ -65,28 +64,28 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
-# For a year, from an answer over https on. Loopback has no name of its own to promise that for.
+# For a year, in responses over https. Loopback addresses cannot have it.
 STRICT_TRANSPORT = ("strict-transport-security", "max-age=31536000")
 OTHER_SITES = frozenset({"cross-site", "same-site"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 SESSION_COOKIE = "rolecall"
-# It opens nothing: it only tells this browser from strangers who try to log in.
+# It gives no access: it only distinguishes a known browser from strangers who try to log in.
 BROWSER_COOKIE = "rolecall-browser"
 BROWSER_SECONDS = 180 * 86_400
-# A browser takes a cookie of such a name only over https, without a domain, and for the whole host.
+# Browsers accept a cookie with this prefix only over https, without a domain and for the whole host.
 SECURE_PREFIX = "__Host-"
 UNNAMEABLE = re.compile(r"[^A-Za-z0-9]+")
 UNCHANGED: Responses = {304: {"description": "Unchanged since the answer with the ETag of If-None-Match"}}
 
 
 def root_of(scope: Scope) -> str:
-    """The path at which this application is mounted, without a slash at its end; empty at the top of a host."""
+    """Return the path at which the application is mounted, without a trailing slash; empty at the root of a host."""
     root: str = scope.get("root_path", "")
     return root.rstrip("/")
 
 
 def path_below(scope: Scope) -> str:
-    """The path of a request as our own routes are written."""
+    """Return the path of a request relative to the mount point."""
     path: str = scope["path"]
     root = root_of(scope)
     below = path.removeprefix(root)
@@ -94,22 +93,21 @@ def path_below(scope: Scope) -> str:
 
 
 def own_address(root: str, address: str) -> str:
-    """The path on this host that somebody says he wants to see; the first page for what could be anything else."""
+    """Return the requested path if it is on this host; the first page for anything else."""
     below = address.removeprefix(root)
     return address if address.startswith(root) and OWN_PATH.fullmatch(below) else f"{root}/"
 
 
 def host_of(listener: socket) -> str:
-    """The address at which a socket listens, as a request names it."""
+    """Return the address at which a socket listens, as a Host header spells it."""
     address = str(listener.getsockname()[0])
     return f"[{address}]" if ":" in address else address
 
 
 class KnownHosts:
-    """Rejects requests with several Host headers (400), and those for another host (421); without `hosts`, any host
-    is served.
+    """Rejects requests with several Host headers (400) and those for an unknown host (421).
 
-    `secret` is one more host, which is not named to strangers.
+    Without `hosts`, any host is served. `secret` is one more host, which error messages do not reveal.
     """
 
     def __init__(self, application: ASGIApp, hosts: Collection[str] | None, secret: str | None = None) -> None:
@@ -131,13 +129,13 @@ class KnownHosts:
 
 
 def host_name(host: str) -> str:
-    """The host that a request names, without the port."""
+    """Return the host of a Host header, without the port."""
     name, colon, port = host.rpartition(":")
     return (name if colon and port.isdigit() else host).lower()
 
 
 class SecurityHeaders:
-    """Adds what is missing to each answer; what the API tells is not kept by anybody on its way."""
+    """Adds missing security headers to each response, and forbids caches to store those of the API."""
 
     def __init__(self, application: ASGIApp) -> None:
         self._application = application
@@ -165,15 +163,15 @@ def _add_headers(headers: MutableHeaders, *, private: bool, secure: bool) -> Non
 
 
 def refuse_other_sites(request: Request, trusted: Collection[str]) -> None:
-    """Raise NotAllowed for a change that another site's page asks for; what is no browser may pass."""
+    """Raise NotAllowed for a change that another site's page requests. Requests from programs pass."""
     if request.method not in SAFE_METHODS and _is_own(request, trusted) is False:
         raise NotAllowed("a page of another site may not ask for this")
 
 
 def refuse_embedding(request: Request, trusted: Collection[str]) -> None:
-    """Raise NotAllowed for what another site's page asks for by itself: streams that it cannot read take room too.
+    """Raise NotAllowed for a request that another site's page sends without navigation. A followed link passes.
 
-    A link that somebody follows may lead here.
+    Streams take up room even if the page cannot read them.
     """
     is_other = request.headers.get("sec-fetch-site") in OTHER_SITES and not _is_own(request, trusted)
     if is_other and request.headers.get("sec-fetch-mode") != "navigate":
@@ -181,7 +179,7 @@ def refuse_embedding(request: Request, trusted: Collection[str]) -> None:
 
 
 def require_own_site(request: Request, trusted: Collection[str]) -> None:
-    """Raise NotAllowed for a change unless the browser says that a page of this site asks for it, or a trusted one."""
+    """Raise NotAllowed for a change unless the browser says that it comes from this site or a trusted one."""
     if request.method not in SAFE_METHODS and not _is_own(request, trusted):
         raise NotAllowed("with a session, a change must come from a page of this site (Sec-Fetch-Site or Origin)")
 
@@ -196,29 +194,29 @@ def _is_own(request: Request, trusted: Collection[str]) -> bool | None:
 
 
 def keep_session(request: Request, response: Response, session: Session, seconds: int) -> None:
-    """Let the browser keep the session, and what it is known by from now on."""
+    """Set the cookies of the session and of the known browser."""
     _set_cookie(request, response, _session_cookie(request), session.secret, seconds)
     if session.browser is not None:
         _set_cookie(request, response, _cookie_name(request, BROWSER_COOKIE), session.browser, BROWSER_SECONDS)
 
 
 def browser_name(request: Request) -> str | None:
-    """What the browser is known by, if somebody has logged in with it before."""
+    """Return the browser's name from its cookie, or None if nobody has logged in with it."""
     return request.cookies.get(_cookie_name(request, BROWSER_COOKIE)) or None
 
 
 def session_secret(request: Request) -> str | None:
-    """The session that the browser has kept, if it has."""
+    """Return the session's secret from the cookie, or None."""
     return request.cookies.get(_session_cookie(request)) or None
 
 
 def has_login_cookie(request: Request) -> bool:
-    """Return whether the browser keeps a session, even one that has ended."""
+    """Return whether the browser has a session cookie, even of a session that has ended."""
     return session_secret(request) is not None
 
 
 def forget_session(request: Request, response: Response) -> None:
-    """Make the browser forget its session."""
+    """Delete the session cookie."""
     if has_login_cookie(request):
         _set_cookie(request, response, _session_cookie(request), "", 0)
 
@@ -232,13 +230,13 @@ def _set_cookie(request: Request, response: Response, name: str, value: str, sec
 def _session_cookie(request: Request) -> str:
     if not host_name(request.headers.get("host", "")).endswith(LOCAL_DOMAIN):
         return _cookie_name(request, SESSION_COOKIE)
-    # Browsers send a cookie to all ports of a host, and servers with the same token share their host name.
+    # Browsers send a cookie to all ports of a host, and servers with the same token share a host name.
     port = (request.scope.get("server") or ("", None))[1]
     return _cookie_name(request, f"{SESSION_COOKIE}-{port}")
 
 
 def _cookie_name(request: Request, name: str) -> str:
-    # A cookie bound to the host is sent to all of its paths: several pools that are mounted there have a name each.
+    # A host-bound cookie is sent to all paths, so each pool mounted on the host has its own cookie name.
     mounted = UNNAMEABLE.sub("-", root_of(request.scope))
     return (SECURE_PREFIX if _is_secure(request) else "") + name + mounted
 
@@ -248,7 +246,7 @@ def _is_secure(request: Request) -> bool:
 
 
 def with_etag(request: Request, value: Any) -> Response:
-    """Answer with the value and its ETag; only with the status 304 to who has it already."""
+    """Respond with the value and its ETag, or with 304 if the client has it already."""
     body = _json_adapter(value.__class__).dump_json(value)
     headers = {"ETag": f'"{sha256(body).hexdigest()[:32]}"', "Cache-Control": "no-cache"}
     if _has_etag(request, headers["ETag"]):

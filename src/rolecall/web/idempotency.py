@@ -1,9 +1,9 @@
-"""Requests that are carried out once, however often they are sent: those with an Idempotency-Key (forms: request_key).
+"""Requests that are carried out only once, however often they are sent: those with a request key.
 
-    request ──► Once: holds the answer back ──► OperatesOnce: takes the key ──► route ──► the same transaction
-    answer  ◄── commits, and lets it go     ◄── keeps the answer            ◄──────────────────┘
+    request  ──► Once: buffers the response ──► OperatesOnce: takes the key ──► route ──► the same transaction
+    response ◄── commits, then sends it     ◄── stores the response           ◄──────────────────┘
 
-What is refused is undone and not kept, so that it can be sent again under its key.
+Rejected requests are rolled back and not stored, so that they can be sent again with the same key.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from rolecall.web.state import state_of
 __all__ = ["OperatesOnce", "OperatesOnceByForm", "OwnsOnce", "keep_answers"]
 
 HEADER = b"idempotency-key"
-# A form cannot set a header: its address has the key.
+# Forms cannot set a header, so their URL contains the key.
 FORM_KEY = b"request_key"
 FORM_TRIES, FORM_PAUSE = 100, 0.1
 
@@ -56,7 +56,7 @@ OperatesByForm = Annotated[Services, Depends(Requires(access.Scope.OPERATE, via=
 
 
 class AnsweredBefore(Exception):
-    """The request was carried out before; this is what it was answered."""
+    """Raised for a request that was carried out before. Carries the stored response."""
 
     def __init__(self, answer: KeptAnswer) -> None:
         super().__init__()
@@ -64,12 +64,12 @@ class AnsweredBefore(Exception):
 
 
 class Undone(Exception):
-    """The request was refused: what it did is undone."""
+    """Rolls back a rejected request."""
 
 
 @dataclass(slots=True)
 class Attempt:
-    """The transaction of one request, which begins with the key and ends with the answer."""
+    """The transaction of one request, which starts with taking the key and ends with storing the response."""
 
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
     _connection: psycopg.AsyncConnection[Any] | None = None
@@ -89,7 +89,7 @@ class Attempt:
     async def begin(
         self, pool: AsyncConnectionPool[Any], request: RequestKey, told: UntilCommit
     ) -> psycopg.AsyncConnection[Any]:
-        """Take the key; raise AnsweredBefore, RequestUnderWay, RequestKeyReused."""
+        """Take the key. Raises AnsweredBefore, RequestUnderWay, RequestKeyReused."""
         async with AsyncExitStack() as stack:
             connection: psycopg.AsyncConnection[Any] = await stack.enter_async_context(pool.connection())
             await stack.enter_async_context(connection.transaction())
@@ -101,7 +101,7 @@ class Attempt:
         return connection
 
     async def keep(self, answer: KeptAnswer) -> None:
-        """Keep the answer, if a key was taken; raise Undone for a refusal."""
+        """Store the response if a key was taken. Raises Undone for an error response."""
         if self._connection is None or self._request is None:
             return
         if answer.status >= HTTPStatus.BAD_REQUEST:
@@ -111,21 +111,18 @@ class Attempt:
 
 @dataclass(slots=True)
 class BufferedAnswer:
-    """An answer that nobody gets until all that it says is committed."""
+    """A response that is held back until its transaction has committed."""
 
     _messages: list[Message] = field(default_factory=list)
 
     async def add(self, message: Message) -> None:
-        """Take a part of it."""
         self._messages.append(message)
 
     async def release(self, send: Send) -> None:
-        """Send it."""
         for message in self._messages:
             await send(message)
 
     def content(self) -> KeptAnswer:
-        """Return what there is to keep of it."""
         start, *parts = self._messages
         headers = dict(start["headers"])
         location = headers.get(b"location")
@@ -134,13 +131,13 @@ class BufferedAnswer:
 
 
 class Once:
-    """Gives each request that has a key its transaction, and commits before it is answered."""
+    """Middleware that runs each request with a key in one transaction and commits before it responds."""
 
     def __init__(self, application: ASGIApp) -> None:
         self._application = application
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # Only a POST is not repeatable by itself; and a stream, which only a GET begins, must not be held back.
+        # Only POST is not idempotent already. Streams, which use GET, must not be buffered.
         if scope["type"] != "http" or scope["method"] != "POST" or not _has_key(scope):
             await self._application(scope, receive, send)
             return
@@ -182,7 +179,7 @@ async def _operate_once_by_form(
         return services
     person = replace(caller, actor=replace(caller.actor, via="dashboard"))
     for _ in range(FORM_TRIES):
-        # Who clicks twice is to see what the first click did, not that it is under way.
+        # A second click waits for the result of the first, instead of an error.
         with suppress(RequestUnderWay):
             return await _begin(request, person, request_key)
         await asyncio.sleep(FORM_PAUSE)
@@ -205,7 +202,7 @@ OperatesOnceByForm = Annotated[Services, Depends(_operate_once_by_form)]
 
 
 def keep_answers(application: FastAPI) -> None:
-    """Let routes that take OperatesOnce heed an Idempotency-Key."""
+    """Install support for the Idempotency-Key on routes that take OperatesOnce."""
     application.add_middleware(Once)
     application.exception_handler(AnsweredBefore)(_answer_again)
 

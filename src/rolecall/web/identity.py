@@ -1,11 +1,11 @@
 """Identifies the sender of a request: by API key, by session, or by the local token of this machine.
 
-A browser keeps its session in a cookie; a program may show the secret of a person's session like a key. With a local
-token, cookies count under one host name only, `rolecall-<random>.localhost`: browsers send cookies to every port of a
-host, and other programs listen at other ports of 127.0.0.1.
+Browsers keep the session in a cookie. Programs may send a person's session secret like an API key. With a local token,
+cookies count under one host name only, `rolecall-<random>.localhost`: browsers send cookies to every port of a host,
+and other programs listen at other ports of 127.0.0.1.
 
-Requests that came through another server, which may let a whole network in, are rejected where only this machine may
-come in.
+Where only this machine has access, requests that came through a proxy are rejected, because the proxy may serve a
+whole network.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ LOCAL_SESSION = "rsl"
 NAME_LENGTH = 12
 PROXY_PREFIX = "x-forwarded"
 PROXY_HEADERS = frozenset({"forwarded", "forwarded-for", "via", "x-envoy-external-address", "x-original-forwarded-for"})
-# As in CF-Connecting-IP, Fly-Client-IP, X-Azure-ClientIP, X-AppEngine-User-IP: each vendor has a word before it.
+# As in CF-Connecting-IP, Fly-Client-IP, X-Azure-ClientIP, X-AppEngine-User-IP: the vendor is the prefix.
 PROXY_SUFFIXES = ("client-ip", "clientip", "connecting-ip", "real-ip", "remote-ip", "source-ip", "user-ip")
 UNTRUSTED_PROXY = (
     "Requests come through %s, whose word for where they come from is not taken: see ROLECALL_FORWARDED_BY"
 )
-# What many servers speak to those behind them unless they are told otherwise, and no client of today.
+# Spoken by default by many proxies to their upstreams, and by no current client.
 OLD_HTTP = "1.0"
 log = logging.getLogger("rolecall.web")
 
 
 class OpenToAll:
-    """For a server that only this machine can reach: everybody may do everything, but no page of another site."""
+    """For a server that only this machine can reach: everybody is an admin, except pages of other sites."""
 
     asks = False
     browser_host = None
@@ -66,14 +66,12 @@ class OpenToAll:
         self._forwarding = forwarding
 
     async def identify(self, request: Request) -> Caller:
-        """Return who asks. Raises NotAllowed."""
         self._forwarding.check(request)
         refuse_other_sites(request, self._trusted)
         refuse_embedding(request, self._trusted)
         return _local(request)
 
     async def still_knows(self, _request: Request) -> bool:
-        """Everybody may stay."""
         return True
 
     def takes_cookies(self, _request: Request) -> bool:
@@ -81,19 +79,18 @@ class OpenToAll:
         return True
 
     async def is_token(self, _request: Request, _shown: str) -> bool:
-        """There is no token."""
         return False
 
     async def open_session(self, _request: Request, *, seconds: int) -> Session:
-        """There is no token."""
+        """Raise NotAllowed, because there is no token."""
         raise NotAllowed(f"there is no local token that could open a session of {seconds} s")
 
 
 class KeysAndSessions:
-    """For a server that asks: nobody comes in unknown, nor too often.
+    """Requires credentials for every request, and limits the rate of each caller.
 
-    With `local`, whoever shows this machine's token may do everything: only this machine can reach the server then,
-    and what came through another server is refused.
+    With `local`, holders of this machine's token are admins. Only this machine can reach the server then, and requests
+    that came through a proxy are rejected.
     """
 
     asks = True
@@ -110,7 +107,7 @@ class KeysAndSessions:
 
     @property
     def browser_host(self) -> str | None:
-        """The host name of this server for browsers, where the local token lets in."""
+        """The host name of this server for browsers, if there is a local token."""
         return None if self._local is None else self._local.host
 
     def takes_cookies(self, request: Request) -> bool:
@@ -118,7 +115,7 @@ class KeysAndSessions:
         return self.browser_host in {None, host_name(request.headers.get("host", ""))}
 
     async def identify(self, request: Request) -> Caller:
-        """Return who asks. Raises NotAuthenticated, NotAllowed, TooManyRequests."""
+        """Return the caller. Raises NotAuthenticated, NotAllowed, TooManyRequests."""
         self._forwarding.check(request)
         by_cookie = "authorization" not in request.headers
         if by_cookie:
@@ -132,11 +129,11 @@ class KeysAndSessions:
         return caller
 
     async def still_knows(self, request: Request) -> bool:
-        """Whether who sent a request that is still being answered would be let in now."""
+        """Return whether the sender of a request that is still being answered would be admitted now."""
         try:
             return await self._find(request) is not None
         except DatabaseError:
-            return True  # nobody can say that he would not
+            return True  # without the database, the session counts as valid
 
     async def is_token(self, request: Request, shown: str) -> bool:
         """Return whether this is the local token. Raises NotAllowed, and TooManyRequests after too many wrong ones."""
@@ -145,12 +142,12 @@ class KeysAndSessions:
         if self._local is not None and self._local.fits(shown):
             return True
         note_refusal(request, "keys.refused", {"what": "the local token"})
-        # Counted apart: a page of another site can make a browser ask here, which must not delay the logins of people.
+        # Counted apart: a page of another site can make a browser send wrong tokens, which must not block logins.
         await self._rates.count_attempt(address_of(request), "token")
         return False
 
     async def open_session(self, request: Request, *, seconds: int) -> Session:
-        """Open a session of the local token, for a browser that has shown it. Raises NotAllowed without one."""
+        """Open a session for a browser that has shown the local token. Raises NotAllowed if there is no token."""
         if self._local is None:
             raise NotAllowed("this server has no local token")
         secret = new_secret(LOCAL_SESSION)
@@ -160,8 +157,7 @@ class KeysAndSessions:
         )
 
     async def _find(self, request: Request) -> Caller | None:
-        """Find out who shows something that lets in at this moment."""
-        # Whoever guesses there costs the database one connection at most, and keeps out nobody who has a right key.
+        # Guesses from such an address use at most one connection, and do not lock out holders of a valid key.
         worn_out = await self._rates.is_worn_out(address_of(request))
         async with self._one_by_one if worn_out else nullcontext():
             if "authorization" in request.headers:
@@ -190,7 +186,6 @@ class KeysAndSessions:
         return replace(person(who.name, who.scope, request), person_id=who.id, session=digest)
 
     def _cookie(self, request: Request) -> str | None:
-        """The session that the browser shows, where cookies count."""
         return session_secret(request) if self.takes_cookies(request) else None
 
     async def _refuse(self, request: Request) -> NoReturn:
@@ -207,12 +202,12 @@ class KeysAndSessions:
 
 
 def person(name: str, scope: Scope, request: Request) -> Caller:
-    """The caller that a person is."""
+    """Return the caller for a person."""
     return Caller(actor=Actor(name=name, via="api", origin=address_of(request)), scope=scope)
 
 
 def _bearer(request: Request) -> str:
-    """The secret that a program shows; empty where it shows something else."""
+    """Return the bearer secret of the request; empty for another scheme."""
     scheme, _, secret = request.headers["authorization"].partition(" ")
     return secret.strip() if scheme.lower() == "bearer" else ""
 
@@ -222,7 +217,7 @@ def _local(request: Request) -> Caller:
 
 
 def _program(key: ApiKey, request: Request) -> Caller:
-    # No person's name holds brackets, so that nobody can look like a program in the audit log.
+    # Names of people contain no brackets, so nobody can pose as a program in the audit log.
     actor = Actor(name=f"{key.name} (API key {key.id})", via="api", origin=address_of(request))
     return Caller(actor=actor, scope=key.scope, person_id=key.person_id, key_id=key.id)
 
@@ -232,16 +227,16 @@ def _look_up(request: Request) -> Services:
 
 
 class ForwardingGuard:
-    """Refuses what came through another server where only this machine may come in; warns of it where it may."""
+    """Detects requests that came through a proxy. With `only_direct`, it rejects them; otherwise, it warns once."""
 
     def __init__(self, *, only_direct: bool) -> None:
         self._only_direct = only_direct
         self._has_warned = False
 
     def check(self, request: Request) -> None:
-        """Raise NotAllowed for what says that it came through another server; that nothing says so proves nothing.
+        """Raise NotAllowed for a request with signs of a proxy where only direct ones are allowed.
 
-        Where requests may come through one, warn once of a server in front whose word is not taken.
+        Not every proxy leaves such signs. Otherwise, warn once of a proxy whose forwarding headers are not trusted.
         """
         if self._only_direct and _came_through(request):
             raise NotAllowed("this came through another server, which others may reach: serve with --auth keys")
@@ -263,19 +258,19 @@ def _came_from_elsewhere(request: Request) -> bool:
 
 
 class LocalToken:
-    """The local token, and what is derived from it; a new token ends the sessions that the old one has opened."""
+    """The local token, and what is derived from it. A new token ends the sessions opened with the old one."""
 
     def __init__(self, token: str) -> None:
         self._token = token.encode("ascii")
-        # Only who holds the token can work it out, so no other program of this machine can lure a browser to the name.
+        # Only holders of the token can compute it, so no other program of this machine can lure a browser to the name.
         self.host = f"rolecall-{b32encode(self.digest('host'))[:NAME_LENGTH].decode().lower()}.localhost"
 
     def fits(self, shown: str) -> bool:
-        """Return whether this is the token; takes the same time for every wrong one."""
+        """Return whether this is the token, in constant time."""
         return hmac.compare_digest(_bytes(shown), self._token)
 
     def digest(self, text: str) -> bytes:
-        """Return the digest of a text, keyed with the token."""
+        """Return the HMAC of a text, keyed with the token."""
         return hmac.digest(self._token, _bytes(text), hashlib.sha256)
 
 

@@ -1,11 +1,11 @@
-"""Checks each request before a route sees it: the length of its address, and of its body the size, type and structure.
+"""Checks each request before its route runs: the length of its URL, and the size, type and structure of its body.
 
-    16 kB or less    checked at once, whoever sent it: costs a few milliseconds at most
-    more             the caller is identified by the headers before the rest is read; strangers are rejected (401)
+    16 kB or less    checked at once for everybody: costs a few milliseconds at most
+    more             the caller is identified by the headers before the rest is read; strangers are rejected (401);
                      the body is checked in a thread, one at a time
 
-The CPU time of a JSON body lies in its containers (`[[],[],...]` costs 100 times as much as one text), so their number
-is limited before the body is parsed.
+The CPU time to parse a JSON body depends on its containers (`[[],[],...]` costs 100 times as much as one text), so
+their number is limited before parsing.
 """
 
 from __future__ import annotations
@@ -30,22 +30,21 @@ __all__ = ["LONGEST_BODY", "MOST_CONTAINERS", "MOST_VALUES", "ROOM", "SMALL_BODY
 LONGEST_PATH = 2_000
 LONGEST_QUERY = 16_000
 LONGEST_BODY = 1024 * 1024
-# As much is read and parsed of a caller who is not identified: enough for logins, and for results of task tokens.
+# The limit for unauthenticated callers: enough for logins, and for results sent with a completion token.
 SMALL_BODY = 16 * 1024
 # All larger bodies together.
 ROOM = 64 * 1024 * 1024
 DEEPEST = 64
-# Objects and arrays, and values: 50 and 200 for each of the 1,000 tasks of a batch. To parse as many holds the
-# interpreter for about 10 ms.
+# Containers and values: 50 and 200 for each of a batch's 1,000 tasks. Parsing them holds the GIL for about 10 ms.
 MOST_CONTAINERS = 50_000
 MOST_VALUES = 200_000
 MOST_FIELDS = 1_000
 
 
 class Limits:
-    """Passes on requests within the limits, with their body read and checked, and rejects the others.
+    """Middleware that rejects requests outside the limits and passes on the others with their body read and checked.
 
-    `identify` finds the caller by the headers of a request. Raises RolecallError.
+    `identify` returns the caller by the headers of a request. Raises RolecallError.
     """
 
     def __init__(self, application: ASGIApp, identify: Callable[[Request], Awaitable[Caller]]) -> None:
@@ -66,13 +65,13 @@ class Limits:
             self._in_hand -= len(body)
 
     async def _is_fit(self, body: bytearray, scope: Scope, receive: Receive, send: Send) -> bool:
-        """Read and check the body; return False after the request was rejected and answered."""
+        """Read and check the body. Returns False if the request was rejected and answered."""
         try:
             _require_short_target(scope)
             await self._read(body, scope, receive)
             await self._check(scope, body)
         except ClientDisconnect:
-            return False  # half a request is none
+            return False  # incomplete: nothing to answer
         except RequestRefused as refused:
             await problem(refused.status, refused.kind, refused.detail)(scope, receive, send)
             return False
@@ -85,7 +84,7 @@ class Limits:
         if len(body) <= SMALL_BODY:
             _require_storable(scope, body)
             return
-        # One at a time: the threads share the interpreter with the event loop.
+        # One at a time, because the threads share the GIL with the event loop.
         async with self._one_by_one:
             await asyncio.to_thread(_require_storable, scope, body)
 
@@ -96,7 +95,6 @@ class Limits:
             raise NotAuthenticated(f"{error}; without one a body has at most {SMALL_BODY} bytes") from None
 
     async def _read(self, body: bytearray, scope: Scope, receive: Receive) -> None:
-        """Read the whole body, within the limits of its caller."""
         more, is_known = True, False
         while more:
             message = await receive()
@@ -122,7 +120,7 @@ def _require_short_target(scope: Scope) -> None:
 
 
 def _replaying(body: bytes, receive: Receive) -> Receive:
-    """Hand the body out once more; after it, whatever the connection tells."""
+    """Return a `receive` that yields the body again, and then passes on further messages."""
     waiting = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
@@ -170,10 +168,10 @@ def _require_json(body: bytearray) -> None:
 
 
 def _count_containers(body: bytearray) -> int:
-    """Return the number of objects and arrays, or more, without parsing. Raises RequestRefused for too many."""
+    """Return an upper bound of the number of containers, without parsing. Raises RequestRefused for too many."""
     if not _is_complex(body):
         return _brackets(body)
-    # Only what is outside of texts counts. A backslash there is no JSON, and rejected by the parser.
+    # Only brackets outside strings count. A backslash there is invalid JSON, and rejected by the parser.
     unescaped = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     outside = b"".join(unescaped.split(b'"')[::2])
     if _is_complex(outside):

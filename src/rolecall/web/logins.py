@@ -1,4 +1,4 @@
-"""Lets people in by name and password, and out again."""
+"""Logs people in with name and password, and out again."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from rolecall.web.state import address_of, note_refusal, state_of
 
 __all__ = ["Logins"]
 
-# All strangers together may fail so many times as often as one network.
+# All unknown browsers together may fail this many times as often as one network.
 STRANGERS = 10
 log = logging.getLogger("rolecall.web")
 
 
 class Logins:
-    """Tells nobody whether the name or the password was wrong, neither in words nor by the time that it takes."""
+    """Opens and closes sessions. Neither messages nor timing reveal whether the name or the password was wrong."""
 
     def __init__(self, settings: AccessSettings, rates: Rates, forwarding: ForwardingGuard) -> None:
         self._forwarding = forwarding
@@ -41,7 +41,7 @@ class Logins:
 
     @property
     def seconds(self) -> int:
-        """How long a session lives."""
+        """The lifetime of a session in seconds."""
         return self._seconds
 
     async def open(self, request: Request, name: str, password: str) -> Session:
@@ -62,12 +62,12 @@ class Logins:
         return await self._open(request, attempt, who)
 
     async def close(self, request: Request, caller: Caller) -> None:
-        """End the session that the caller has shown, if it was one."""
+        """End the session of the caller, if there is one."""
         if caller.session is not None:
             await state_of(request).services(caller).sessions.close(caller.session)
 
     def _note_failure(self, request: Request, attempt: LoginAttempt, *, is_known: bool, is_last: bool) -> None:
-        # No name that nobody bears: people type passwords there.
+        # Unknown names are not recorded: people type passwords into the name field.
         about = {"name": attempt.name} if is_known else {}
         log.warning("A login failed", extra={"origin": address_of(request)})
         note_refusal(request, "sessions.refused", about)

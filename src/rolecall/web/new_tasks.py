@@ -1,4 +1,4 @@
-"""A request for a task, made into the task that is stored; what the program declares of its handler holds."""
+"""Converts requests for tasks into tasks to store, with the defaults that the app declares for their handlers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RetryDelay = Annotated[float, Field(ge=0, le=31_536_000)]
 
 
 class RetryRequest(Body):
-    """When a failed attempt is followed by the next one; durations in seconds."""
+    """When a failed attempt is retried. Durations are in seconds."""
 
     kind: Annotated[RetryKind, Field(strict=False)]
     first: RetryDelay = 0.0
@@ -44,7 +44,7 @@ class RetryRequest(Body):
 
 
 class DedupeRequest(Body):
-    """What becomes of the task where another has its dedupe_key; `merge` says how each field of the payloads merges."""
+    """What a duplicate does to the existing task. `merge` sets how each field of the payloads is merged."""
 
     mode: DedupeMode = "keep"
     scope: DedupeScope | None = None
@@ -54,7 +54,7 @@ class DedupeRequest(Body):
 
 
 class NeedRequest(Body):
-    """What must have finished first: a task, a chain, or (in a batch) the item that stands at a place before."""
+    """What must finish first: a task, a chain, or an earlier item of the batch, by its index."""
 
     task: Id | None = None
     chain: Id | None = None
@@ -64,10 +64,10 @@ class NeedRequest(Body):
 
 
 class TaskRequest(OpenBody):
-    """A task to enqueue; at least one of handler and role is given. Durations in seconds.
+    """A task to enqueue. At least one of `handler` and `role` is required. Durations are in seconds.
 
-    `max_retries` is `max_attempts` less the first attempt. No attempt begins once the task has expired. Second names of
-    the app for fields of the payload stand beside it.
+    `max_retries` is `max_attempts` less the first attempt. An expired task does not start. Field aliases of the app are
+    accepted next to the payload.
     """
 
     handler: ShortText | None = None
@@ -89,19 +89,21 @@ class TaskRequest(OpenBody):
 
 
 class Batch(Body):
-    """Tasks to enqueue, all or none."""
+    """Tasks to enqueue: all or none."""
 
     tasks: Annotated[list[TaskRequest], Field(max_length=LONGEST_BATCH)]
 
 
 def read_task(request: TaskRequest, app: App, names: SecondNames) -> NewTask:
-    """Make the task. Raises InvalidTask, InvalidPayload, ContractBroken, FilterError, RequestValidationError."""
+    """Return the task to store. Raises InvalidTask, InvalidPayload, ContractBroken, FilterError,
+    RequestValidationError.
+    """
     [task] = entries([_task(request, (), app, names)], app)
     return task
 
 
 def read_batch(batch: Batch, app: App, names: SecondNames) -> list[NewTask]:
-    """Make the tasks. Raises as `read_task`."""
+    """Return the tasks to store. Raises the same errors as `read_task`."""
     tasks: list[NewTask] = []
     for request in batch.tasks:
         tasks.append(_task(request, tasks, app, names))
@@ -109,7 +111,7 @@ def read_batch(batch: Batch, app: App, names: SecondNames) -> list[NewTask]:
 
 
 def trace_of(request: Request) -> str | None:
-    """The W3C context that a request comes with, for its tasks; what is none is passed over, as W3C would have it."""
+    """Return the W3C trace context of a request, for its tasks. An invalid one is ignored, as W3C specifies."""
     traceparent = request.headers.get("traceparent", "")
     if not TRACEPARENT.fullmatch(traceparent):
         return None
@@ -120,7 +122,7 @@ def trace_of(request: Request) -> str | None:
 def _task(request: TaskRequest, earlier: Sequence[NewTask], app: App, names: SecondNames) -> NewTask:
     options = _options(request, earlier)
     payload = names.payload(request.model_extra, request.payload)
-    # Without a handler it is that of the role's name.
+    # By default, the handler has the name of the role.
     handler = request.handler or (request.role if request.role in app.handlers else None)
     if handler is None:
         return NewTask(payload=payload, **options)

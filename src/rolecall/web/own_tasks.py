@@ -1,14 +1,13 @@
-"""Everybody their own tasks, by titles, and how they come in: for an app that mounts it, off unless it does.
+"""Routes with which people manage their own tasks, by title. Off unless an app mounts them:
 
-    app.mount("rolecall.web.own_tasks:router")  # the base address is http://HOST:8321/api/own
+    app.mount("rolecall.web.own_tasks:router")  # the base URL is http://HOST:8321/api/own
 
-    POST /login              a name and a password for a token: `Authorization: Bearer ...`, as an API key is shown
-    POST, GET, DELETE /tasks everybody their own, in words of their own: a priority is low or high
-    /users  /api-keys        who logs in; the keys of who logged in
-    GET /status              whether the database and Redis answer; for probes, so anybody may ask
+    POST /login                returns a token for a name and a password, to be sent as `Authorization: Bearer ...`
+    POST, GET, DELETE /tasks   the caller's own tasks; the priority is low or high
+    /users  /api-keys          the people who can log in; the caller's API keys
+    GET /status                whether the database and Redis respond; public, for probes
 
-Each is a few lines over the services that the other routes use. A task is that of the handler that its payload's `type`
-names, or else its title, or else of the handler `default`, where the app has one.
+A task's handler is the one named by the payload's `type` or by the title, or the handler `default`.
 """
 
 from __future__ import annotations
@@ -57,12 +56,12 @@ own = APIRouter(prefix=PREFIX, tags=["own tasks"])
 
 
 def router() -> APIRouter:
-    """What an app mounts."""
+    """Return the router to mount."""
     return own
 
 
 class Status(StrEnum):
-    """Where a task stands, in the words of these routes; RETRYING may be asked for, and is never answered."""
+    """The status of a task in these routes. RETRYING can be used as a filter, but is never returned."""
 
     PENDING = "PENDING"
     QUEUED = "QUEUED"
@@ -72,7 +71,7 @@ class Status(StrEnum):
     RETRYING = "RETRYING"
 
 
-# By our own word, which is finer.
+# By Rolecall's own status.
 STATUSES: Mapping[str, Status] = {
     "blocked": Status.PENDING,
     "scheduled": Status.PENDING,
@@ -90,12 +89,12 @@ STATUSES: Mapping[str, Status] = {
 
 
 def status_of(task: OwnedTask) -> Status:
-    """The word for where a task stands."""
+    """Return the status of a task in these routes."""
     return STATUSES[task.status]
 
 
 class TaskRequest(Body):
-    """A task to do; `scheduled_at` is in minutes from now."""
+    """A task to create. `scheduled_at` is in minutes from now."""
 
     title: ShortText
     payload: dict[str, Any] = Field(default_factory=dict)
@@ -104,7 +103,7 @@ class TaskRequest(Body):
 
 
 class ShownTask(BaseModel):
-    """A task of the caller's."""
+    """A task of the caller."""
 
     id: int
     title: str
@@ -123,7 +122,7 @@ class ShownTask(BaseModel):
 async def create_task(
     task: TaskRequest, services: OwnsOnce, caller: KnownCaller, request: Request, response: Response
 ) -> ShownTask:
-    """Enqueue a task; 409 while one of the caller's with the same title and payload has not completed."""
+    """Enqueue a task; 409 if the caller has an open task with the same title and payload."""
     entry = _entry(task, caller.owner, state_of(request).app)
     made = await services.owned_tasks.enqueue(entry, caller.owner, task.title)
     response.headers["Location"] = f"{PREFIX}/tasks/{made.id}"
@@ -131,7 +130,7 @@ async def create_task(
 
 
 @own.get("/tasks")
-async def list_tasks(  # sizes: the words of the query
+async def list_tasks(  # sizes: the query parameters
     services: Enters,
     caller: KnownCaller,
     search: SearchText | None = None,
@@ -139,7 +138,7 @@ async def list_tasks(  # sizes: the words of the query
     skip: Annotated[int, Query(ge=0, le=FURTHEST)] = 0,
     limit: Annotated[int, Query(ge=1, le=LONGEST_PAGE)] = 10,
 ) -> list[ShownTask]:
-    """The caller's tasks, the newest first; `search` is looked for in their titles."""
+    """List the caller's tasks, newest first. `search` looks in their titles."""
     statuses = None if status is None else [ours for ours, theirs in STATUSES.items() if theirs is status]
     which = OwnedFilter(owner=caller.owner, text=search or None, statuses=statuses, skip=skip, limit=limit)
     return list(map(_shown, await services.owned_tasks.list(which)))
@@ -147,13 +146,13 @@ async def list_tasks(  # sizes: the words of the query
 
 @own.get("/tasks/{task_id:int}")
 async def show_task(task_id: PathId, services: Enters, caller: KnownCaller) -> ShownTask:
-    """One task of the caller's; 401 for somebody else's."""
+    """Return a task of the caller; 401 for a task of another owner."""
     return _shown(await services.owned_tasks.get(task_id, caller.owner))
 
 
 @own.delete("/tasks/{task_id:int}", status_code=204, responses=refuses(409))
 async def delete_task(task_id: PathId, services: Owns, caller: KnownCaller) -> None:
-    """Delete a task of the caller's, with what is below it; 401 for somebody else's."""
+    """Delete a task of the caller, including everything below it; 401 for a task of another owner."""
     await services.owned_tasks.delete(task_id, caller.owner)
 
 
@@ -170,7 +169,7 @@ def _entry(task: TaskRequest, owner: str, app: App) -> NewTask:
 
 
 def _handler(task: TaskRequest, app: App) -> str:
-    """Whose task it is; raises HandlerMissing rather than let it fail again and again until nobody tries any more."""
+    """Return the handler's name. Raises HandlerMissing, so that no task is stored that can only fail."""
     for name in (task.payload.get("type"), task.title, FALLBACK):
         if isinstance(name, str) and name in app.handlers:
             return name
@@ -194,14 +193,14 @@ def _shown(task: OwnedTask) -> ShownTask:
 
 
 class Login(Body):
-    """What a person shows; a name may be an e-mail address."""
+    """A person's credentials. The name can be an email address."""
 
     username: str = Field(max_length=LONGEST_NAME, pattern=PRINTABLE)
     password: str = Field(max_length=LONGEST, json_schema_extra={"format": "password"})
 
 
 class LoginToken(BaseModel):
-    """A session's secret: stored by its digest, it ends with a logout, another password, or its time."""
+    """A session's secret, of which only the digest is stored. It expires, and ends with a logout or a new password."""
 
     access_token: str
     token_type: Literal["bearer"] = "bearer"  # noqa: S105 - a word, not a secret
@@ -216,26 +215,26 @@ async def log_in(request: Request, shown: Login, _: Anybody) -> LoginToken:
 
 
 class UserRequest(Login):
-    """A new login; by default it may use these routes and nothing else."""
+    """A person to add. By default, they can use only these routes."""
 
     scope: Annotated[Scope, Field(strict=False)] = Scope.OWN
 
 
 @own.post("/users", status_code=201, responses=refuses(409))
 async def add_user(user: UserRequest, services: Administers) -> Person:
-    """Add a person who may log in, with the scope `own` unless another one is given; for admins."""
+    """Add a person who can log in, by default with the scope `own`. Requires the scope `admin`."""
     password_hash = await asyncio.to_thread(hash_password, user.password)
     return await services.people.add(user.username, user.scope, password_hash)
 
 
 @own.get("/users")
 async def list_users(services: Administers) -> list[Person]:
-    """Who may log in."""
+    """List the people who can log in."""
     return await services.people.list()
 
 
 class KeyRequest(Body):
-    """An API key for the one who is logged in, with as much as they may do, or less."""
+    """An API key to create for the caller, with the caller's scope or a lower one."""
 
     name: str
     days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = DAYS
@@ -243,7 +242,7 @@ class KeyRequest(Body):
 
 
 class ShownKey(BaseModel):
-    """An API key of the caller's, without its secret."""
+    """An API key of the caller, without its secret."""
 
     id: int
     name: str
@@ -256,14 +255,14 @@ class ShownKey(BaseModel):
 
 
 class MadeKey(ShownKey):
-    """The same with its secret, which nobody can read again."""
+    """A new API key with its secret, which is shown only once."""
 
     api_key: str
 
 
 @own.post("/api-keys", status_code=201)
 async def create_key(asked: KeyRequest, services: Enters, caller: KnownCaller) -> MadeKey:
-    """Make an API key of one's own; with a login only, so that no key outlives itself by another one."""
+    """Create an API key for the caller. Requires a login, so that no key can renew itself."""
     if caller.person_id is None or caller.key_id is not None:
         raise NotAllowed("an API key is made by a person who has logged in, not by another key")
     scope = asked.scope or caller.scope
@@ -275,13 +274,13 @@ async def create_key(asked: KeyRequest, services: Enters, caller: KnownCaller) -
 
 @own.get("/api-keys")
 async def list_keys(services: Enters, caller: KnownCaller) -> list[ShownKey]:
-    """The API keys of the caller's, the newest first, with those that were revoked or have expired lately."""
+    """List the caller's API keys, newest first, including those that expired or were revoked recently."""
     return [ShownKey(**_key(key)) for key in await services.keys.list() if _is_own(key, caller)]
 
 
 @own.delete("/api-keys/{key_id:int}", status_code=204)
 async def revoke_key(key_id: PathId, services: Enters, caller: KnownCaller) -> None:
-    """Let an API key open nothing from now on; 403 for one that is not the caller's."""
+    """Revoke an API key; 403 for a key of another owner."""
     if not _is_own(await services.keys.get(key_id), caller):
         raise NotAllowed(f"API key {key_id} is somebody else's")
     await services.keys.revoke(key_id)
@@ -296,7 +295,7 @@ def _key(key: ApiKey) -> dict[str, Any]:
 
 
 class ServerStatus(BaseModel):
-    """The only good answer; anything else is a problem document. Without a Redis, that is null."""
+    """The response of a working server. `redis` is null if none is configured."""
 
     status: Literal["ok"] = "ok"
     database: Literal["ok"] = "ok"
@@ -305,7 +304,7 @@ class ServerStatus(BaseModel):
 
 @own.get("/status")
 async def show_status(request: Request, _: Anybody) -> ServerStatus:
-    """Say that the database answers, and Redis where there is one; 503 with the reason otherwise."""
+    """Check that the database responds, and Redis if one is configured; 503 with the reason otherwise."""
     state = state_of(request)
     await require_ready(state)
     if state.redis is None:

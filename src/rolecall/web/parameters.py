@@ -1,4 +1,4 @@
-"""What requests are made of: values with their bounds, bodies, and the cursors of lists."""
+"""Types of request parameters with their limits, base classes of bodies, and cursors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
     "with_items",
 ]
 
-# Up to here a JSON number is exact in every language; the sequences of the tables end here too.
+# The largest integer that JSON numbers represent exactly in every language; also the end of the tables' sequences.
 LARGEST_ID = 2**53 - 1
 LONGEST_PAGE = 500
 LONGEST_DELAY = 3e9
@@ -56,43 +56,43 @@ Seconds = Annotated[float, Field(ge=0, le=LONGEST_DELAY)]
 Patience = Annotated[float, Query(ge=0, le=30, description="How many seconds to wait at most.")]
 SearchText = Annotated[str, Query(max_length=200)]
 ShortText = Annotated[str, Field(min_length=1, max_length=200)]
-# A number would be taken for the seconds since 1970.
+# A number would be parsed as seconds since 1970.
 Moment = Annotated[AwareDatetime, BeforeValidator(_text), Field(strict=False)]
 
-# Around a query's type: a form sends what nobody filled in as an empty text.
+# For query parameters: forms send an empty text for a field left blank.
 Blank = BeforeValidator(lambda value: None if value == "" else value)
 
 
 class Body(BaseModel):
-    """A JSON object with these fields and no other; `true` is no number, and a number is no text."""
+    """A JSON object without unknown fields, in strict mode: `true` is not a number, and a number is not a text."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
 
 class OpenBody(Body):
-    """The same, which takes the second names that the app has too; whoever reads it refuses what is none."""
+    """A body that also accepts field aliases. The code that reads it rejects unknown fields."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra={MARK: True})
 
 
 class Result(Body):
-    """What a completion leaves behind."""
+    """The result of a task that is completed from outside."""
 
     result: Any = None
 
 
 Cursor = Annotated[str | None, Query(max_length=200, description="The `next_cursor` of the page before.")]
-# Of a list in the order of texts: of 200 characters, each may take four bytes.
+# For lists sorted by a text: up to 200 characters of four bytes each.
 TextCursor = Annotated[str | None, Query(max_length=1_100, description="The `next_cursor` of the page before.")]
 
 
 def agreed(name: str, value: T | None, other_name: str, other: T | None) -> T | None:
-    """Return what two words for the same thing say. Raises FilterError where they differ."""
+    """Return the value that was given under one of two names. Raises FilterError if they differ."""
     if value is not None and other is not None and value != other:
         raise FilterError(f"{name} and {other_name} are the same, and say different things")
     return other if value is None else value
 
 
 def with_items(page: Page[S], view: Callable[[S], T]) -> Page[T]:
-    """Show each item of a page another way."""
+    """Convert each item of a page."""
     return Page(items=list(map(view, page.items)), next_cursor=page.next_cursor)

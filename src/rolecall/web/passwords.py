@@ -1,4 +1,4 @@
-"""Makes what is stored of a password, and compares with it: argon2id, some 50 ms and 64 MiB each time."""
+"""Hashes and verifies passwords with argon2id. Each takes about 50 ms and 64 MiB."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SHORTEST = 12
 LONGEST = 1_000
 AT_ONCE = 2
 HASHER = PasswordHasher()
-# Of a password that nobody knows: what is compared for a name that nobody bears must take as long.
+# The hash of an unknown password, so that verification takes as long for a name that does not exist.
 NOBODYS = "$argon2id$v=19$m=65536,t=3,p=4$2ztM62bFxmL4v73wLGK2Dg$yFfp5Oi4FT0R9ZafSKbjVp6Z8a93MCa7oU3k1+UJ8eY"
 
 
 def hash_password(password: str) -> str:
-    """Return what is stored of a password. Raises ConfigError for one that is too short or too long."""
+    """Return the hash of a password. Raises ConfigError for one that is too short or too long."""
     if not SHORTEST <= len(password) <= LONGEST:
         problem = f"a password is {SHORTEST} to {LONGEST} characters long"
         raise ConfigError(problem, variable="password", value="(hidden)")
@@ -28,13 +28,13 @@ def hash_password(password: str) -> str:
 
 
 class Passwords:
-    """Compares passwords beside the event loop, a few at once, as each takes a processor and much memory."""
+    """Verifies passwords in threads, at most two at once, because each uses a CPU and much memory."""
 
     def __init__(self) -> None:
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def fits(self, password: str, password_hash: str | None) -> bool:
-        """Say whether the password is the one; without a hash, which nobody has, in the same time no."""
+        """Return whether the password fits. Without a hash, return False after the same time."""
         async with self._turns:
             return await asyncio.to_thread(_fits, password, password_hash or NOBODYS) and password_hash is not None
 

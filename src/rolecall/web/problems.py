@@ -1,4 +1,4 @@
-"""Errors as problem documents (RFC 9457): the one error table decides the status, the error's class its type."""
+"""Errors as problem documents (RFC 9457). The error table sets the status; the error's class sets the type."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WORD = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 class Problem(BaseModel):
-    """What went wrong: `type` is a stable name for programs, `detail` a sentence for people."""
+    """An error: `type` is a stable name for programs, `detail` a sentence for people."""
 
     type: str
     title: str
@@ -47,7 +47,7 @@ class Problem(BaseModel):
 
 
 class RequestRefused(Exception):
-    """For an app's routes to raise: the request ends with this problem document; `kind` is its stable name."""
+    """Raised by an app's routes to respond with this problem document. `kind` is its stable name."""
 
     def __init__(self, detail: str, *, status: int, kind: str) -> None:
         super().__init__(detail)
@@ -57,7 +57,7 @@ class RequestRefused(Exception):
 
 
 def refuses(*statuses: int) -> Responses:
-    """Document with which statuses, besides those that every route has, a route may refuse."""
+    """Document the error statuses of a route, in addition to those that every route has."""
     return {status: {"model": Problem, "description": HTTPStatus(status).phrase} for status in statuses}
 
 
@@ -65,21 +65,21 @@ PROBLEMS = refuses(*ANYWHERE)
 
 
 def answer_problems(application: FastAPI) -> None:
-    """Let every error of a route leave the application as a problem document."""
+    """Install handlers that turn every error of a route into a problem document."""
     application.exception_handler(RolecallError)(_ours)
     application.exception_handler(RequestRefused)(_refused)
     application.exception_handler(RequestValidationError)(_invalid)
 
 
 def problem(status: int, kind: str, detail: str, **more: object) -> JSONResponse:
-    """Write a problem document."""
+    """Return a problem document as a response."""
     title = HTTPStatus(status).phrase
     body = {"type": f"urn:rolecall:{kind}", "title": title, "status": status, "detail": detail, **more}
     return JSONResponse(body, status_code=status, media_type=MEDIA_TYPE)
 
 
 def problem_of(error: RolecallError) -> JSONResponse:
-    """Write the problem document of one of our errors."""
+    """Return the problem document of a Rolecall error."""
     response = problem(http_status_for(error), kind_of(type(error)), str(error))
     match error:
         case NotAuthenticated():
@@ -106,13 +106,13 @@ async def _invalid(_request: Request, error: RequestValidationError) -> JSONResp
 
 
 def http_problem(error: HTTPException) -> JSONResponse:
-    """Write the problem document of what the framework refuses."""
+    """Return the problem document of an error raised by the framework."""
     response = problem(error.status_code, kind_of(HTTPStatus(error.status_code).phrase), str(error.detail))
     response.headers.update(error.headers or {})
     return response
 
 
 def kind_of(kind: type[RolecallError] | str) -> str:
-    """By which name programs know an error, after `urn:rolecall:`."""
+    """Return the stable name of an error, without `urn:rolecall:`."""
     text = kind if isinstance(kind, str) else WORD.sub("-", kind.__name__)
     return text.lower().replace(" ", "-")

@@ -1,10 +1,10 @@
-"""HTTP within bounds: no client takes more bytes, time or room than its place has, before any of our code is asked.
+"""HTTP with limits: a client gets a bounded number of bytes, seconds and connections before any route runs.
 
-The parser itself has no bounds: it gathers a header for as long as one comes, and each piece costs more than the last.
+The parser itself has no limits: it buffers a header while one arrives, and each piece costs more than the last.
 
-A connection *waits* while nothing of ours works for it: until its request is complete, while its answer is not read,
-and between two requests. Where all places are taken, whoever has waited longest gives up his, so that a newcomer who
-asks at once is answered however many hold connections open and ask for nothing.
+A connection *waits* while the server does no work for it: until its request is complete, while its response is not
+read, and between two requests. When all places are taken, the connection that has waited longest is closed, so that new
+clients are served however many idle connections are open.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ __all__ = [
 END = b"connection: close\r\ncontent-length: 0\r\n\r\n"
 TOO_LONG = "too long"
 CHOPPED = "in tiny chunks"
-# A body comes in chunks of this size on average, or larger; the first ones may be smaller.
+# The average chunk of a body has at least this size, except for the first ones.
 CHUNK_BYTES = 16
 FREE_CHUNKS = 64
-# Files that are no visitors' connections: those to the database, the log, the program's own.
+# Open files that are not client connections: database connections, the log, the program's own files.
 OWN_FILES = 128
-# Ticks from one line of the log to the next one about the same.
+# Seconds between two log lines about refused connections.
 QUIET = 10
 log = logging.getLogger("rolecall.web")
 
 
 class Phase(Enum):
-    """What is waited for, in this order; nothing while something of ours works."""
+    """The phases of a connection, in order. The client is waited for in all of them but WORK."""
 
     HEAD = "head"
     BODY = "body"
@@ -53,14 +53,14 @@ class Phase(Enum):
 
 
 class OutOfBounds(Exception):
-    """Raised through the parser, which then feeds nothing more to anybody."""
+    """Raised through the parser to stop it."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """One connection: refused as soon as it is out of bounds, ended where its client is too slow.
+    """One connection, rejected when it exceeds its limits and closed when its client is too slow.
 
-    Bytes are counted as they come, and those of a body taken off again: what is left is the head, or what comes with a
-    body and is none of it. As much as one read brings (256 kB) may pass the bound unseen.
+    Bytes are counted as they arrive, and those of the body are subtracted again. The rest is the head and the body's
+    framing. One read (256 kB) can exceed the limit before it is noticed.
     """
 
     def __init__(self, *arguments: Any, places: Places, **named: Any) -> None:
@@ -91,7 +91,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self._in_head:
-            return  # a trailer: whoever looked at the headers has done so
+            return  # a trailer: the headers have been processed already
         if len(self.headers) >= self._bounds.headers:
             self._places.note(TOO_LONG)
             raise OutOfBounds
@@ -140,15 +140,15 @@ class BoundedProtocol(HttpToolsProtocol):
         super().resume_writing()
 
     def is_overdue(self) -> bool:
-        """Count a second; say whether what is waited for has taken too many by now."""
-        # An answer that is read, however slowly, leaves less and less behind.
+        """Count a second. Return whether the client is too slow."""
+        # The buffer shrinks while the client reads the response, however slowly.
         waits = (self._phase(), self.transport.get_write_buffer_size())
         self._seconds = self._seconds + 1 if waits == self._waited else 0
         self._waited = waits
         return self._seconds > self._patience(waits[0])
 
     def cut(self) -> None:
-        """Close the connection; who has begun a request is told that it took too long."""
+        """Close the connection, with a 408 if a request has begun."""
         has_begun = self._bytes_left < self._bounds.head and self._phase() in {Phase.HEAD, Phase.BODY}
         if has_begun and self.transport.get_write_buffer_size() == 0:
             self._answer(408)
@@ -184,18 +184,18 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 def bounded(bounds: Bounds) -> tuple[partial[BoundedProtocol], Places]:
-    """What makes the protocol of each connection of one server, and the places that they share."""
+    """Return the factory of a server's connections, and the places that they share."""
     places = Places(bounds)
     return partial(BoundedProtocol, places=places), places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What visitors may take: `connections` and `backlog` of all of them together, the rest of each connection.
+    """The limits: `connections` and `backlog` for all connections together, the rest for each of them.
 
-    `head` is a request line with its headers, or what comes with a body and is none of it, in bytes. The seconds are
-    those from the accept, or from the last answer, to a complete head; to a complete body; in which an answer that
-    is not read stands still; and in which a connection ends that is to be closed.
+    `head` limits the request line with its headers, and a body's framing, in bytes. `head_seconds` run from the accept
+    or the last response until the head is complete, `body_seconds` until the body is complete, `unread_seconds` while a
+    response is not read, and `end_seconds` until a closing connection has ended.
     """
 
     connections: int = 1_000
@@ -209,64 +209,63 @@ class Bounds:
     end_seconds: int = 10
 
     def within(self, files: int) -> Bounds:
-        """The same, but never more connections than a process that may have so many files open can hold.
+        """Return the limits reduced to what a process with `files` open files can hold.
 
-        Half of them are for connections that are accepted at once, before the first of them is looked at.
+        Half of the files are for connections that are accepted together, before the first of them is handled.
         """
         most = max(1, (files - OWN_FILES) // 2)
         return replace(self, connections=min(self.connections, most), backlog=min(self.backlog, most))
 
 
 class Holder(Protocol):
-    """Who holds a place: a connection."""
+    """The holder of a place: a connection."""
 
     def is_overdue(self) -> bool:
-        """Count a second; say whether what is waited for has taken too many by now."""
+        """Count a second. Return whether the client is too slow."""
 
     def cut(self) -> None:
-        """Close the connection, whatever it has not read or sent yet."""
+        """Close the connection immediately."""
 
 
 class Places:
-    """Gives places and takes them back; says in the log how many it took back, and why."""
+    """Assigns and frees the places of connections, and logs how many connections it closed, and why."""
 
     def __init__(self, bounds: Bounds) -> None:
         self.bounds = bounds
         self._holders: set[Holder] = set()
-        self._waiting: dict[Holder, None] = {}  # who has waited longest comes first
+        self._waiting: dict[Holder, None] = {}  # ordered by how long they have waited, longest first
         self._refused: Counter[str] = Counter()
         self._quiet = 0
 
     def take(self, holder: Holder) -> None:
-        """Give a newcomer a place; where there is none, that of who has waited longest, which may be himself."""
+        """Give a connection a place. If none is free, close the one that has waited longest, possibly the new one."""
         self._holders.add(holder)
         self.wait(holder)
         if len(self._holders) > self.bounds.connections:
             self._end(next(iter(self._waiting)), "crowded out")
 
     def wait(self, holder: Holder) -> None:
-        """Note that from now on nothing of ours works for this one."""
+        """Note that the connection waits."""
         self._waiting.pop(holder, None)
         if holder in self._holders:
             self._waiting[holder] = None
 
     def work(self, holder: Holder) -> None:
-        """Note that from now on something of ours works for this one."""
+        """Note that the server works for the connection."""
         self._waiting.pop(holder, None)
 
     def leave(self, holder: Holder) -> None:
-        """Take a place back."""
         self._holders.discard(holder)
         self._waiting.pop(holder, None)
 
     def note(self, why: str) -> None:
-        """Note that somebody was refused."""
+        """Count a refused connection, for the log."""
         self._refused[why] += 1
 
     def tick(self) -> None:
-        """Once a second: end those who are overdue, and tell of those who were refused.
+        """Close overdue connections and log refused ones. Called once a second.
 
-        Seconds are counted, not measured: where this process itself stood still, nobody is late for it.
+        Seconds are counted, not measured, so that a stalled server does not blame its clients.
         """
         for holder in [holder for holder in self._holders if holder.is_overdue()]:
             self._end(holder, "too slow")
@@ -285,10 +284,10 @@ class Places:
 
 
 def raise_file_limit() -> int:
-    """Let this process have as many files open as it may ask for; return how many."""
+    """Raise the limit of open files as far as allowed, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     except (ValueError, OSError):
-        return soft  # a kernel may refuse what it says
+        return soft  # some kernels refuse the hard limit that they report
     return hard

@@ -1,7 +1,8 @@
-"""The words of a query: what a route of the API does not know is refused, so that nobody takes all for a part.
+"""Rejects query parameters that a route of the API does not have, so that a misspelled filter does not return
+everything.
 
-A client that pages by `offset` would else be given the first page for ever. Pages pass over what they do not know: each
-shows what it filters by.
+A client that pages by `offset`, for example, would receive the first page forever. Dashboard pages ignore unknown
+parameters: they show the filters that are in effect.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from rolecall.web.state import state_of
 
 __all__ = ["refuse_unknown_words"]
 
-# How other APIs page.
+# Paging parameters of other APIs.
 PAGING = frozenset({"offset", "page", "skip", "start"})
 CURSOR = "cursor"
 
 
 async def refuse_unknown_words(request: Request) -> None:
-    """Refuse a query with words that its route does not know; the dependency of every route of the API.
+    """Reject a query with parameters that its route does not have. The dependency of every route of the API.
 
-    Who may not come in hears that first. Raises RequestValidationError, NotAuthenticated, NotAllowed, TooManyRequests.
+    Errors of authentication come first. Raises RequestValidationError, NotAuthenticated, NotAllowed, TooManyRequests.
     """
     if not request.query_params:
         return

@@ -1,7 +1,7 @@
-"""How often a caller may ask and an address may try to log in: sliding windows of a minute, and of an hour too.
+"""Rate limits for requests of a caller and login attempts of an address: sliding windows of a minute and of an hour.
 
-They are counted in this process: several processes that serve the same pool allow as many times as much. Where there
-is a Redis, requests are counted there, for all together; while it is away, each process counts for itself.
+The counts are kept in this process, so several servers of one pool allow more in total. With Redis, requests are
+counted there for all servers together; while Redis is away, each process counts for itself.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SPANS = {RateLimitItemPerMinute: "a minute", RateLimitItemPerHour: "an hour"}
 
 
 class Rates:
-    """Counts requests by caller, and attempts by address."""
+    """Counts requests by caller and login attempts by address."""
 
     def __init__(self, settings: AccessSettings, shared: SharedRates | None = None) -> None:
         self._shared = shared
@@ -41,17 +41,17 @@ class Rates:
         self._attempts = RateLimitItemPerMinute(settings.logins_per_minute)
 
     async def count_request(self, caller: Caller) -> None:
-        """Raise TooManyRequests for a caller who asks too often."""
+        """Count a request. Raises TooManyRequests if the caller exceeds a limit."""
         if caller.counted_as is not None:
             for rate in self._requests:
                 await self._count_shared(rate, caller.counted_as)
 
     async def count_attempt(self, address: str | None, kind: str = "address") -> None:
-        """Count an attempt to log in; each kind has its own count. Raises TooManyRequests after too many."""
+        """Count a login attempt; each kind has its own count. Raises TooManyRequests after too many."""
         await self._count(self._attempts, kind, network_of(address))
 
     async def is_worn_out(self, address: str | None) -> bool:
-        """Whether one more attempt from there would be too many; none is counted."""
+        """Return whether one more attempt from the address would be too many. Counts nothing."""
         return not await self._limiter.test(self._attempts, "address", network_of(address))
 
     async def _count_shared(self, item: RateLimitItem, caller: str) -> None:
@@ -79,7 +79,7 @@ def _too_many(item: RateLimitItem, wait: float) -> TooManyRequests:
 
 
 def network_of(address: str | None) -> str:
-    """The network whose addresses count as one: a subscriber has a whole /64 of version 6 at hand."""
+    """Return the network whose addresses count as one: a /64 for IPv6, because subscribers usually have one."""
     try:
         known = ip_address((address or "").partition("%")[0])
     except ValueError:

@@ -1,6 +1,6 @@
-"""Writes down who was not let in: soon what comes first, and then what comes within a minute as one row a kind.
+"""Records refused logins and requests: the first one soon, and then one audit entry a minute for each kind.
 
-So an attacker leaves a trace, and cannot fill the audit log with it.
+An attacker leaves a trace, but cannot fill the audit log.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ log = logging.getLogger("rolecall.web")
 
 @dataclass(slots=True)
 class Tally:
-    """How often the same was refused, and since when."""
+    """How often the same request was refused, and since when."""
 
     event: AuditEvent
     number: int = 0
     since: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def outcome(self) -> Mapping[str, object]:
-        """What the row tells beside whom and what it is about."""
+        """Return the outcome to record."""
         return {"number": self.number, "since": self.since.isoformat(timespec="seconds")}
 
 
 class Refusals:
-    """Counts what is refused by who asked, from where, and what it was about; `run` writes it down.
+    """Counts refusals by actor, action and subject. `run` records them.
 
-    More than twenty kinds within a minute are counted as others, by what was refused alone.
+    Kinds beyond the twentieth within a minute are counted together by their action.
     """
 
     def __init__(self, write: Write, *, quiet: float = QUIET) -> None:
@@ -53,7 +53,7 @@ class Refusals:
         self._stopping = asyncio.Event()
 
     def note(self, actor: Actor, action: str, about: Mapping[str, str]) -> None:
-        """Note that something was refused; nothing is waited for."""
+        """Count a refusal, without waiting."""
         if (actor, action, tuple(about.items())) not in self._tallies and len(self._tallies) >= MOST_KINDS:
             actor, about = OTHERS, {"who": "others"}
         key = (actor, action, tuple(about.items()))
@@ -61,7 +61,7 @@ class Refusals:
         self._stirred.set()
 
     async def run(self) -> None:
-        """Write until `stop`, and then what is left."""
+        """Record refusals until `stop` is called, then the remaining ones."""
         while not self._stopping.is_set():
             await self._stirred.wait()
             await self._write_down()
@@ -69,7 +69,6 @@ class Refusals:
         await self._write_down()
 
     def stop(self) -> None:
-        """Let `run` end."""
         self._stopping.set()
         self._stirred.set()
 

@@ -1,4 +1,6 @@
-"""The second names of an app's tasks (`App.alias`, `App.constant`), as requests say them and answers show them."""
+"""Field aliases and constants of an app (`App.alias`, `App.constant`), as requests contain them and responses show
+them.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,12 @@ from rolecall.app.aliases import Alias
 __all__ = ["MARK", "HasSecondNames", "Naming", "SecondNames"]
 
 SHOWN = "second_names"
-# Where the document of the API is to name them.
+# Marks where OpenAPI lists them.
 MARK = "x-second-names"
 
 
 class HasSecondNames:
-    """For a dataclass that is shown: what stands in its `second_names` is shown beside its own fields."""
+    """Base of response dataclasses. The entries of `second_names` are serialized next to their own fields."""
 
     __slots__ = ()
 
@@ -33,7 +35,7 @@ class HasSecondNames:
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Describe the fields; which second names there are, only the application knows."""
+        """Describe the fields. Only the application knows the second names."""
         fields: Any = {name: value for name, value in core.items() if name != "serialization"}
         described = handler(fields)
         resolved = handler.resolve_ref_schema(described)
@@ -44,14 +46,14 @@ class HasSecondNames:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondNames:
-    """Those of one app. What is refused raises RequestValidationError, which names the word."""
+    """The field aliases and constants of one app. Invalid ones raise RequestValidationError with their name."""
 
     aliases: Mapping[str, Alias]
     constants: Mapping[str, str]
 
     @property
     def filters(self) -> frozenset[str]:
-        """The words by which lists are filtered."""
+        """The names by which lists can be filtered."""
         return frozenset(name for name, alias in self.aliases.items() if alias.key) | frozenset(self.constants)
 
     def payload(
@@ -60,9 +62,9 @@ class SecondNames:
         payload: Mapping[str, Any] | None,
         standing: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Return the payload of a request with what it says by second names, or where it has none the standing one.
+        """Return the payload of a request, or the standing one if it has none, with the values given by second names.
 
-        What is null is not said of a new payload, and taken away from a standing one.
+        A null value is ignored in a new payload, and removes the field from a standing one.
         """
         fields: dict[str, Any] = {}
         for name, value in (said or {}).items():
@@ -76,7 +78,7 @@ class SecondNames:
         return {name: value for name, value in whole.items() if value is not None or name not in fields}
 
     def key(self, said: Mapping[str, Any] | None, key: str | None) -> str | None:
-        """Return the key that a filter asks for, with what was said by second names."""
+        """Return the key of a filter, which may be given by second names."""
         for name, value in (said or {}).items():
             alias = self._alias(name, value, "filter")
             if alias is None or value is None:
@@ -90,7 +92,7 @@ class SecondNames:
         return key
 
     def shown(self, key: str | None, payload: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return what an answer shows beside a task or schedule; without its payload, what its key says."""
+        """Return the second names of a task or schedule with their values, from the payload or else from the key."""
         said = {name: (payload or {}).get(alias.field) for name, alias in self.aliases.items()}
         by_key = {name: self.aliases[name].value_in(key) for name, value in said.items() if value is None}
         return {**said, **by_key, **self.constants}
@@ -107,7 +109,6 @@ class SecondNames:
 
 
 def _refused(where: str, name: str, problem: str) -> RequestValidationError:
-    """Say why a word of a request is refused."""
     return RequestValidationError([{"type": "second_name", "loc": (where, name), "msg": problem}])
 
 

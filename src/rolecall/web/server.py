@@ -1,13 +1,12 @@
-"""Serves the API in this process, after the pool's own upkeep has been begun in a thread beside it.
+"""Serves the API in this process, with the pool's maintenance in a thread.
 
-    thread:  schema fits? ──► declare the app ──► rescue ──► fire what is due ──► upkeep, until the end
-                                                                   │
-    here:                                                          └──► answer
+    thread:  check schema ──► declare the app ──► rescue ──► fire due schedules ──► maintenance, until the end
+                                                                    │
+    server:                                                         └──► serve requests
 
-The database is migrated by `rolecall up` and `rolecall migrate`, never here.
-
-The upkeep is that of a worker, in a loop of its own, so that no request can hold it. Any number of processes may do it,
-so schedules fire without a worker as well.
+The database is migrated by `rolecall up` and `rolecall migrate`, never here. Maintenance is the same as in a worker. It
+has its own event loop, so that requests cannot delay it. Any number of processes can run it, so schedules fire without
+a worker.
 """
 
 from __future__ import annotations
@@ -46,14 +45,14 @@ __all__ = [
 ]
 
 GRACE = 10
-# A server ticks ten times a second.
+# uvicorn ticks ten times a second.
 TICKS = 10
 END_WITHIN = 5.0
 log = logging.getLogger("rolecall.web")
 
 
 def serve(dsn: str, app: App, settings: Settings, listener: socket.socket) -> None:
-    """Answer requests until SIGTERM, SIGINT or SIGHUP, then let those under way end within ten seconds."""
+    """Serve requests until SIGTERM, SIGINT or SIGHUP, then let running ones finish within ten seconds."""
     hosts = None if settings.access.auth is AuthMode.keys else LOCAL_NAMES | {host_of(listener)}
     application = build(dsn, app, settings, hosts=hosts)
     work_out_routes(application)
@@ -63,19 +62,19 @@ def serve(dsn: str, app: App, settings: Settings, listener: socket.socket) -> No
 
 
 class Server(uvicorn.Server):
-    """A server within bounds, that tells its open streams to end before it waits for them."""
+    """A server with limits, which ends its open streams before it waits for requests to finish."""
 
     def __init__(self, application: FastAPI, access: AccessSettings, bounds: Bounds | None = None) -> None:
         protocol, self._places = bounded(bounds or Bounds())
         super().__init__(
             uvicorn.Config(
                 application,
-                http=protocol,  # type: ignore[arg-type]  # it is only ever called
+                http=protocol,  # it is only ever called
                 ws="none",
                 backlog=self._places.bounds.backlog,
                 lifespan="on",
                 log_config=None,
-                log_level="error",  # the rest is a line for each request that makes no sense; the places count them
+                log_level="error",  # below, it logs a line for each invalid request; the places count them
                 access_log=False,
                 server_header=False,
                 forwarded_allow_ips=access.forwarded_by,
@@ -86,29 +85,29 @@ class Server(uvicorn.Server):
         self._closing: asyncio.Event = application.state.rolecall.closing
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Set `closing`, accept nothing more, and wait for what is under way."""
+        """Set `closing`, stop accepting connections, and wait for running requests."""
         self._closing.set()
         await super().shutdown(sockets)
 
     async def on_tick(self, counter: int) -> bool:
-        """Every second, let the places end those who are too slow."""
+        """Close the connections of slow clients once a second."""
         if counter % TICKS == 0:
             self._places.tick()
         return await super().on_tick(counter)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Let the stop signals end this server, and not be raised again once it has ended."""
+        """Stop the server on a stop signal. The signal is not raised again afterwards."""
         with heeding_signals(lambda number: self.handle_exit(number, None)):
             yield
 
 
 @contextmanager
 def upkeep(dsn: str, app: App, settings: Settings) -> Iterator[None]:
-    """Declare the app and put right what was left behind, then keep the pool in order until the block ends.
+    """Declare the app, rescue tasks and fire schedules, then run maintenance until the block ends.
 
-    Where workers hear by a broker, what Postgres notifies is passed on meanwhile; where Redis hands tasks over, this
-    process dispatches. Raises InvalidDeclaration, SchemaMissing, SchemaTooNew, ConfigError.
+    If a broker is the transport, this also relays Postgres notifications. If Redis hands over tasks, it also dispatches
+    them. Raises InvalidDeclaration, SchemaMissing, SchemaTooNew, ConfigError.
     """
     thread = _Upkeep(dsn, app, settings)
     thread.begin()
@@ -127,16 +126,16 @@ class _Upkeep:
         self._session = DatabaseSessions(dsn, deadline=WorkerOptions().call_deadline, pooled=pooled).open("upkeep")
         self._runner = MaintenanceRunner(Telling(self._session, app.emitter))
         self._begun: Future[asyncio.AbstractEventLoop] = Future()
-        # As a daemon it holds nobody's end, whatever the database does.
+        # A daemon thread cannot delay the exit, whatever the database does.
         self._thread = Thread(target=lambda: run(self._keep()), name="rolecall-upkeep", daemon=True)
 
     def begin(self) -> None:
-        """Return once the pool is in order; a signal may interrupt that."""
+        """Return after the first rescue and the due schedules. A signal can interrupt it."""
         self._thread.start()
         self._begun.result()
 
     def end(self) -> None:
-        """End every duty after its current run, or when that takes long without it."""
+        """Stop every duty after its current run, and stop waiting after five seconds."""
         self._begun.result().call_soon_threadsafe(self._stop)
         self._thread.join(END_WITHIN)
 
@@ -147,7 +146,7 @@ class _Upkeep:
     async def _keep(self) -> None:
         try:
             await _put_right(self._session, self._app)
-        except BaseException as error:  # noqa: BLE001 - it is raised again where somebody waits for it
+        except BaseException as error:  # noqa: BLE001 - it is raised again in the thread that waits
             self._begun.set_exception(error)
         else:
             log.info("Answering requests")

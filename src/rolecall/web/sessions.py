@@ -1,4 +1,4 @@
-"""Which sessions a caller may see and end: an admin all of them, everybody else their own."""
+"""The sessions that a caller can see and end: their own, or all of them for an admin."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SessionId = Annotated[str, Path(max_length=16)]
 
 
 async def sessions_of(request: Request, services: Services, caller: Caller) -> list[OpenSession]:
-    """List the open sessions that the caller may see, the newest first."""
+    """List the open sessions that the caller can see, newest first."""
     idle = state_of(request).settings.access.session_idle_minutes * 60
     if caller.scope is Scope.ADMIN:
         return await services.sessions.list(idle=idle)
@@ -25,7 +25,7 @@ async def sessions_of(request: Request, services: Services, caller: Caller) -> l
 
 
 async def end_session_of(services: Services, caller: Caller, session_id: str) -> None:
-    """End a session that the caller may end. Raises SessionNotFound."""
+    """End a session if the caller is allowed to. Raises SessionNotFound."""
     if caller.scope is Scope.ADMIN:
         await services.sessions.end(session_id)
     elif caller.person_id is not None:

@@ -1,6 +1,6 @@
-"""Rates that several servers count together: a sorted set a caller in Redis, whose members are requests by their time.
+"""Rate limits that several servers share: a sorted set in Redis for each caller, with one member for each request.
 
-rate_limit:user:<caller>:60     of the last minute, forgotten a minute after the last one
+rate_limit:user:<caller>:60     the last minute; expires a minute after the last request
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from rolecall.brokers import RedisLink, Script
 
 __all__ = ["SharedRates"]
 
-# By Redis' own clock, whichever server asks. The answer is in milliseconds, 0 for what may pass.
+# Uses the clock of Redis for all servers. Returns milliseconds to wait, or 0.
 HIT = Script("""
 local window, most = tonumber(ARGV[1]), tonumber(ARGV[2])
 local time = redis.call('TIME')
@@ -27,15 +27,12 @@ return 0
 
 
 class SharedRates:
-    """Windows that slide: a request counts from when it came until it is that old."""
+    """Sliding windows: a request counts until it is as old as the window."""
 
     def __init__(self, link: RedisLink) -> None:
         self._link = link
 
     async def hit(self, caller: str, most: int, seconds: int) -> float:
-        """Count a request, unless it is one too many; return for how many seconds it must wait then, else 0.
-
-        Raises RedisAway.
-        """
+        """Count a request and return 0, or return the seconds to wait if it is one too many. Raises RedisAway."""
         key = f"rate_limit:user:{caller}:{seconds}"
         return int(await self._link.run(HIT, [key], [seconds * 1000, most, secrets.token_hex(8)])) / 1000

@@ -1,4 +1,4 @@
-"""What all requests of one server share."""
+"""The objects that all requests of one server share."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ __all__ = [
 
 
 LONGEST_READ = 5.0
-# What asks and changes nothing.
+# Methods that change nothing.
 ASKING = frozenset({"GET", "HEAD"})
 
 
 class Access(Protocol):
-    """Says who sent a request; raises NotAuthenticated for who must not come in at all."""
+    """Identifies callers and opens sessions. Raises NotAuthenticated for callers without access."""
 
     @property
     def asks(self) -> bool:
-        """Whether there are sessions: whether who comes in may go out again."""
+        """Whether there are sessions, so that people can log out."""
 
     @property
     def browser_host(self) -> str | None:
@@ -65,17 +65,17 @@ class Access(Protocol):
     async def identify(self, request: Request) -> Caller: ...
 
     async def still_knows(self, request: Request) -> bool:
-        """Whether who sent a request that is still being answered would be let in now."""
+        """Return whether the sender of a request that is still being answered would be admitted now."""
 
     async def is_token(self, request: Request, shown: str) -> bool:
         """Return whether this is the local token. Raises NotAllowed, and TooManyRequests after too many wrong ones."""
 
     async def open_session(self, request: Request, *, seconds: int) -> Session:
-        """Open a session of the local token, for a browser that has shown it. Raises NotAllowed without one."""
+        """Open a session for a browser that has shown the local token. Raises NotAllowed if there is no token."""
 
 
 class OpensSessions(Protocol):
-    """Lets people in by name and password, for so many seconds."""
+    """Opens sessions by name and password."""
 
     @property
     def seconds(self) -> int: ...
@@ -87,13 +87,11 @@ class OpensSessions(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebState:
-    """The settings, the pool of connections, the program whose tasks are served with its second names, who may come in,
-    who watches and who waits, what all see at a glance, what Prometheus is told, and what its pages look like.
+    """Settings, pools, app and shared services of one server.
 
-    `reads` is a pool for what only asks, `standby` another one, to a copy of the database, if there is one. `refusals`
-    writes down who was not let in. `heartbeat` says how often, in seconds, a stream that is quiet says so. `closing` is
-    set when this server begins to stop: what streams must end then. `redis` is where rates are counted for all servers
-    together.
+    `reads` is the pool for queries, `standby` one for a copy of the database. `refusals` records refused callers.
+    `heartbeat` is the interval of a quiet stream's heartbeats in seconds. `closing` is set when the server begins to
+    stop, which ends streams. `redis` counts the requests of all servers together.
     """
 
     settings: Settings
@@ -116,12 +114,12 @@ class WebState:
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
     def services(self, caller: Caller, database: Database | None = None, asked: Database | None = None) -> Services:
-        """Return the services, which write the caller's name into the audit log; by default over the pool."""
+        """Return the services for a caller, who is recorded in the audit log; by default on the pool."""
         database = database or self._primary(caller)
         return Services(database, self.settings, overview=self.overview, checks=self.app.checks, asked=asked)
 
     def services_for(self, request: Request, caller: Caller) -> Services:
-        """Return the services for a request: what only asks may ask the standby."""
+        """Return the services for a request. Queries may use the standby."""
         if self.standby is None:
             return self.services(caller)
         if request.method in ASKING:
@@ -143,7 +141,7 @@ def state_of(request: Request) -> WebState:
 
 
 def require_cookies(request: Request) -> None:
-    """Raise NotAllowed where a cookie would not count; asked before a login that is kept in one."""
+    """Raise NotAllowed if cookies do not count for this request. Called before a login that sets one."""
     if not state_of(request).access.takes_cookies(request):
         raise NotAllowed(
             "browsers log in under another host name of this server: open the address with the local token first. "
@@ -154,11 +152,11 @@ def require_cookies(request: Request) -> None:
 def note_refusal(
     request: Request, action: str, about: Mapping[str, str] | None = None, actor: Actor | None = None
 ) -> None:
-    """Note that somebody was not let in, nobody knows who unless it is said; nothing is waited for."""
+    """Record a refusal, by default of an unknown actor, without waiting."""
     who = actor or Actor(name="nobody", via="api", origin=address_of(request))
     state_of(request).refusals.note(who, action, about or {})
 
 
 def address_of(request: Request) -> str | None:
-    """The network address that a request came from, where there is one."""
+    """Return the network address that a request came from, if known."""
     return request.client.host if request.client else None

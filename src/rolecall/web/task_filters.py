@@ -1,4 +1,4 @@
-"""Which tasks are meant: said with the same words in the query of a list and in the body of a bulk action."""
+"""Task filters, with the same fields in the query of a list and in the body of a bulk action."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["BodyFilter", "Filter", "Listing", "asked_for", "task_filter"]
 
 
 class Filter(BaseModel):
-    """What must hold of a task, all together; `status` is another word for `state`, and either takes both kinds.
+    """Conditions that must all hold. `status` and `state` are the same filter; both accept stored and derived ones.
 
-    `worker_id` is another word for `worker`, and takes the name of a worker on the roll too: the latest one of that
-    name. Of the times, `from` is included and `to` is not. `text` is looked for in handler, key, dedupe key, error and
-    payload. Second names of the app whose tasks bear a key are filters too.
+    `worker_id` is the same as `worker`, and also accepts a registered worker's name: the latest worker with that name.
+    Time ranges include `from` and exclude `to`. `text` looks in handler, key, dedupe key, error and payload. Field
+    aliases that set a task's key are filters too.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True, json_schema_extra={MARK: True})
@@ -49,12 +49,12 @@ class BodyFilter(Filter):
     model_config = ConfigDict(strict=True)
 
 
-# The words that are called in the service what they are called here.
+# Filters that have the same name in the service.
 PLAIN = frozenset(Filter.model_fields) - {"state", "status", "worker", "worker_id", "chain", "parent"}
 
 
 class Listing(Filter):
-    """A filter, and which page of what it finds."""
+    """A filter, and the page of its results to return."""
 
     cursor: Annotated[ShortText, Field(description="The `next_cursor` of the page before.")] | None = None
     limit: Annotated[int, Field(ge=1, le=LONGEST_PAGE)] = 50
@@ -63,9 +63,9 @@ class Listing(Filter):
 def task_filter(
     given: Filter, names: SecondNames, *, worker: int | None = None, cursor: str | None = None, limit: int = 50
 ) -> TaskFilter:
-    """Make the filter that the service takes; `worker` is the one that `worker_id` names.
+    """Return the filter for the service. `worker` is the worker that `worker_id` names.
 
-    Raises FilterError for two words that stand for the same and differ, RequestValidationError for what is no word.
+    Raises FilterError if two names of the same filter differ, and RequestValidationError for unknown filters.
     """
     words = {name: getattr(given, name) for name in PLAIN}
     return TaskFilter(
@@ -82,7 +82,7 @@ def task_filter(
 async def asked_for(
     given: Filter, services: Services, names: SecondNames, *, cursor: str | None = None, limit: int = 50
 ) -> TaskFilter:
-    """Make the filter, after looking up a worker who is called by name. Raises as `task_filter`."""
+    """Return the filter for the service, after resolving a worker's name. Raises the same errors as `task_filter`."""
     worker = None if given.worker_id is None else await _worker(str(given.worker_id), services)
     return task_filter(given, names, worker=worker, cursor=cursor, limit=limit)
 
@@ -90,7 +90,7 @@ async def asked_for(
 async def _worker(said: str, services: Services) -> int:
     if said.isascii() and said.isdigit() and int(said) <= LARGEST_ID:
         return int(said)
-    for worker in await services.workers.list(everyone=True):  # the latest heard of first
+    for worker in await services.workers.list(everyone=True):  # ordered by last heartbeat, latest first
         if worker.name == said:
             return worker.id
     raise FilterError(f"worker_id: no worker on the roll is called {said!r}")

@@ -1,4 +1,4 @@
-"""Tasks, chains and schedules as the API shows them: the stored fields, and those that people count in."""
+"""Tasks, chains and schedules as the API shows them: the stored fields and some derived ones."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedTask(HasSecondNames, TaskSummary):
-    """A task in a list, without payload and result; durations in seconds.
+    """A task in a list, without payload and result. Durations are in seconds.
 
-    `state` is stored, `status` is finer (scheduled, ready, stale, retrying ...). `retry_count` counts the claims after
-    the first; `max_attempts` and `max_retries` are null where there is no limit.
+    `state` is stored; `status` is derived and finer (scheduled, ready, stale, retrying ...). `retry_count` counts the
+    claims after the first; `max_attempts` and `max_retries` are null if unlimited.
     """
 
     retry_count: int
@@ -46,7 +46,7 @@ class ListedTask(HasSecondNames, TaskSummary):
 class ShownTask(HasSecondNames, Task):
     """A task with its payload and result; `retry_count` and `max_retries` as in a list.
 
-    `unstored` says why the result could not be stored; null where it was, or there is none.
+    `unstored` is the reason why the result could not be stored, or null.
     """
 
     retry_count: int
@@ -57,7 +57,7 @@ class ShownTask(HasSecondNames, Task):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownSchedule(HasSecondNames, StoredSchedule):
-    """A schedule with its interval in hours too; null where a cron expression says when."""
+    """A schedule, with its interval also in hours; null for a cron expression."""
 
     interval_hours: float | None
     second_names: Mapping[str, Any] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class ShownSchedule(HasSecondNames, StoredSchedule):
 class ListedChain:
     """A chain in a list, without payload and result.
 
-    Role and handler are those of its first task; state, status, error and `finished_at` those of its last one so far.
+    Role and handler are those of its first task; state, status, error and `finished_at` those of its latest one.
     """
 
     id: int
@@ -88,7 +88,7 @@ class ListedChain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownChain(ListedChain):
-    """A chain with its first task's payload, its last one's result, and its tasks, the first one first."""
+    """A chain with its first task's payload, its last task's result, and its tasks in order."""
 
     payload: dict[str, Any]
     result: Any
@@ -97,7 +97,7 @@ class ShownChain(ListedChain):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of a request about one task or chain."""
+    """The outcome of an action on one task or chain."""
 
     id: int
     outcome: str
@@ -111,30 +111,30 @@ CHAIN_FIELDS = tuple(field.name for field in fields(ListedChain))
 
 
 def listed_task(task: TaskSummary, names: SecondNames) -> ListedTask:
-    """Show a task in a list."""
+    """Return a task as an item of a list."""
     return ListedTask(**_values(task, LISTED), **_counted(task), second_names=names.shown(task.key))
 
 
 def shown_task(task: Task, names: SecondNames) -> ShownTask:
-    """Show a task with all that it has."""
+    """Return a task with all its fields."""
     named = names.shown(task.key, task.payload)
     return ShownTask(**_values(task, SHOWN), **_counted(task), unstored=why_unstored(task.result), second_names=named)
 
 
 def shown_schedule(schedule: StoredSchedule, names: SecondNames) -> ShownSchedule:
-    """Show a schedule."""
+    """Return a schedule for a response."""
     hours = None if schedule.every is None else schedule.every / HOUR
     named = names.shown(schedule.key, schedule.payload)
     return ShownSchedule(**_values(schedule, SCHEDULE_FIELDS), interval_hours=hours, second_names=named)
 
 
 def listed_chain(chain: ChainSummary) -> ListedChain:
-    """Show a chain in a list."""
+    """Return a chain as an item of a list."""
     return ListedChain(**_values(chain, CHAIN_FIELDS))
 
 
 def shown_chain(chain: Chain, tasks: Sequence[Task], names: SecondNames) -> ShownChain:
-    """Show a chain with all that it has."""
+    """Return a chain with all its fields."""
     stored = _values(chain, CHAIN_FIELDS)
     return ShownChain(
         **stored, payload=chain.payload, result=chain.result, tasks=[listed_task(task, names) for task in tasks]

@@ -1,4 +1,4 @@
-"""Makes the calls that handlers want made when their task's outcome is stored as completed."""
+"""Makes the after-commit calls of tasks whose outcome is stored as completed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ log = logging.getLogger("rolecall.worker")
 
 
 class Afterwards:
-    """The calls of one worker; they are made beside its work, those of a task one after the other.
+    """The after-commit calls of one worker. They run concurrently with its work; those of one task run in order.
 
-    A worker none of whose handlers asks for any only looks at `wanted`.
+    While no handler has requested a call, the worker only checks `wanted`.
     """
 
     def __init__(self) -> None:
@@ -25,14 +25,14 @@ class Afterwards:
         self._under_way: set[asyncio.Task[None]] = set()
 
     def add(self, held: HeldTask, call: Call) -> None:
-        """Make the call if the task's outcome is stored as completed; handlers in threads ask for it too."""
+        """Request a call for when the task's outcome is stored as completed. Can be called from any thread."""
         self.wanted = True
         if held.afterwards is None:
             held.afterwards = []
         held.afterwards.append(call)
 
     def stored(self, group: Iterable[HeldTask], verdicts: Mapping[int, str]) -> None:
-        """Make the calls of those of the tasks whose report was accepted, now or before its answer was lost."""
+        """Make the calls of the tasks whose completion was accepted, now or by an earlier, unanswered report."""
         for held in group:
             calls, held.afterwards = held.afterwards, None
             if calls and type(held.report) is Completed and verdicts.get(held.task.id) in (None, ACCEPTED_BEFORE):
@@ -41,7 +41,7 @@ class Afterwards:
                 task.add_done_callback(self._under_way.discard)
 
     async def settle(self, seconds: float) -> None:
-        """Wait for the calls under way; what takes longer is given up."""
+        """Wait for the calls in progress and cancel those that take longer."""
         if not self._under_way:
             return
         _, late = await asyncio.wait(self._under_way, timeout=seconds)

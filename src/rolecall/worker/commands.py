@@ -1,4 +1,4 @@
-"""What people tell a worker to do while it runs: take no more tasks, leave for good, go on."""
+"""Executes operators' commands to a running worker: drain, decommission and resume."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log = logging.getLogger("rolecall.worker")
 
 
 class CommandFollower:
-    """Follows the command that stands on the roll; heard twice it is followed once. For the worker's loop only."""
+    """Executes the command that is stored in the worker registry. Must be used in the worker's loop."""
 
     def __init__(
         self, claim_limit: ClaimLimit, delivery: Delivery, in_flight: InFlight, leave: Callable[[], None]
@@ -28,7 +28,6 @@ class CommandFollower:
         self._leaving: asyncio.Task[None] | None = None
 
     def follow(self, command: WorkerCommand | None) -> None:
-        """Do what the roll says; None: work as usual."""
         if command is self.command:
             return
         self.command = command

@@ -1,4 +1,4 @@
-"""Writes what became of claimed tasks, in batches: outcomes, late starts, and tasks given back, on one connection."""
+"""Writes outcomes, starts and returned tasks to the database in batches, on one connection."""
 
 from __future__ import annotations
 
@@ -35,14 +35,12 @@ log = logging.getLogger("rolecall.worker")
 
 
 class Completer:
-    """One flush at a time: what is reported while it is under way goes with the next one.
+    """Flushes one batch at a time. Reports that arrive meanwhile are part of the next one.
 
-    That alone makes single outcomes quick and bursts cheap. When the database rejects reports for their content (a
-    follow-up for an unknown role, say), they are sent one by one, and the rejected one becomes a failure with the
-    reason. Reports that cannot be stored for any other reason are kept and sent again, with a backoff, until the
-    database gives a verdict on them: an open transaction holds their rows, or the server cannot store them now
-    (`rolecall.model.sqlstates`). A flush that was interrupted is repeated until answered: the fence makes the
-    repetition harmless.
+    If the database rejects reports for their content, such as a follow-up for an unknown role, they are sent one by
+    one and the rejected one becomes a failure with that reason. Reports that cannot be stored for another reason,
+    such as a locked row or a read-only server (`rolecall.model.sqlstates`), are kept and sent again with a backoff.
+    An interrupted flush is repeated until the database answers; fences make the repetition harmless.
     """
 
     def __init__(
@@ -64,10 +62,10 @@ class Completer:
         self._begun: list[HeldTask] = []
         self._interrupted: list[HeldTask] = []
         self._kept: list[HeldTask] = []
-        self._send_again_at = 0.0  # while something is kept
+        self._send_again_at = 0.0  # 0 while no reports are kept
         self._kept_backoff = Backoff(0.1, LONGEST_PAUSE)
         self._portion = MOST_REPORTS  # how many kept reports are sent together
-        self._is_failing = False  # nothing could be stored at the last attempt
+        self._is_failing = False  # the last attempt stored nothing
         self._complaints = Complaints()
         self._recording: dict[HeldTask, asyncio.Future[str | None]] = {}
         self._bell = Waker()
@@ -76,13 +74,11 @@ class Completer:
         self._busy = False
 
     def add(self, held: HeldTask) -> None:
-        """Take an ended task whose `report` stands."""
         self._reports.append(held)
         if self._resting:
             self._bell.nudge()
 
     def finished_by_handler(self, held: HeldTask) -> None:
-        """Take a task whose end its handler's own transaction stored: nothing is left to write."""
         if failpoints.ARMED:
             failpoints.hit(failpoints.AFTER_FINISH)
         if held.report is None:
@@ -90,18 +86,17 @@ class Completer:
         self._answered([held], {}, held.collector)
 
     def lost(self, held: HeldTask) -> None:
-        """Take a task of which nothing is to be written any more."""
         self._in_flight.drop([held])
         self._events.lost(held)
 
     def began(self, held: HeldTask) -> None:
-        """Take a prefetched task that has begun: the database hears of it unless it ends at once."""
+        """Queue the start of a task. It is recorded unless the task finishes at once."""
         self._begun.append(held)
         if self._resting:
             self._bell.nudge()
 
     async def record_start(self, held: HeldTask) -> str | None:
-        """Return when the database has recorded that a task begins; the reason if the claim is lost instead."""
+        """Wait until the start of a task is recorded. Return the reason if its claim is lost, otherwise None."""
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._recording[held] = answer
         self.began(held)
@@ -111,7 +106,7 @@ class Completer:
             del self._recording[held]
 
     def give_back(self, held_tasks: Iterable[HeldTask]) -> None:
-        """Take tasks that are to be claimable again: those that have not begun, and those that a stop interrupts."""
+        """Return tasks that have not started, or that were interrupted by a stop."""
         for held in held_tasks:
             held.ended = held.given_back = True
             if held.began_at:
@@ -122,17 +117,15 @@ class Completer:
         self._bell.nudge()
 
     def close(self) -> None:
-        """End `run()` once everything taken so far is written."""
         self._closing = True
         self._bell.nudge()
 
     @property
     def unwritten(self) -> int:
-        """How many outcomes and interrupted tasks are not written yet."""
         return len(self._reports) + len(self._interrupted) + len(self._kept)
 
     async def run(self) -> None:
-        """Flush until closed; raise DatabaseUnavailable only after the session was told to give up."""
+        """Flush until closed. Raises DatabaseUnavailable only if the session has given up."""
         while not (self._closing and not self.unwritten):
             await self._rest()
             await self._flush()
@@ -143,7 +136,7 @@ class Completer:
         if not self._reports:
             await self._nap(self._until_next())
         elif self._busy and len(self._reports) < GATHER_UP_TO:
-            # Under load a few milliseconds more make the batch, and so the price of an outcome, several times better.
+            # Under load, waiting a few milliseconds makes batches larger and outcomes several times cheaper.
             await asyncio.sleep(GATHER_FOR)
 
     def _until_next(self) -> float | None:
@@ -176,7 +169,7 @@ class Completer:
         self._busy = len(self._reports) >= GATHER_FROM
 
     async def _finish_in_order(self, worker_id: int, group: Sequence[HeldTask]) -> bool:
-        """Store outcomes, but keep those of tasks that ran in the place of their key after one that is kept."""
+        """Store outcomes, but keep those of tasks whose predecessor in a sequence is kept."""
         free = self._without_followers(group) if self._kept else group
         return not free or await self._finish(worker_id, free)
 
@@ -192,7 +185,7 @@ class Completer:
         return [held for held in running if held.began_at <= before]
 
     async def _send_kept(self) -> None:
-        """Send kept reports, as many together as can be stored, until the server fails to store some."""
+        """Send kept reports in portions as large as the server can store, until it fails to store some."""
         before, pending, self._kept = len(self._kept), self._kept, []
         try:
             while pending:
@@ -214,14 +207,14 @@ class Completer:
             self._complaints = Complaints()
 
     def _send_apart(self, failed: Sequence[HeldTask]) -> None:
-        """Send fewer together next time; a single report gives way to the others, with those behind it in its place."""
+        """Send fewer together next time. A single report, with its sequence, is moved behind the others."""
         self._portion = max(1, len(failed) // 2)
         if len(failed) == 1:
             place = failed[0].place
             self._kept.sort(key=lambda held: held is failed[0] or (place is not None and held.place == place))
 
     async def _finish(self, worker_id: int, group: Sequence[HeldTask]) -> bool:
-        """Store outcomes; return False if the server could not, in which case they are kept."""
+        """Store outcomes. Return False, and keep them, if the server could not."""
         try:
             verdicts, collector = await self._send(worker_id, group)
         except RolecallError as error:
@@ -269,7 +262,7 @@ class Completer:
         try:
             self._answered([held], *await self._send(worker_id, [held]))
         except RolecallError as again:
-            # A failure without any content is refused as well, so the outcome is not the reason.
+            # The failure has no content that could be rejected, so the outcome is not the reason.
             held.report = outcome
             if self._has_given_up(again):
                 self._reports.insert(0, held)
@@ -342,7 +335,7 @@ class Completer:
                 raise
             log.warning("%d tasks could not be given back yet: %s", len(group), error)
             answers = {held.task.id: BUSY for held in group}
-        # A worker that closes tries it once more when it leaves the roll.
+        # A worker that closes tries again when it deregisters.
         busy = [] if self._closing else [held for held in group if answers.get(held.task.id) == BUSY]
         if busy:
             asyncio.get_running_loop().call_later(AGAIN_AFTER, self.give_back, busy)
@@ -353,7 +346,7 @@ class Completer:
 
 
 def _without_unseen(group: Sequence[HeldTask], verdicts: dict[int, str]) -> dict[int, str]:
-    """Take for accepted what a transaction of the handler's own has completed: that it committed is seen only now."""
+    """Accept completions by foreign transactions of handlers, whose commit is noticed only now."""
     seen = [held for held in group if held.unseen_completion and verdicts.get(held.task.id) == ACCEPTED_BEFORE]
     for held in seen:
         held.report = held.unseen_completion
@@ -362,7 +355,7 @@ def _without_unseen(group: Sequence[HeldTask], verdicts: dict[int, str]) -> dict
 
 
 def _is_fault(error: RolecallError) -> bool:
-    """Whether a report may be rejected for this error; every other error is the server's, and the report is kept."""
+    """Whether the error is about the report, which is then rejected. For any other error the report is kept."""
     return not isinstance(error, DatabaseError) or is_fault(error.sqlstate)
 
 
@@ -372,7 +365,7 @@ def _claim(held: HeldTask) -> tuple[int, int]:
 
 def _may_free_work(held: HeldTask) -> bool:
     report = held.report
-    # What was given back is for others: whoever could not begin it in time should not claim it again at once.
+    # This worker could not start it in time, so it should not claim it again at once.
     if type(report) is Returned:
         return False
     return held.task.key is not None or type(report) is not Completed or report.next_tasks is not None

@@ -1,4 +1,4 @@
-"""What a handler is given besides its payload: who it is, whether it must stop, and what it may still write."""
+"""The contexts that handlers get in addition to their payload."""
 
 from __future__ import annotations
 
@@ -41,13 +41,15 @@ log = logging.getLogger("rolecall.task")
 class Context(TaskContext):
     """One attempt at one task, as its handler sees it.
 
-    async def bill(ctx: Context, customer: int) -> dict[str, int]:
-        pages = await render(customer, idempotency_key=ctx.idempotency_key)
-        await ctx.info({"pages": len(pages)})
-        async with ctx.transaction() as tx:
-            await save(tx, pages)
-            ctx.follow_up(send.task(customer=customer))
-            await ctx.complete(tx, {"pages": len(pages)})
+        async def bill(ctx: Context, customer: int) -> dict[str, int]:
+            pages = await render(customer, idempotency_key=ctx.idempotency_key)
+            await ctx.info({"pages": len(pages)})
+            async with ctx.transaction() as tx:
+                await save(tx, pages)
+                ctx.follow_up(send.task(customer=customer))
+                await ctx.complete(tx, {"pages": len(pages)})
+
+    Handlers in threads call the async methods through `wait`.
     """
 
     __slots__ = ("_held", "_next", "_services")
@@ -68,17 +70,17 @@ class Context(TaskContext):
 
     @property
     def attempt(self) -> int:
-        """Which attempt this is, from 1."""
+        """The number of this attempt, from 1."""
         return self._held.task.attempt
 
     @property
     def max_attempts(self) -> int:
-        """After how many attempts the task fails for good; 0 = never."""
+        """The number of attempts after which the task has failed; 0 means unlimited."""
         return self._held.task.max_attempts
 
     @property
     def fence(self) -> int:
-        """The number of this claim: higher than that of every earlier claim on the task."""
+        """The fence of this claim, higher than that of every earlier claim of the task."""
         return self._held.task.fence
 
     @property
@@ -95,35 +97,35 @@ class Context(TaskContext):
 
     @property
     def worker_id(self) -> int:
-        """The worker's number in the roll call."""
+        """The worker's id in the worker registry."""
         return self._held.worker_id
 
     @property
     def chain_id(self) -> int:
-        """The id of the first task of the chain that this one belongs to."""
+        """The id of the task's chain, which is that of its first task."""
         return self._held.task.chain_id
 
     @property
     def idempotency_key(self) -> IdempotencyKey:
-        """Show this to systems outside, so that they recognise a request that an attempt repeats: `id:step`.
+        """A key with which other systems recognize a repeated request: `id:step`.
 
-        A step with several requests calls it with a suffix for each: `ctx.idempotency_key("mail")`.
+        A step with several requests adds a suffix to each: `ctx.idempotency_key("mail")`.
         """
         return self._held.task.idempotency_key
 
     @property
     def log(self) -> logging.LoggerAdapter[logging.Logger]:
-        """A logger whose records carry the task's id, handler and attempt."""
+        """A logger whose records contain the task's id, handler and attempt."""
         task = self._held.task
         return logging.LoggerAdapter(log, {"task": task.id, "handler": task.handler, "attempt": task.attempt})
 
     @property
     def aborted(self) -> LostReason | None:
-        """Why this handler must stop; None while it may go on."""
+        """Why this handler must stop; None while it may continue."""
         return self._held.aborted
 
     def check(self) -> None:
-        """Raise HandlerAborted if this handler must stop; handlers in threads call it between two steps."""
+        """Raise HandlerAborted if this handler must stop. Handlers in threads should call it regularly."""
         if failpoints.ARMED:
             failpoints.hit(failpoints.MID_HANDLER)
         if self._held.aborted is not None:
@@ -131,42 +133,42 @@ class Context(TaskContext):
 
     @property
     def parent_id(self) -> int | None:
-        """The task that waits for this one, if it is a child."""
+        """The id of the parent, if the task is a child."""
         return self._held.task.parent_id
 
     @property
     def step(self) -> int:
-        """How often the children of this task have all finished: 0 in its first step."""
+        """How often all children of this task have finished; 0 in its first step."""
         return self._held.task.step
 
     @property
     def last_error(self) -> str | None:
-        """What the attempt before this one ended with, if it did not end well."""
+        """The error of the previous attempt, if it had one."""
         return self._held.task.last_error
 
     @property
     def next_tasks(self) -> NextTasks | None:
-        """What this attempt has asked for so far; stored in the transaction that completes the task."""
+        """The tasks that this attempt has requested so far. They are stored when the task completes."""
         return self._next
 
     def follow_up(self, *tasks: NewTask) -> None:
-        """Enqueue tasks, each at the head of a chain of its own, in the transaction that completes this one."""
+        """Enqueue tasks in the transaction that completes this task. Each starts its own chain."""
         self._collect().follow_ups.extend(tasks)
 
     def continue_with(self, task: NewTask) -> None:
-        """Let this task's chain go on with another; raise InvalidTask for a second one."""
+        """Continue this task's chain with another task. Raises InvalidTask for a second one."""
         self._collect().continue_with(task)
 
     def spawn(self, *tasks: NewTask, serial: bool = False) -> None:
-        """Let this task wait, without its slot, for children; they begin when this step has returned.
+        """Add children, which start when this step has returned. The task waits for them without a slot.
 
-        Serial ones run one after the other, whatever becomes of each. The task completes with its last child,
-        or goes on with its `gather` step. Raises InvalidTask for a mixture.
+        Serial children run one after the other, whatever their outcomes. After the last child the task completes, or
+        continues with its `gather` step. Raises InvalidTask if serial and parallel children are mixed.
         """
         self._collect().spawn(tasks, serial=serial)
 
     def spawn_sibling(self, *tasks: NewTask) -> None:
-        """Give this task's own parent more children to wait for."""
+        """Add children to this task's own parent."""
         self._collect().siblings.extend(tasks)
 
     @overload
@@ -176,9 +178,9 @@ class Context(TaskContext):
     async def children(self, of: HandlerDefinition[..., R]) -> list[Child[R]]: ...
 
     async def children(self, of: HandlerDefinition[..., Any] | None = None) -> list[Child]:
-        """Return what became of the children, in the order in which they were spawned.
+        """Return the children with their outcomes, in the order in which they were spawned.
 
-        If a handler is given, only its tasks, with results of the type that it declares; else results are JSON values.
+        With a handler, return only its tasks, with results of its declared type. Otherwise results are JSON values.
         """
         found = await self._services.session.run(structure.children(self._held.task.id))
         return children_of(found, of)
@@ -190,38 +192,36 @@ class Context(TaskContext):
     async def needs(self, of: HandlerDefinition[..., R]) -> list[Needed[R]]: ...
 
     async def needs(self, of: HandlerDefinition[..., Any] | None = None) -> list[Needed]:
-        """Return what became of everything that this task needs, in the order declared.
+        """Return this task's needs with their outcomes, in the order in which they were declared.
 
-        If a handler is given, only its tasks, with results of the type that it declares; else results are JSON values.
+        With a handler, return only its tasks, with results of its declared type. Otherwise results are JSON values.
         """
         found = await self._services.session.run(structure.needs(self._held.task.id))
         return needs_of(found, of)
 
     async def failed_siblings(self) -> int:
-        """Count the children of the same parent that have failed or were cancelled so far."""
+        """Return how many children of the same parent have failed or were cancelled so far."""
         return await self._services.session.run(structure.failed_siblings(self._held.task.id))
 
     async def info(self, facts: Mapping[str, object]) -> None:
-        """Merge facts into the task's info, visible at once; raise HandlerAborted if the claim is lost."""
+        """Merge facts into the task's info, visible at once. Raises HandlerAborted if the claim is lost."""
         task = self._held.task
         lost = await self._services.session.run(claims.report_info(self._held.worker_id, task.id, task.fence, facts))
         if lost is not None:
             raise HandlerAborted(reason=LostReason(lost))
 
     async def issue_token(self, *, ttl: float = outside.TOKEN_TTL) -> str:
-        """Make a secret with which this task is ended once, from anywhere, within `ttl` seconds.
+        """Return a completion token for this task, valid for `ttl` seconds.
 
-        Hand it to whoever is to answer, and return a Snooze for as long as you would wait; raises
-        InvalidTask.
+        Pass it to the system that will respond, and return a Snooze as long as the wait. Raises InvalidTask.
         """
         return await self._services.session.run(outside.issue_token(self._held.task.id, ttl))
 
     @asynccontextmanager
     async def prepare(self) -> AsyncIterator[Connection]:
-        """Open a transaction of the handler's own for what it must read before it works; it completes
-        nothing.
+        """Open a transaction for reads at the start of a handler. It cannot complete the task.
 
-        Raises HandlerAborted if the claim is lost already.
+        Raises HandlerAborted if the claim is already lost.
         """
         task = self._held.task
         with step(self._services.tracing, "prepare"):
@@ -233,26 +233,26 @@ class Context(TaskContext):
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """Open a transaction of this handler's own; after `complete` in it, its commit finishes the task.
+        """Open a transaction. After `complete` in it, its commit finishes the task.
 
-        It is safe to do it again when its commit was not answered: either nothing of the first time stands,
-        or `complete` raises AlreadyCompleted, which undoes the second time and is a good end for the handler.
+        It can be repeated if the commit was not acknowledged: either the first commit failed, or `complete` raises
+        AlreadyCompleted. That error rolls back the repetition and counts as success.
         """
         async with open_transaction(self._services, {self: self._held}) as tx:
             yield tx
 
     def written(self, result: object) -> object:
-        """Return a result as JSON values of its declared type, if one is declared; raise ContractBroken."""
+        """Return a result as JSON values of its declared type, if there is one. Raises ContractBroken."""
         owes_result = self._contract is not None and is_last_step(self._contract, self.task, self._next)
         return self._contract.write_result(result) if self._contract and owes_result else result
 
     def after_commit(self, call: Call) -> None:
-        """Make a call once what this handler does is committed: an async function awaited, a plain one in a thread.
+        """Call a function after the commit: an async function is awaited, another one runs in a thread.
 
-        Within `transaction()` that is its commit; what a savepoint's rollback undoes takes its calls along.
-        Elsewhere it is the task's outcome, if this attempt completes it. Never after a failure, a snooze, a lost
-        claim or a rollback. Calls are made in this order; one that raises is logged. Each is made once at most:
-        what must not be lost is a follow-up.
+        Within `transaction()`, the commit is that of the transaction; the rollback of a savepoint discards its
+        calls. Elsewhere, it is that of the task's outcome, if this attempt completes the task. Nothing is called
+        after a failure, a snooze, a lost claim or a rollback. Functions are called in order and at most once;
+        errors are logged. Use a follow-up for anything that must not be lost.
         """
         if surrounding := AfterCommit.of(self):
             surrounding.add(call)
@@ -260,18 +260,18 @@ class Context(TaskContext):
             self._services.afterwards.add(self._held, call)
 
     async def complete(self, tx: AsyncJoinable, result: object = None) -> None:
-        """Complete the task inside a transaction, with the follow-ups so far: all of it commits or none.
+        """Complete the task, with the follow-ups so far, in a transaction.
 
-        `tx` is what `transaction()` gives, or a connection or session of your own (asyncpg, SQLAlchemy's asyncio,
-        psycopg); where its transaction is rolled back, what the handler returns or raises counts instead. Write nothing
-        but outside the database after it, and end the transaction soon: it holds the task's row. Again within the same
-        transaction it changes nothing.
+        `tx` is the connection of `transaction()`, or your own connection or session (asyncpg, SQLAlchemy's asyncio,
+        psycopg). If your transaction is rolled back, the handler's result or error counts instead. Call this last
+        and end the transaction soon, because it locks the task's row. Repeating the call within the transaction
+        changes nothing.
 
-        Raises HandlerAborted if the claim is lost, or if the outcome of the task before it in the place of its key is
-        not stored within 2 seconds: the task is given back and runs again later. Raises AlreadyCompleted if an earlier
-        transaction has completed it. Undo your transaction then; `transaction()` does so even where the error is
-        caught. Raises ContractBroken for a result that is not of the promised type, and TypeError for one that was
-        never awaited.
+        Raises HandlerAborted if the claim is lost, or if the outcome of the previous task of the key's sequence is
+        not stored within 2 seconds (the task is then returned and runs again later). Raises AlreadyCompleted if an
+        earlier transaction has completed the task. After these errors, roll back your transaction; `transaction()`
+        does so even if the error is caught. Raises ContractBroken for a result of the wrong type, and TypeError for
+        a result that was not awaited.
         """
         connection = join_async(tx)
         await self._services.in_flight.wait_for_turn(self._held)
@@ -283,9 +283,9 @@ class Context(TaskContext):
             self._require_accepted(await run_async(connection, statement, collector))
 
     def complete_sync(self, tx: Joinable, result: object = None) -> None:
-        """Complete the task inside a transaction as `complete` does, from a handler that is a plain function.
+        """Complete the task in a transaction, as `complete` does, from a synchronous handler.
 
-        `tx` is a connection or session of your own: psycopg, psycopg2, SQLAlchemy, SQLModel or Django.
+        `tx` is your own connection or session: psycopg, psycopg2, SQLAlchemy, SQLModel or Django.
         """
         connection = join(tx)
         if self._held.after is not None:
@@ -338,12 +338,11 @@ class Context(TaskContext):
         return HandlerAborted(reason=held.aborted)
 
     async def in_process(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call a plain function from the top of a module in a process that is killed when this handler must
-        stop.
+        """Call a function in a child process, which is killed if this handler must stop.
 
-        For what may take for ever within an async handler. Arguments and result are pickled. Raises
-        HandlerError for what the function raises and for a process that dies, InvalidDeclaration for a
-        function that no process finds.
+        For calls that may hang or block the loop. The function must be at the top level of a module; its arguments and
+        result are pickled. Raises HandlerError if the function raises or the process dies, and InvalidDeclaration for a
+        function that the process cannot import.
         """
         self.check()
         return await self._services.processes.call(function, *args, **kwargs)
@@ -366,7 +365,7 @@ class Context(TaskContext):
         return self._next
 
     def wait(self, call: Coroutine[Any, Any, T]) -> T:
-        """Run one of the async calls above from a handler in a thread: `ctx.wait(ctx.info({...}))`."""
+        """Run one of the async methods from a handler in a thread: `ctx.wait(ctx.info({...}))`."""
         return asyncio.run_coroutine_threadsafe(call, self._services.loop).result()
 
 
@@ -381,7 +380,7 @@ class BatchContext(TaskContext):
 
     @property
     def aborted(self) -> LostReason | None:
-        """Why the whole call must stop; None while any of its tasks may go on."""
+        """Why the whole call must stop; None while any of its tasks may continue."""
         reasons = [context.aborted for context in self.tasks]
         return reasons[0] if all(reasons) else None
 
@@ -392,7 +391,7 @@ class BatchContext(TaskContext):
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """Open a transaction; its commit finishes those of `tasks` that were completed in it."""
-        held = {context: context._held for context in self.tasks}  # noqa: SLF001 - one class in two sizes
+        """Open a transaction. Its commit finishes the tasks that were completed in it."""
+        held = {context: context._held for context in self.tasks}  # noqa: SLF001 - the two classes belong together
         async with open_transaction(self._services, held) as tx:
             yield tx

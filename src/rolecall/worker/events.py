@@ -1,4 +1,4 @@
-"""What a worker sees happen to itself and to the tasks that it holds, told to whoever wants to hear of it."""
+"""Emits the events of a worker and its tasks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["WorkerEvents"]
 GATHER_FOR = 0.01
 RENEWED = EventType.JOB_ATTEMPT_LEASE_RENEWED
 ACCEPTED_BEFORE = "already"
-# How an attempt ends whose report was accepted.
+# The events of attempts whose report was accepted.
 ATTEMPT_ENDS: Mapping[type[Report], EventType] = {
     Completed: EventType.JOB_ATTEMPT_COMPLETED,
     Failed: EventType.JOB_ATTEMPT_FAILED,
@@ -30,20 +30,20 @@ ATTEMPT_ENDS: Mapping[type[Report], EventType] = {
     Returned: EventType.JOB_ATTEMPT_RETURNED,
     Misfit: EventType.JOB_ATTEMPT_RETURNED,
 }
-# How it ends where the claim was lost; for any other reason it is merely over.
+# The events of attempts whose claim was lost; for other reasons the attempt counts as returned.
 LOST_ENDS: Mapping[str, EventType] = {
     LostReason.TAKEN: EventType.JOB_ATTEMPT_TAKEN_BY_ANOTHER_WORKER,
     LostReason.COMPLETED: EventType.JOB_ATTEMPT_ALREADY_COMPLETED,
 }
-# Where the engine tells one of these, the task did not simply complete.
+# If the engine reports one of these, the task has not simply completed.
 SETTLED = frozenset({*CHAIN_ENDS, EventType.JOB_WAITING})
 
 
 class WorkerEvents:
-    """Gathers what is seen in the worker's loop and hands it over every 10 ms; the heartbeat thread does so at once.
+    """Collects the events of the worker's loop and emits them every 10 ms. The heartbeat thread emits at once.
 
-    That a task simply completed, and its chain with it, is told from its report: the engine is only asked for what
-    nobody else knows.
+    The completion of a task and its chain is derived from the task's report. The engine reports only what cannot be
+    derived.
     """
 
     def __init__(self, emitter: Emits, name: str) -> None:
@@ -57,16 +57,15 @@ class WorkerEvents:
         self.tells_completions = not emitter.wanted.isdisjoint(COMPLETIONS)
 
     def of_worker(self, kind: EventType, worker_id: int, **data: object) -> None:
-        """Tell of the worker itself."""
         self._tell([Event(type=kind, at=time(), worker=self._named(worker_id), data=data or None)])
 
     def failed(self, kind: EventType, error: BaseException) -> None:
-        """Tell of an error that is no task's, from any thread."""
+        """Emit an error that does not belong to a task. Can be called from any thread."""
         if kind in self._emitter.wanted:
             self._emitter.emit([Event(type=kind, at=time(), error=summarize(error))])
 
     def began(self, held_tasks: Sequence[HeldTask]) -> None:
-        """Handlers are called now; to be called where it `tells_begins`."""
+        """Emit the start of handlers. Call it only if `tells_begins`."""
         at = time()
         for held in held_tasks:
             group, worker = self._gathered[-1] if self._gathered else None, self._named(held.worker_id)
@@ -77,7 +76,7 @@ class WorkerEvents:
             group.moments.append(at)
 
     def collector(self, held_tasks: Iterable[HeldTask]) -> EventCollector:
-        """Return what is to collect what follows from these tasks' reports; to be called where it `asks_for_ends`."""
+        """Return a collector for the events that follow from these reports. Call it only if `asks_for_ends`."""
         return EventCollector(
             [held.task.id for held in held_tasks if held.task.chain_index and _may_end_chain(held.report)]
         )
@@ -85,7 +84,7 @@ class WorkerEvents:
     def ended(
         self, held_tasks: Sequence[HeldTask], verdicts: Mapping[int, str], collector: EventCollector | None
     ) -> None:
-        """Reports were answered, and stored but for those with a verdict."""
+        """Emit the ends of attempts whose reports were answered; those with a verdict were not stored."""
         collected = [] if collector is None else collector.told
         settled = {each.task.id for each in collected if isinstance(each, Event) and each.task and each.type in SETTLED}
         at = time()
@@ -106,20 +105,17 @@ class WorkerEvents:
         self._tell([*told, *collected])
 
     def released(self, held_tasks: Iterable[HeldTask]) -> None:
-        """Attempts were interrupted and given back."""
         self._over(EventType.JOB_ATTEMPT_RETURNED, held_tasks, "released")
 
     def lost(self, held: HeldTask) -> None:
-        """Nothing is to be reported of a task any more."""
         reason = str(held.aborted)
         self._over(LOST_ENDS.get(reason, EventType.JOB_ATTEMPT_RETURNED), [held], reason)
 
     def refused(self, held: HeldTask) -> None:
-        """What became of a task could not be stored: it will run again after its lease."""
         self._over(EventType.JOB_ATTEMPT_RETURNED, [held], "refused")
 
     def renewed(self, held_tasks: Iterable[HeldTask], expired: Iterable[HeldTask]) -> None:
-        """Leases were renewed, or had run out before that; told in the heartbeat thread."""
+        """Emit renewals and expired leases, in the heartbeat thread."""
         kinds = ((EventType.JOB_ATTEMPT_LEASE_EXPIRED, expired), (RENEWED, held_tasks))
         at = time()
         events = [
@@ -132,12 +128,11 @@ class WorkerEvents:
             self._emitter.emit(events)
 
     def invalid(self, held: HeldTask, error: str) -> None:
-        """A payload, a result or what comes next is not what the handler declares."""
+        """Emit a payload, result or next task that does not match the handler's declaration."""
         if EventType.JOB_TYPE_VALIDATION_ERROR in self._emitter.wanted:
             self._tell([self._event(EventType.JOB_TYPE_VALIDATION_ERROR, held, time(), None, error)])
 
     def hand_over(self) -> None:
-        """Let the sinks have what was gathered so far."""
         if self._handing_over is not None:
             self._handing_over.cancel()
             self._handing_over = None
@@ -159,7 +154,6 @@ class WorkerEvents:
             self._tell(self._event(kind, held, at, held.ran, None, outcome=outcome) for held in held_tasks if held.slot)
 
     def _end(self, held: HeldTask, report: Report, verdict: str | None, at: float) -> Event:
-        """Make the event of an attempt that did not complete, or not for us."""
         ran = getattr(report, "ran", None)
         seconds = held.ran if ran is None else ran
         if verdict not in {None, ACCEPTED_BEFORE}:
@@ -181,7 +175,7 @@ class WorkerEvents:
 
 
 def _completion(held: HeldTask, report: Completed, at: float, *, settled: bool) -> Completion:
-    """Say what ended with an attempt that completed: most tasks do, and are a chain by themselves."""
+    """Return what a completed attempt has finished: 1 the attempt, 2 also the task, 3 also its chain."""
     task = held.task
     if settled or (report.next_tasks is not None and report.next_tasks.children):
         ended = 1
@@ -192,7 +186,7 @@ def _completion(held: HeldTask, report: Completed, at: float, *, settled: bool) 
 
 
 def _may_end_chain(report: Report | None) -> bool:
-    """Whether a report, or a procedure without one, completes its task and says nothing by which its chain goes on."""
+    """Whether a report completes its task without continuing the chain. A procedure has no report."""
     if report is None:
         return True
     if type(report) is not Completed:

@@ -1,4 +1,4 @@
-"""Who runs each handler of a program, and who runs procedures that are declared meanwhile."""
+"""Creates the runners of a program's handlers and of procedures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["registry_of"]
 
 
 def registry_of(app: Program, services: HandlerServices, outcomes: Outcomes) -> HandlerRegistry:
-    """Make a runner for each handler, inside its middlewares and traced where a sink of the program traces."""
+    """Create a runner for each handler, with its middlewares and with tracing if a sink traces."""
 
     def run(handler: Handler) -> Runner:
         middlewares = app.middlewares_of(handler.name)

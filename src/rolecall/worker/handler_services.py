@@ -1,4 +1,4 @@
-"""What every context of a worker asks for what its handler wants."""
+"""The services of a worker that its handlers' contexts use."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ T = TypeVar("T")
 
 
 class Session(Protocol):
-    """What a context asks the database through, statement by statement."""
+    """Executes statements for contexts."""
 
     async def run(self, statement: Statement[T]) -> T: ...
 
 
 class Lender(Protocol):
-    """What lends a connection for a handler's transaction."""
+    """Lends connections for handlers' transactions."""
 
     async def open(self) -> None: ...
 
@@ -40,10 +40,7 @@ class Lender(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HandlerServices:
-    """What every context of a worker shares: a session for facts, a pool for handlers' transactions, the
-    loop, what handlers promised, processes that can be killed, the calls that wait for a commit, who hears of
-    events, who traces, and where large fields are kept.
-    """
+    """What all contexts of a worker share. `pool` is for handlers' own transactions, `session` for everything else."""
 
     session: Session
     pool: Lender

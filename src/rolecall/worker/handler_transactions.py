@@ -1,4 +1,4 @@
-"""The transactions that handlers open, and the tasks that their commit completes."""
+"""The transactions that handlers open."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["open_transaction"]
 
 @asynccontextmanager
 async def open_transaction(services: HandlerServices, held_by: Mapping[Any, HeldTask]) -> AsyncIterator[Connection]:
-    """Open a transaction on the handlers' pool and note which tasks its commit has completed."""
+    """Open a transaction from the handlers' pool and note which tasks its commit completes."""
     await services.pool.open()
     held_tasks = held_by.values()
     try:
@@ -32,7 +32,7 @@ async def open_transaction(services: HandlerServices, held_by: Mapping[Any, Held
         for held in held_tasks:
             held.finishing = False
         raise
-    committed = block.status is block.Status.COMMITTED  # a psycopg.Rollback ends the block quietly
+    committed = block.status is block.Status.COMMITTED  # a psycopg.Rollback ends the block without an error
     for held in held_tasks:
         held.finishing = held.finishing and committed
         held.committed = held.committed or held.finishing

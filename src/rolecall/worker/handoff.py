@@ -1,13 +1,13 @@
-"""Claims what a dispatcher has handed over by Redis, and from Postgres as any worker does while there is none.
+"""Claims the tasks that a dispatcher has pushed to Redis; without one, claims from Postgres by polling.
 
     Redis ──take──▶ ids ──claim by id──▶ Postgres ──▶ held tasks            refused: acknowledged at once, offered again
       ▲                                                   │                          if it may run later
       └──────────────── acknowledge ◀──────── its outcome is stored
 
-By hand-off a worker has no idle mark, so no enqueue notifies it: the lanes' bells wake it. It goes by hand-off while
-Redis answers and a dispatcher leads; after two seconds without an answer it polls, and comes back by itself. Either way
-the claim decides: what Redis says twice, too late or never costs a look. A worker that finds nothing in Redis looks
-into Postgres twice a minute, for what nobody has handed over.
+A worker with dispatch has no idle mark, so enqueues do not notify it: it blocks on wake-up lists in Redis. Dispatch
+is used while Redis answers and a dispatcher leads. After two seconds without an answer the worker polls, until Redis
+answers again. Only claims decide who runs a task, so lost, late and repeated messages are harmless. A worker that
+finds nothing in Redis checks Postgres twice a minute for tasks that were not dispatched.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ log = logging.getLogger("rolecall.worker")
 
 
 class HandoffClaims:
-    """Stands where `Claims` stands; `polling` is what it goes by while there is no hand-off."""
+    """A source of tasks like `Claims`, with dispatch. Uses `polling` while dispatch is not available."""
 
     def __init__(
         self,
@@ -78,26 +78,26 @@ class HandoffClaims:
         self._away_since = monotonic()
         self._look_at = monotonic() + LOOK_EVERY
         self._idle = False
-        self._dry = asyncio.Event()  # the last take left room: there is something to wait for
-        self._by_handoff = False  # the last answer came from there
+        self._dry = asyncio.Event()  # the last take did not fill the slots
+        self._by_handoff = False  # the last take used dispatch
         self._entries: dict[tuple[int, int], list[Entry]] = {}
         self._acks = Acks()
         self._reason = ""
-        self._room = self._said = registration.info.slots  # how many tasks it would have at once
+        self._room = self._said = registration.info.slots  # the number of tasks that it would take at once
         self._more_room = Waker()
 
     @property
     def held_back(self) -> bool:
-        """As of `Claims`; what is handed over and needs a free slot is refused, and offered again."""
+        """As in `Claims`. A dispatched task that needs a free slot is refused and offered again."""
         return not self._by_handoff and self._polling.held_back
 
     @property
     def marked_idle(self) -> bool:
-        """Whether something wakes this worker."""
+        """Whether this worker is woken when there is work."""
         return self._idle if self._queue else self._polling.marked_idle
 
     def serves(self, role: str) -> bool:
-        """As of `Claims`: what Postgres notifies is the dispatcher's to hear."""
+        """As in `Claims`. With dispatch, Postgres notifications are for the dispatcher."""
         return self._queue is None and self._polling.serves(role)
 
     def is_among(self, worker_ids: Sequence[str]) -> bool:
@@ -115,20 +115,20 @@ class HandoffClaims:
         elif now - self._away_since < AWAY_AFTER:
             return []
         self._look_at = now + LOOK_EVERY
-        # What was handed over does not say which place of its key it holds: nothing may follow it.
+        # Dispatched tasks do not say which permit they use, so sequences are not claimed.
         return await self._polling.take(limit, start, min(run, 1))
 
     async def take_more(self, held_tasks: Sequence[HeldTask], calls: int) -> list[HeldTask]:
-        """As `Claims` does, from Postgres: a batch is of one handler, and lanes are of roles."""
+        """As in `Claims`, from Postgres: a batch has one handler, but dispatch is by role."""
         return await self._polling.take_more(held_tasks, calls)
 
     @property
     def tells_due(self) -> bool:
-        """By hand-off nobody needs to know: a dispatcher hands over what becomes due."""
+        """False with dispatch, because the dispatcher watches for tasks that become due."""
         return self._queue is None
 
     async def next_due(self) -> float | None:
-        """Return the seconds until something is due in Postgres."""
+        """Return the seconds until a task in Postgres is due."""
         return await self._polling.next_due()
 
     async def mark_idle(self, *, idle: bool) -> None:
@@ -140,13 +140,12 @@ class HandoffClaims:
             await self._polling.wake_others()
 
     def dropped(self, held_tasks: Iterable[HeldTask]) -> None:
-        """Acknowledge tasks whose outcome is stored, or that are not this worker's any more."""
+        """Acknowledge tasks whose outcome is stored or whose claim is lost."""
         for held in held_tasks:
             if entries := self._entries.pop((held.task.id, held.task.fence), None):
                 self._acks.add(entries, again=type(held.report) is Returned)
 
     async def run(self) -> None:
-        """Keep up the hand-off until cancelled: beat, listen for bells, acknowledge; come back after each loss."""
         while True:
             try:
                 await self._serve()
@@ -155,7 +154,7 @@ class HandoffClaims:
             await asyncio.sleep(RETRY_EVERY)
 
     async def close(self) -> None:
-        """Say that this worker has left, and acknowledge what is stored; a second is enough, or it is left undone."""
+        """Deregister from Redis and acknowledge stored outcomes, for at most a second."""
         try:
             async with asyncio.timeout(1.0):
                 if self._queue is not None:
@@ -197,7 +196,7 @@ class HandoffClaims:
                 self._nudge()
 
     async def _finds_lanes(self) -> bool:
-        """Look which roles are handed over, for a worker of every role; return whether there are more than before."""
+        """For a worker of all roles, read which roles are dispatched; return whether there are more than before."""
         if self._registration.info.roles:
             return False
         before, self._lanes = self._lanes, _lanes(await known_roles(self._connections.control))
@@ -253,7 +252,7 @@ class HandoffClaims:
             self._poll(f"The dispatcher hands over by {leader.kind}, this worker takes by {kind}: polling instead")
         else:
             self._turn(queue, logging.INFO, f"Tasks are handed over by Redis ({kind})")
-        # Redis answers: where nobody hands over, nothing is to be waited for.
+        # Redis answers, so without dispatch polling can start at once.
         self._away_since = 0.0
 
     def _poll(self, reason: str) -> None:
@@ -277,7 +276,7 @@ class HandoffClaims:
 
 
 class Acks:
-    """Entries that are to be acknowledged, in batches; what a lost Redis did not hear is for the reclaimer."""
+    """Acknowledges entries in batches. Entries that are lost with a connection are left to the reclaimer."""
 
     def __init__(self) -> None:
         self._done: list[Entry] = []
@@ -289,13 +288,11 @@ class Acks:
         self._waker.nudge()
 
     async def run(self, queue: HandoffQueue) -> None:
-        """Acknowledge until cancelled. Raises RedisAway."""
         while True:
             await self.flush(queue)
             await self._waker.wait()
 
     async def flush(self, queue: HandoffQueue) -> None:
-        """Acknowledge all that there is. Raises RedisAway."""
         while self._done or self._again:
             if failpoints.ARMED:
                 failpoints.hit(failpoints.BEFORE_ACK)

@@ -1,10 +1,10 @@
-"""Whether a worker is well, as probes ask: is it *alive*, or does only a restart help, and is it *ready* to take tasks?
+"""The health of a worker for probes.
 
-    alive    its loop turns, its heartbeat thread runs, and what claims has not come to a halt
+    alive    its loop turns, its heartbeat thread runs, and its producer is not stuck
     ready    alive, started, the database answers and accepts writes, and no drain or stop was requested
 
-A database that is away or read-only makes a worker unready, and never dead: a restart would not help. A worker
-that is busy is well, however long its tasks take: a full worker does not claim, and nobody expects it to.
+A database that is away or read-only makes a worker unready, not dead: a restart would not help. A worker with no free
+slot is healthy, however long its tasks take.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from rolecall.model.workers import WorkerCommand
 
 __all__ = ["BLOCKED_FOR", "Signs", "WorkerHealth", "judge"]
 
-# Seconds. A handler that blocks the loop keeps its leases meanwhile: it is ended for a blockage, not for a hiccup.
+# Seconds. Leases are renewed while a handler blocks the loop, so a short blockage does not require a restart.
 BLOCKED_FOR = 30.0
 STUCK_FOR = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerHealth:
-    """How a worker is: `dead` says what only a restart mends, `unready` why it takes no tasks; None: that is well."""
+    """The health of a worker: `dead` requires a restart, `unready` is why it claims no tasks."""
 
     dead: str | None = None
     unready: str | None = None
@@ -35,22 +35,21 @@ class WorkerHealth:
 
     @property
     def ready(self) -> bool:
-        """True if it takes tasks, or would if it had room."""
+        """True if it claims tasks, or would with a free slot."""
         return self.dead is None and self.unready is None
 
     @property
     def reason(self) -> str:
-        """What keeps it from being ready; empty if nothing does."""
         return self.dead or self.unready or ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signs:
-    """What can be seen of a worker from another thread.
+    """The state of a worker that another thread can observe.
 
-    `lag`: for how long the loop has not turned. `beating`: whether the heartbeat thread runs. `behind`: for how long
-    the producer should have gone on, without a reason to wait. `trouble`: the problem with the database, such as
-    that it does not answer or accepts no writes.
+    `lag`: the seconds for which the loop has not turned. `beating`: whether the heartbeat thread runs. `behind`:
+    the seconds by which the producer is late. `trouble`: a database problem, such as no answer or a read-only
+    server.
     """
 
     lag: float = 0.0
@@ -61,7 +60,6 @@ class Signs:
 
 
 def judge(signs: Signs) -> WorkerHealth:
-    """Say how a worker is that shows these signs."""
     if signs.lag > BLOCKED_FOR:
         return WorkerHealth(dead=f"its loop has not turned for {signs.lag:.0f} s")
     if not signs.beating:

@@ -1,6 +1,4 @@
-"""A thread with a loop of its own for what must go on while a handler blocks the worker's: renewals,
-heartbeats, and the look whether it does.
-"""
+"""The heartbeat thread: renewals, heartbeats and the lag watch, in a separate event loop."""
 
 from __future__ import annotations
 
@@ -31,11 +29,11 @@ log = logging.getLogger("rolecall.worker")
 
 
 class HeartbeatThread:
-    """Runs lease keeper and heartbeat on one connection, and watches how late the worker's loop is and what
-    the worker uses.
+    """Renews leases and sends heartbeats on one connection, and watches the lag of the worker's loop and the
+    worker's resource use.
     """
 
-    def __init__(  # sizes: what it runs, and on what
+    def __init__(  # sizes: everything that it runs, and the session
         self,
         keeper: LeaseKeeper,
         registration: Registration,
@@ -57,17 +55,17 @@ class HeartbeatThread:
         self.failed = False
 
     def start(self) -> None:
-        """Start the thread; returns when its loop stands, or cannot."""
+        """Start the thread; return when its loop runs or has failed."""
         self._thread.start()
         self._standing.wait()
 
     def beat_now(self) -> None:
-        """Beat at once, from any thread: there is something to say, or to hear."""
+        """Send a heartbeat at once. Can be called from any thread."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._heartbeat.nudge)
 
     async def stop(self) -> None:
-        """End the thread; what is under way may take a moment to be answered."""
+        """End the thread. Waits up to CLOSING_TIME seconds for calls in progress."""
         if self._loop is None or not self._thread.is_alive():
             return
         self._loop.call_soon_threadsafe(self._end)
@@ -97,12 +95,11 @@ class HeartbeatThread:
 
 
 class LagWatch:
-    """Pings the loop and warns, once a blockage, when the answer takes longer than a quarter of the shortest
-    lease.
+    """Pings the worker's loop. Warns, once per blockage, after a quarter of the shortest lease without an answer.
 
-    While the loop owes an answer, it records the starts that the loop cannot report: a handler that blocks the loop has
-    begun. After a second it gives back the tasks that have not begun, because the leases of a blocked worker are
-    renewed here, for an unknown time. The task that blocks the loop stays the worker's until its deadline.
+    While the loop is blocked, this records the starts that the loop cannot report, because the handler that blocks
+    it has started. After a second, it returns the tasks that have not started: their leases would be renewed here
+    for an unknown time. The task that blocks the loop stays with the worker until its deadline.
     """
 
     def __init__(
@@ -116,12 +113,10 @@ class LagWatch:
         self._warned = False
 
     def lag(self) -> float:
-        """For how many seconds the loop has owed an answer; to be asked from any thread."""
         asked_at = self._asked_at
         return 0.0 if asked_at is None else monotonic() - asked_at
 
     async def look(self) -> None:
-        """Judge the last ping, or send the next one."""
         if self._asked_at is None:
             self._asked_at = monotonic()
             self._loop.call_soon_threadsafe(self._answer)
@@ -154,7 +149,7 @@ class LagWatch:
     async def _give_back(self, waiting: Sequence[HeldTask], lag: float) -> None:
         log.warning("The loop has not turned for %.1f s: %d tasks are given back, not begun", lag, len(waiting))
         for held in waiting:
-            held.aborted = LostReason.SHUTDOWN  # nobody renews it from now on
+            held.aborted = LostReason.SHUTDOWN  # its lease is no longer renewed
         try:
             for worker_id, group in by_worker(waiting):
                 reports = [Returned(id=held.task.id, fence=held.task.fence) for held in group]

@@ -1,9 +1,9 @@
-"""Ends a worker when nothing is left to do for it: for cron jobs, CI and tests.
+"""Ends a worker when no work is left, for cron jobs, CI and tests.
 
-What is left: tasks of its roles and handlers that run (anywhere), that are due, or that have run before and come back
-within five minutes (a retry, a snooze). Not left: what is scheduled for later, and what nobody may claim, as its role
-is paused. Who waits for another task (for its key, a need, a child) counts by the one it waits for. Looks are repeated,
-as somebody may be about to commit more.
+Work is a task of the worker's roles and handlers that runs (on any worker), is due, or has run before and is due
+again within five minutes (a retry or snooze). Tasks that are scheduled for later, and tasks of paused roles, are
+not. A task that waits for another (a key, a need, a child) counts as work if that one does. The check is repeated,
+because another transaction may be about to commit more tasks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ log = logging.getLogger("rolecall.worker")
 
 
 class IdleWatch:
-    """Looks until nothing was left at several looks in a row, a second apart, and then calls `leave`."""
+    """Calls `leave` after several consecutive checks, a second apart, have found no work."""
 
     def __init__(
         self,
@@ -38,7 +38,6 @@ class IdleWatch:
         self._leave = leave
 
     async def run(self) -> None:
-        """Return once it has called `leave`."""
         looks = 0
         while looks < LOOKS:
             await asyncio.sleep(BETWEEN_LOOKS)

@@ -1,6 +1,4 @@
-"""The tasks in flight in this process, from the claim's answer until the answer to their report; and how an attempt is
-isolated: each runs as an asyncio task of its own, with context variables of its own.
-"""
+"""The tasks that this process holds, and the isolation of attempts from each other."""
 
 from __future__ import annotations
 
@@ -27,60 +25,62 @@ from rolecall.wake.waker import Waker
 
 LOOKS_PER_LEASE = 4
 LONGEST_WAIT = 2.0
-SUSPECT_FROM = 3  # by how much the fence exceeds the attempt: a claim adds one to both, a loss one to the fence
+SUSPECT_FROM = 3  # fence minus attempt: a claim increments both, a loss increments only the fence
 TOO_EARLY = "the outcome of the task before it in the place of its key cannot be stored yet: this task is given back"
-# Seconds after which rolecall.harmless_claims may return a claim of which the database does not know that it began.
+# Seconds after which rolecall.harmless_claims may return a claim whose start is not recorded.
 UNSTARTED_LEASE = 10.0
 
 T = TypeVar("T")
-Place = tuple[str | None, int]  # a key, and the number of one of its slots
+Place = tuple[str | None, int]  # a key and the number of one of its permits
 
 
 class Runner(Protocol):
-    """Runs one handler. `interruptible`: a cancellation of the slot reaches the handler. `most`: tasks a call takes."""
+    """Runs one handler.
+
+    `interruptible`: cancelling the slot cancels the handler. `most`: the number of tasks that one call takes.
+    """
 
     interruptible: bool
     most: int
 
     async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
-        """Run a task (and others like it, for a batch) to its outcome; raise only if the slot must end."""
+        """Run a task (for a batch handler, with others) until it has an outcome. Raises only if the slot must end."""
 
 
 class RunnerSlot(Protocol):
-    """The slot that a task runs in, as its runner and an abort see it."""
+    """The slot of a task, as its runner and the aborter see it."""
 
     running: Sequence[HeldTask]
 
     def occupy(self, held_tasks: Sequence[HeldTask]) -> None:
-        """Note which tasks the handler call is prepared for."""
+        """Record the tasks for which a handler call is being prepared."""
 
     async def record_starts(self, held_tasks: Iterable[HeldTask]) -> None:
-        """Wait until the database has recorded that these tasks begin; those whose claim is lost are aborted."""
+        """Wait until the database has recorded the start of these tasks. Mark tasks with a lost claim as aborted."""
 
     def begin(self, held_tasks: Sequence[HeldTask]) -> Sequence[HeldTask]:
-        """Note that the handler is called now, and return the tasks to call it with; the others are aborted."""
+        """Record that the handler is about to be called; return the tasks to call it with. The others are aborted."""
 
     def interrupt(self) -> None:
-        """Cancel the running handler, if every task it works on must stop and it can be cancelled at all."""
+        """Cancel the running handler if it can be cancelled and all of its tasks must stop."""
 
     def absorb(self) -> bool:
-        """Take a cancellation back that an abort caused; false when somebody else cancelled the slot."""
+        """Undo a cancellation by an abort; return False if the slot itself is cancelled."""
 
     def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:
         """Take up to `most` more tasks of the same handler."""
 
     def call_in_thread(self, function: Callable[..., T], *arguments: object) -> Awaitable[T]:
-        """Return or raise what the function does in the slot's thread, which a cancellation does not reach."""
+        """Call a function in the slot's thread. A cancellation does not stop it."""
 
 
 class HeldTask:
-    """One claimed task: who runs it, since when, and what became of it. Times are monotonic seconds.
+    """A claimed task, its progress and its outcome. Times are in monotonic seconds.
 
-    `claimed_at` is the moment before the claim was sent, so that the lease in the database ends no earlier than
-    that plus the lease. `asked_at` is the same of the last call that renewed the lease, and `lease_ends_at`
-    follows from it. `free_at` is the earliest moment at which another worker may get the task, whatever the
-    evidence against this worker: the end of its lease, and earlier while the database does not know that the
-    task has begun (`rolecall.harmless_claims`).
+    `claimed_at` is the time before the claim was sent, so the lease in the database does not end before `claimed_at`
+    plus the lease. `asked_at` is the same for the last renewal; `lease_ends_at` is derived from it. `free_at` is the
+    earliest time at which another worker may get the task: the end of the lease, or earlier while the start of the
+    task is not recorded (`rolecall.harmless_claims`).
     """
 
     __slots__ = (
@@ -117,38 +117,38 @@ class HeldTask:
     def __init__(self, task: ClaimedTask, runner: Runner, worker_id: int, claimed_at: float) -> None:
         self.task = task
         self.place: Place | None = None if task.key_slot is None else (task.key, abs(task.key_slot))
-        self.follows = (task.key_slot or 0) < 0  # its place was not free when it was claimed
-        self.after: HeldTask | None = None  # the task before it in its place, until that one's outcome is stored
+        self.follows = (task.key_slot or 0) < 0  # its permit was not free at the claim
+        self.after: HeldTask | None = None  # its predecessor in the sequence, until that outcome is stored
         self.runner = runner
         self.worker_id = worker_id
         self.claimed_at = claimed_at
         self.deadline = None if task.timeout_seconds is None else claimed_at + task.timeout_seconds
-        # Whether the database has recorded that it began: an only attempt counts from its claim.
+        # Whether the start is recorded. A task with a single attempt has spent it with the claim.
         self.started = task.max_attempts == 1 and not self.follows
         self.look_again(claimed_at)
         self.expires_at = math.inf if task.expires_seconds is None else claimed_at + task.expires_seconds
-        self.delivered_at = claimed_at  # since when it waits for a slot
-        self.began_at = 0.0  # until its handler is called
+        self.delivered_at = claimed_at  # when it began to wait for a slot
+        self.began_at = 0.0  # 0 until the handler is called
         self.slot: RunnerSlot | None = None
         self.aborted: LostReason | None = None
-        self.ended = False  # the handler returned, raised, or is not waited for any more
-        self.given_back = False  # without an outcome, for any worker to claim again
-        self.finishing = False  # its row is locked by the handler's own transaction
-        self.refusal: BaseException | None = None  # why no transaction of the handler's may commit any more
-        self.committed = False  # a transaction of the handler's has completed it: nothing is left to report
-        self.unseen_completion: Completed | None = None  # in a transaction of the handler's own, wherever that led
+        self.ended = False  # the handler returned or raised, or is no longer awaited
+        self.given_back = False  # returned without an outcome
+        self.finishing = False  # the handler's own transaction has locked its row
+        self.refusal: BaseException | None = None  # why the handler's transactions must roll back
+        self.committed = False  # completed by the handler's transaction: nothing to report
+        self.unseen_completion: Completed | None = None  # in a foreign transaction, which may have rolled back
         self.report: Report | None = None
-        self.afterwards: list[Call] | None = None  # what is to be called when its outcome is stored as completed
-        self.traces: Traces = ()  # where somebody traces
-        self.collector: EventCollector | None = None  # what follows from its end in a transaction of the handler's
+        self.afterwards: list[Call] | None = None  # after-commit calls
+        self.traces: Traces = ()  # empty without tracing
+        self.collector: EventCollector | None = None  # collects the events of its completion
 
     @property
     def must_record_start(self) -> bool:
         """Whether its start must be recorded before its handler is called.
 
-        This holds for a task that was lost or given back at least twice without spending an attempt: it may kill its
-        worker before the start is recorded, and would do so without end. It also holds where a test lets the worker
-        die at a certain point, so that the number of attempts does not depend on the moment.
+        True for a task that was lost or returned at least twice without spending an attempt: it may kill its worker
+        before the start is recorded, and would do so forever. Also true for a single attempt that is part of a
+        sequence, and while failpoints are armed, so that the number of attempts in a test does not depend on timing.
         """
         task = self.task
         is_suspect = task.max_attempts == 1 or task.fence - task.attempt >= SUSPECT_FROM
@@ -156,47 +156,45 @@ class HeldTask:
 
     @property
     def ran(self) -> float:
-        """For how many seconds its handler has run; 0 if it has not begun."""
         return monotonic() - self.began_at if self.began_at else 0.0
 
     @property
     def is_safe(self) -> bool:
-        """Whether its handler's own transaction completes it, or has: nobody else can take it then."""
+        """Whether the handler's own transaction is completing or has completed it. No other worker can take it then."""
         return self.finishing or self.committed
 
     @property
     def keeps_its_place(self) -> bool:
-        """Whether it has ended and waits for its children: nothing may run in its place meanwhile."""
+        """Whether it waits for its children. Nothing may run under its permit meanwhile."""
         report = self.report
         return isinstance(report, Completed) and report.next_tasks is not None and bool(report.next_tasks.children)
 
     @property
     def ends_its_line(self) -> bool:
-        """Whether no task that was claimed after it for its place may begin: it keeps the place, or is given back."""
+        """Whether the rest of its sequence must not start, because it keeps its permit or was returned."""
         return self.keeps_its_place or self.given_back
 
     def lease_ran_out(self, now: float) -> bool:
-        """Whether its lease is over though its time is not: somebody else may have it."""
+        """Whether its lease has expired before its deadline, so that another worker may have it."""
         return self.lease_ends_at <= now and (self.deadline is None or self.deadline > now)
 
     def may_begin(self, now: float) -> bool:
-        """Whether nobody else can have been given it yet, and it has not expired."""
+        """Whether it has not expired and no other worker can have it yet."""
         return now < min(self.lease_ends_at, self.free_at, self.expires_at)
 
     def has_started(self) -> None:
-        """Note that the database knows that it began."""
         self.started = True
         self.look_again(self.asked_at)
 
     def stop_at(self, grace: float) -> float:
-        """Return when to abort its handler so that it has ended before another worker may begin.
+        """Return when to abort the handler so that it has ended before another worker may start the task.
 
-        The handler is left `grace` seconds, but no more than a quarter of the time that the last answer gave.
+        The handler gets `grace` seconds, but at most a quarter of the time that the last answer granted.
         """
         return self.free_at - min(grace, (self.free_at - self.asked_at) / LOOKS_PER_LEASE)
 
     def look_again(self, asked_at: float) -> None:
-        """Plan the next question to the database about it, after one that was asked then and answered."""
+        """Plan the next renewal after one that was sent at `asked_at` and answered."""
         lease = self.task.lease_seconds
         deadline = math.inf if self.deadline is None else self.deadline
         sure = lease if self.started else min(lease, UNSTARTED_LEASE)
@@ -207,16 +205,16 @@ class HeldTask:
 
 
 def by_worker(held_tasks: Iterable[HeldTask]) -> Iterator[tuple[int, list[HeldTask]]]:
-    """Group tasks by the id under which they were claimed; a worker that the roll had forgotten has more than one."""
+    """Group tasks by the worker id of their claim. A worker that had to register again has several."""
     for worker_id, group in groupby(held_tasks, attrgetter("worker_id")):
         yield worker_id, list(group)
 
 
 class InFlight:
-    """Every held task by its id; read by the thread that renews, written by the loop that works."""
+    """The held tasks by id. The worker's loop changes it, the heartbeat thread reads it."""
 
     def __init__(self) -> None:
-        self.emptied = Waker()  # nudged when the last one was dropped
+        self.emptied = Waker()  # nudged when the last task is dropped
         self._awaited: list[asyncio.Future[None]] = []
         self.on_dropped: Callable[[Iterable[HeldTask]], None] | None = None
         self._held: dict[int, HeldTask] = {}
@@ -227,7 +225,7 @@ class InFlight:
         return len(self._held)
 
     def take(self, held_tasks: Iterable[HeldTask]) -> list[HeldTask]:
-        """Remember new ones; return the older claims on the same tasks that they replace."""
+        """Add tasks; return the earlier claims on the same tasks that they replace."""
         replaced = []
         with self._lock:
             for held in held_tasks:
@@ -236,13 +234,12 @@ class InFlight:
                     replaced.append(older)
                 self._held[held.task.id] = held
                 if held.place is not None:
-                    # A task that got a free place follows none: the outcome of the one before it is stored.
+                    # A task that got a free permit has no predecessor: the outcome before it is stored.
                     held.after = self._last.get(held.place) if held.follows else None
                     self._last[held.place] = held
         return replaced
 
     def drop(self, held_tasks: Sequence[HeldTask]) -> None:
-        """Forget them, whatever became of them, and tell whoever wants to know."""
         with self._lock:
             for held in held_tasks:
                 if self._held.get(held.task.id) is held:
@@ -261,10 +258,10 @@ class InFlight:
             self.emptied.nudge()
 
     async def wait_for_turn(self, held: HeldTask) -> None:
-        """Wait until the outcome of the task before `held` in its place is stored, or never will be.
+        """Wait until the outcome of the predecessor in the sequence is stored or given up.
 
-        Raises HandlerAborted after LONGEST_WAIT seconds: `held` is given back and runs again later. The outcome may
-        be kept back by the very transaction in which the caller waits, so a longer wait might never end.
+        Raises HandlerAborted after LONGEST_WAIT seconds: the task is returned and runs again later. A longer wait might
+        never end, because the caller's own transaction may be what blocks that outcome.
         """
         before = held.after
         try:
@@ -279,16 +276,14 @@ class InFlight:
             raise held.refusal from None
 
     def all(self) -> list[HeldTask]:
-        """Return a copy that any thread may walk."""
         with self._lock:
             return list(self._held.values())
 
 
 async def run_isolated(attempt: Coroutine[Any, Any, None]) -> None:
-    """Run an attempt to its end in an asyncio task and a context of its own; raise what it raises.
+    """Run an attempt in its own asyncio task and context, and raise its error.
 
-    Cancelling the caller cancels the attempt. An attempt that ends as cancelled by its own doing does not cancel the
-    caller.
+    Cancelling the caller cancels the attempt. An attempt that cancels itself does not cancel the caller.
     """
     try:
         await asyncio.get_running_loop().create_task(attempt, context=fresh_context())
@@ -301,8 +296,7 @@ async def run_isolated(attempt: Coroutine[Any, Any, None]) -> None:
 def fresh_context() -> Context:
     """Return a copy of the current context for one attempt.
 
-    The decimal module keeps an object in a context variable and changes it in place: a plain copy of the context would
-    share it.
+    The decimal module stores a mutable object in a context variable. A plain copy of the context would share it.
     """
     context = copy_context()
     arithmetic = None if DECIMAL is None else context.get(DECIMAL)
@@ -312,13 +306,12 @@ def fresh_context() -> Context:
 
 
 def take_back_cancellation(task: asyncio.Task[Any] | None) -> None:
-    """Forget every cancellation that a task has been sent so far."""
     while task is not None and task.cancelling():
         task.uncancel()
 
 
 def _find_decimal_variable() -> ContextVar[decimal.Context] | None:
-    """Return the decimal module's variable, which it does not export; None where decimal uses thread-locals."""
+    """Return the decimal module's private context variable; None where decimal uses thread-locals."""
     empty = Context()
     empty.run(decimal.getcontext)
     return next(iter(empty), None)

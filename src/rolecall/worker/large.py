@@ -1,4 +1,4 @@
-"""Large fields of payloads: read before a handler is called, kept elsewhere before what comes next is stored."""
+"""Large values: fetched before a handler is called, and moved out of next tasks before these are stored."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["NOWHERE", "LargeFields"]
 
 @dataclass(frozen=True, slots=True)
 class LargeFields:
-    """What keeps the large fields of the handlers' tasks, if anything does; nothing blocks the loop."""
+    """Access to the store for large values, if there is one. Its async methods do not block the loop."""
 
     store: KeepsLarge | None
     handlers: Container[str]
 
     async def attach(self, held: HeldTask) -> None:
-        """Read what is kept elsewhere of a task's payload. Raises PayloadMissing."""
+        """Replace the pointers in a task's payload by their values. Raises PayloadMissing."""
         names = pointers_in(held.task.payload_json)
         if not names:
             return
@@ -34,13 +34,13 @@ class LargeFields:
         held.task = held.task._replace(payload_json=whole)
 
     async def detach(self, tasks: NextTasks | None) -> NextTasks | None:
-        """Return what comes next with what is large of it kept elsewhere. Raises PayloadMissing."""
+        """Return the tasks with pointers in place of large values. Raises PayloadMissing."""
         if tasks is None or self.store is None:
             return tasks
         return await asyncio.to_thread(with_next, tasks, self._detached)
 
     def detach_now(self, tasks: NextTasks | None) -> NextTasks | None:
-        """Do the same for who may wait."""
+        """Do the same, blocking."""
         return tasks if tasks is None or self.store is None else with_next(tasks, self._detached)
 
     def _detached(self, batch: Sequence[NewTask]) -> Sequence[NewTask]:

@@ -1,4 +1,4 @@
-"""Keeps the leases of everything held, finds out which tasks must stop, and stops their handlers."""
+"""Renews the leases of held tasks, finds tasks that must stop, and aborts their handlers."""
 
 from __future__ import annotations
 
@@ -29,17 +29,15 @@ log = logging.getLogger("rolecall.worker")
 
 
 class LeaseKeeper:
-    """One statement renews every lease that is due: a quarter of its lease after the claim or the last
-    renewal.
+    """Renews all due leases in one statement, when a quarter of a lease has passed since its last renewal.
 
-    It lives in the heartbeat thread, so that leases are kept while a handler blocks the worker's loop;
-    `watch` and `look_now` may be called from any thread, `on_lost` is called in the heartbeat thread. A
-    deadline counts whether the database answers or not.
+    Runs in the heartbeat thread, so leases are renewed while a handler blocks the worker's loop. `watch` and
+    `look_now` can be called from any thread; `on_lost` is called in the heartbeat thread. Deadlines are enforced
+    without the database.
 
-    Without an answer, a worker with `stop_when_cut_off` aborts handlers before another worker may begin their
-    tasks, `grace` seconds early so that they have ended by then (`HeldTask.stop_at`). Any worker aborts
-    those of which the database does not know that they began. Other handlers go on, and learn of a loss from
-    the next answer.
+    While the database does not answer, a worker with `stop_when_cut_off` aborts handlers `grace` seconds before
+    another worker may start their tasks (`HeldTask.stop_at`). Every worker aborts handlers whose start is not
+    recorded yet. Other handlers continue and learn of a loss from the next answer.
     """
 
     def __init__(
@@ -69,15 +67,15 @@ class LeaseKeeper:
         self._closing = False
 
     def watch(self, held_tasks: Sequence[HeldTask], asked_at: float) -> None:
-        """Take new tasks into account, that were asked for at a moment; call it after they are in flight."""
+        """Watch newly claimed tasks, which must be in flight already. `asked_at` is the time of the claim."""
         if asked_at <= self._heard_at:
-            # What was heard while their claim was under way may have been about them.
+            # A notification that arrived during the claim may concern these tasks.
             self.look_now()
         elif min(held.look_at for held in held_tasks) < self._planned:
             self._nudge()
 
     def look_now(self) -> None:
-        """Ask about every held task at once: one of them was cancelled."""
+        """Renew all leases at once, because a held task may have been cancelled."""
         self._heard_at = monotonic()
         self._all = True
         self._nudge()
@@ -87,9 +85,8 @@ class LeaseKeeper:
         self._nudge()
 
     async def run(self) -> None:
-        """Renew until closed."""
         self._loop = asyncio.get_running_loop()
-        self._waker.nudge()  # for what was said before
+        self._waker.nudge()  # for calls made before the loop started
         while not self._closing:
             await self._waker.wait(self._until_next())
             self._report_overdue()
@@ -99,7 +96,7 @@ class LeaseKeeper:
                 self._renewal.add_done_callback(self._renewed)
         if self._renewal:
             await self._renewal
-        # A listener may return later than that, and would call into a loop that is closed.
+        # A listener may call later, when the loop is already closed.
         self._loop = None
 
     def _renewed(self, _renewal: asyncio.Task[None]) -> None:
@@ -111,7 +108,7 @@ class LeaseKeeper:
             self._loop.call_soon_threadsafe(self._waker.nudge)
 
     def _until_next(self) -> float:
-        # While the database is being asked, only an end can come.
+        # During a renewal only the end of a deadline or lease matters.
         moments = (
             self._stops_at(held) if self._renewal or held.is_safe else min(held.look_at, self._stops_at(held))
             for held in self._watched()
@@ -129,7 +126,6 @@ class LeaseKeeper:
             self._events.renewed((), [held for held, reason in lost if reason is LostReason.DATABASE])
 
     def _stops_at(self, held: HeldTask) -> float:
-        """Return when its handler must stop unless its lease is renewed before."""
         deadline = math.inf if held.deadline is None or held.is_safe else held.deadline
         if self._stop_when_cut_off or not held.started:
             return min(deadline, held.stop_at(self._grace))
@@ -161,7 +157,7 @@ class LeaseKeeper:
         busy = [held for held in portion if reasons.get(held.task.id) == BUSY]
         answered = [held for held in portion if reasons.get(held.task.id) != BUSY]
         for held in busy:
-            # The lease ends when it did, as another transaction has locked the row.
+            # Another transaction has locked the row, so the lease was not renewed.
             held.look_at = now + AGAIN_AFTER
         expired = [held for held in answered if held.lease_ran_out(now)]
         for held in answered:
@@ -194,7 +190,7 @@ def _portions(due: Iterable[HeldTask]) -> Iterable[tuple[int, list[HeldTask]]]:
 
 
 class Aborter:
-    """Tells a handler why it must stop, then gives it `grace` seconds before its task is reported without it."""
+    """Aborts handlers. After `grace` seconds, the task is reported without waiting for its handler."""
 
     def __init__(self, local_queue: LocalQueue, outcomes: Outcomes, *, grace: float) -> None:
         self._queue = local_queue
@@ -206,11 +202,10 @@ class Aborter:
             self.abort(held, reason)
 
     def abort(self, held: HeldTask, reason: LostReason) -> None:
-        """Stop a task for a reason; one that has ended or is stopping already is left alone."""
         if held.ended or held.aborted is not None:
             return
         if reason is LostReason.COMPLETED and (held.is_safe or held.unseen_completion):
-            # Its own doing: what the handler still does is its affair.
+            # The handler completed its task in its own transaction and may continue.
             return
         held.aborted = reason
         log.info("Task %d (%s) must stop: %s", held.task.id, held.task.handler, reason)
@@ -231,6 +226,6 @@ class Aborter:
                 self._grace,
             )
             self._outcomes.aborted(held)
-        # A handler may have swallowed the cancellation: ask again until it ends.
+        # A handler may have suppressed the cancellation: repeat it until the handler ends.
         held.slot.interrupt()
         asyncio.get_running_loop().call_later(self._grace, self._overdue, held)

@@ -1,4 +1,4 @@
-"""Claimed tasks wait here for a slot, and free slots wait for tasks; and how many tasks may wait beyond the slots."""
+"""The queue between claims and slots, and the limits on claiming tasks in advance."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ log = logging.getLogger("rolecall.worker")
 
 
 class LocalQueue:
-    """Claimed tasks of this worker that have not begun, in claim order; of a key's place the next one only, with
-    the others behind it in `places`.
+    """Held tasks that have not started, in claim order.
 
-    Slots take from the left. When the queue is as short as `call_at`, or a slot finds it empty, the producer
-    is called. Tasks that may not begin any more are handed to `give_back`. Tasks are taken from it by the
-    worker's loop, and by the heartbeat thread while the loop is blocked.
+    Of each sequence (tasks that share a permit), only the next task is in `ready`; the others wait in `places`. Slots
+    take from the left. The producer is woken when the queue is as short as `call_at` or a slot finds it empty. Tasks
+    that may not start any more are passed to `give_back`. The heartbeat thread takes tasks while the worker's loop is
+    blocked.
     """
 
     def __init__(self, give_back: Callable[[list[HeldTask]], None]) -> None:
@@ -48,11 +48,10 @@ class LocalQueue:
 
     @property
     def waiting(self) -> int:
-        """How many tasks have not begun."""
         return len(self.ready) + self.places.behind
 
     def take(self) -> HeldTask | None:
-        """Take the next task that may begin; those on the way there whose time for that is over are given back."""
+        """Take the next task that may start. Tasks before it that may not start any more are returned."""
         now, late, next_one = monotonic(), [], None
         with self._lock:
             while self.ready and next_one is None:
@@ -66,15 +65,14 @@ class LocalQueue:
         return next_one
 
     def put(self, held_tasks: Iterable[HeldTask]) -> None:
-        """Add tasks in claim order and wake as many slots as there is work for."""
         with self._lock:
             self.ready.extend(held for held in held_tasks if held.place is None or self.places.admit(held, held.place))
         self._wake(len(self.ready))
 
     def let_next(self, held: HeldTask) -> None:
-        """Let the task behind an ended one begin, before those that were claimed later.
+        """Make the next task of a finished task's sequence ready, before tasks that were claimed later.
 
-        All behind it are given back if it keeps its place, to wait for its children, or is given back itself.
+        If the finished task waits for its children or was returned, return the rest of the sequence instead.
         """
         others: list[HeldTask] = []
         with self._lock:
@@ -86,7 +84,7 @@ class LocalQueue:
             self._give_back(others)
 
     def withdraw(self, held: HeldTask) -> bool:
-        """Take back a task that has not begun; false when it is not here any more."""
+        """Remove a task that has not started; return False if it is not in the queue."""
         with self._lock:
             try:
                 self.ready.remove(held)
@@ -97,7 +95,6 @@ class LocalQueue:
         return True
 
     def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:
-        """Take up to `most` more tasks of the same handler, in claim order, wherever they stand."""
         with self._lock:
             alike = list(islice((other for other in self.ready if other.runner is held.runner), most))
             if len(alike) == len(self.ready):
@@ -115,7 +112,7 @@ class LocalQueue:
         return [other for other in alike if other not in late]
 
     def take_older(self, before: float) -> list[HeldTask]:
-        """Take back what has lain here since that moment, or longer."""
+        """Remove and return the tasks that were delivered at or before the given time."""
         older = []
         with self._lock:
             while self.ready and self.ready[0].delivered_at <= before:
@@ -126,7 +123,6 @@ class LocalQueue:
         return older + behind
 
     def clear(self) -> list[HeldTask]:
-        """Take back everything that has not begun."""
         with self._lock:
             unbegun = [*self.ready, *self.places.take_all()]
             for held in self.ready:
@@ -135,7 +131,6 @@ class LocalQueue:
         return unbegun
 
     def close(self) -> None:
-        """Send the waiting slots home; the busy ones follow when their handler has ended."""
         self.closed = True
         self._wake(len(self._waiting))
 
@@ -144,7 +139,6 @@ class LocalQueue:
         self.room.nudge()
 
     async def wait_for_work(self) -> None:
-        """Wait as a free slot until there is a task or the queue closes."""
         waiting = asyncio.get_running_loop().create_future()
         self._waiting.append(waiting)
         self.call_producer()
@@ -155,14 +149,13 @@ class LocalQueue:
                 self._waiting.remove(waiting)
 
     def _give_back_late(self, late: list[HeldTask]) -> None:
-        # The tasks expired, or this process was frozen, or the claim's answer was late: another worker may have them.
+        # The tasks expired, the process was frozen, or the answer to the claim was late. Another worker may have them.
         with self._lock:
             late += [other for held in late for other in self.places.close(held)]
         log.warning("%d tasks are given back unbegun: they were claimed too long ago, or have expired", len(late))
         self._give_back(late)
 
     def _wake(self, slots: int) -> None:
-        """Wake waiting slots; one that is just being cancelled waits no more."""
         while slots and self._waiting:
             waiting = self._waiting.popleft()
             if not waiting.done():
@@ -171,13 +164,12 @@ class LocalQueue:
 
 
 class Demand:
-    """Measures the throughput of the whole worker, and says how much of it may be claimed ahead: what the
-    worker, as it goes now, will begin in a blink. Pure arithmetic.
+    """Measures the worker's throughput to decide how many tasks to claim in advance.
 
-    What counts is the time in which any slot had work, whatever took it: handlers, the loop, or a machine
-    that is busy with something else. Of the last quarter to half a second of it, a blink's share may wait for
-    a slot, and no more than twice what was done in it: nothing before the first task has ended, nor for slow
-    handlers. A task that waits behind a busy slot could have run elsewhere.
+    Counts the time in which any slot had work, whatever it was spent on, over the last 0.25 to 0.5 s. At most 0.15 s
+    worth of tasks, and at most twice the tasks that finished in that time, may wait for a slot. Nothing is claimed in
+    advance before the first task has finished, or for slow handlers: a task that waits behind a busy slot could run
+    on another worker.
     """
 
     __slots__ = ("_before", "_cap", "_clock", "_done", "_rested", "_resting", "_resting_since", "_since", "_slots")
@@ -193,23 +185,19 @@ class Demand:
         self._resting = slots
 
     def rest(self) -> None:
-        """A slot has nothing to do."""
         self._resting += 1
         if self._resting == self._slots:
             self._resting_since = self._clock()
 
     def work(self) -> None:
-        """A slot has something to do again."""
         if self._resting == self._slots:
             self._rested += self._clock() - self._resting_since
         self._resting -= 1
 
     def note(self, tasks: int = 1) -> None:
-        """Learn that one handler call has ended, with so many tasks."""
         self._done += tasks
 
     def prefetch(self) -> int:
-        """Return how many tasks beyond the free slots will begin within the horizon."""
         busy = self._busy()
         done_before, busy_before = self._before
         done, seconds = done_before + self._done, busy_before + busy
@@ -234,10 +222,10 @@ class Demand:
 
 
 class ClaimLimit:
-    """Says how many tasks may be claimed at this moment; every change of it nudges the producer by `changed`.
+    """Limits how many tasks may be claimed now. `changed` is called with every change.
 
-    A worker that backs off still takes one task while it runs none: whatever makes the machine busy, its
-    tasks must not wait for ever.
+    A worker that backs off still runs one task at a time. Otherwise its tasks would wait forever on a machine that
+    other programs keep busy.
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
@@ -246,17 +234,15 @@ class ClaimLimit:
         self._backing_off = False
 
     def drain(self, *, on: bool) -> None:
-        """Take nothing at all, or again as before."""
         self._drained = on
         self._changed()
 
     def back_off(self, *, on: bool) -> None:
-        """Take only what keeps one slot busy, or again as before."""
         self._backing_off = on
         self._changed()
 
     def most(self, *, busy: bool) -> int:
-        """Return the most tasks that may be claimed now; `busy` when the worker runs any."""
+        """Return how many tasks may be claimed now; `busy`: whether the worker runs any."""
         if self._drained:
             return 0
         if self._backing_off:

@@ -1,4 +1,4 @@
-"""The event loop of a worker process: uvloop where it is installed, and a collector that does not pause the work."""
+"""The event loop of a worker process: uvloop if it is installed, and fewer garbage collections."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 try:
     from uvloop import new_event_loop
 except ImportError:  # pragma: no cover - not on every platform
-    from asyncio import new_event_loop  # type: ignore[assignment]  # the loop that every Python has
+    from asyncio import new_event_loop  # Python's default loop
 
 T = TypeVar("T")
 
-# A batch of a thousand claimed tasks is some ten thousand objects, all short-lived: the default of 700
-# collects in vain.
+# A batch of a thousand claimed tasks has about ten thousand short-lived objects. With the default threshold of 700,
+# most collections would find nothing.
 COLLECT_AFTER = 50_000
 END_WITHIN = 1.0
 
@@ -25,10 +25,9 @@ log = logging.getLogger("rolecall.worker")
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """Run a program's main coroutine to its end and return what it returns; what it leaves behind is
-    cancelled.
+    """Run a program's main coroutine and return its result. Remaining tasks are cancelled.
 
-    What does not heed that, and threads of `asyncio.to_thread` that do not return, are not waited for.
+    Tasks that ignore the cancellation, and threads of `asyncio.to_thread`, are not awaited.
     """
     make: Callable[[], asyncio.AbstractEventLoop] = new_event_loop
     runner = asyncio.Runner(loop_factory=make)
@@ -38,10 +37,10 @@ def run(main: Coroutine[Any, Any, T]) -> T:
         gc.set_threshold(COLLECT_AFTER, 20, 50)
         return runner.run(main)
     finally:
-        # Not by the runner's `close`: it waits as long as any task or thread pleases.
+        # Not `runner.close()`, which waits for tasks and threads without a limit.
         _close(runner.get_loop())
         if getcoroutinestate(main) == CORO_CREATED:
-            main.close()  # a signal was quicker: that it was never awaited is no mistake
+            main.close()  # a signal came first: no warning that it was never awaited
 
 
 def _close(loop: asyncio.AbstractEventLoop) -> None:

@@ -1,6 +1,4 @@
-"""From the way a handler ended to what is reported about its task: its result is held against what it
-declared, and an exception becomes a text and a verdict.
-"""
+"""Turns a handler's result or error into the report of its task, and checks the result against the contract."""
 
 from __future__ import annotations
 
@@ -38,34 +36,34 @@ from rolecall.worker.in_flight import HeldTask
 from rolecall.worker.large import LargeFields
 from rolecall.worker.program import Contract
 
-# A timeout is a failure of a task that a slot has taken; the others lose their deadline with their claim.
+# A timeout counts as a failure only if a slot has taken the task; other tasks lose their deadline with their claim.
 GIVEN_BACK = frozenset({
     LostReason.SHUTDOWN, LostReason.DATABASE, LostReason.TIMEOUT, LostReason.OUT_OF_TURN,
 })  # fmt: skip
 
 
 class Writer(Protocol):
-    """What stores the outcomes."""
+    """Stores outcomes, such as the completer."""
 
     def add(self, held: HeldTask) -> None:
-        """Take an ended task whose `report` stands."""
+        """Queue the report of a finished task."""
 
     def finished_by_handler(self, held: HeldTask) -> None:
-        """Take a task whose end its handler's own transaction stored."""
+        """Process a task that its handler's own transaction has finished."""
 
     def give_back(self, held_tasks: Iterable[HeldTask]) -> None:
-        """Take tasks that are to be claimable again."""
+        """Return tasks, so that they can be claimed again."""
 
     def lost(self, held: HeldTask) -> None:
-        """Take a task of which nothing is to be written any more."""
+        """Drop a task whose claim is lost."""
 
 
-# The texts of a payload, as JSON, that nobody is to read.
+# Returns the redacted texts of a payload, given as JSON.
 SecretsIn = Callable[[str], Iterable[str]]
 
 
 class Outcomes:
-    """Takes each task once: what comes after its abort was already dealt with is dropped."""
+    """Reports each task once. Results that arrive after the task was reported as aborted are dropped."""
 
     __slots__ = ("_completer", "_contracts", "_events", "_intakes", "_secrets", "_tracing")
 
@@ -88,7 +86,7 @@ class Outcomes:
     async def returned_large(
         self, held: HeldTask, result: object, next_tasks: NextTasks | None, large: LargeFields
     ) -> None:
-        """Do as `returned` does, once what is large of what comes next is kept elsewhere."""
+        """Do the same as `returned`, after moving the large values of the next tasks to their store."""
         if held.aborted is None and not held.committed and not held.ended:
             result, next_tasks = self._checked(held.task, result, next_tasks)
             next_tasks = await large.detach(next_tasks)
@@ -97,9 +95,9 @@ class Outcomes:
     def returned(
         self, held: HeldTask, result: object, next_tasks: NextTasks | None = None, *, checked: bool = False
     ) -> None:
-        """The handler returned a result, a Snooze, a WaitFor, a Cancel, or (in a batch) an exception.
+        """Report what a handler returned: a result, Snooze, WaitFor, Cancel or (in a batch) an exception.
 
-        What it asked for to come next counts only for a completed task; `checked`: it is what was declared.
+        Next tasks count only if the task completes. `checked`: they were already checked against the contract.
         """
         if held.aborted is not None or held.committed or held.ended:
             self.aborted(held)
@@ -115,7 +113,6 @@ class Outcomes:
         self._add(held, [held])
 
     def raised(self, held: HeldTask, error: BaseException, together: Sequence[HeldTask] = ()) -> None:
-        """The handler raised; the tasks of a batch are `together`, and an error may tell of any of them."""
         if held.aborted is not None or held.committed or held.ended:
             self.aborted(held)
             return
@@ -126,7 +123,7 @@ class Outcomes:
         self._add(held, together or [held])
 
     def aborted(self, held: HeldTask) -> None:
-        """The handler of a task that must stop has ended, never began, or is not waited for any longer."""
+        """Report a task that must stop, when its handler has ended, was never called, or is no longer awaited."""
         if held.ended:
             return
         held.ended = True
@@ -142,10 +139,9 @@ class Outcomes:
             self._completer.lost(held)
 
     def _add(self, held: HeldTask, together: Sequence[HeldTask]) -> None:
-        """Report an outcome; what its handler has in its error is told without what nobody is to read."""
         error = getattr(held.report, "error", "")
         if error and held.task.handler in self._secrets:
-            held.report = replace(held.report, error=self._hushed(error, together))  # type: ignore[type-var]  # it is one with an error
+            held.report = replace(held.report, error=self._hushed(error, together))  # type: ignore[type-var]  # only reports with an error get here
         self._completer.add(held)
 
     def _hushed(self, text: str, together: Sequence[HeldTask]) -> str:
@@ -159,7 +155,6 @@ class Outcomes:
             self._events.invalid(held, self._hushed(message_of(error), [held]))
 
     def _scrub(self, together: Sequence[HeldTask]) -> Scrub:
-        """Return what removes hidden values of these tasks from a text."""
         return partial(self._hushed, together=together) if together[0].task.handler in self._secrets else str
 
     def _misfit(self, held: HeldTask, verdict: Verdict) -> Misfit | None:
@@ -197,23 +192,22 @@ class Outcomes:
     def _checked(
         self, task: ClaimedTask, result: object, next_tasks: NextTasks | None
     ) -> tuple[object, NextTasks | None]:
-        """Return the result as it is stored and the next tasks; the error in its place if it breaks the contract."""
         if isinstance(result, NoResult | BaseException):
             return result, None
         try:
             return check_contract(self._contracts, task, result, next_tasks)
-        except BaseException as error:  # noqa: BLE001 - what a handler's own rule raises belongs to its task
+        except BaseException as error:  # noqa: BLE001 - an error of the handler's rule belongs to its task
             return error, None
 
 
 def check_contract(
     contracts: Mapping[str, Contract], task: ClaimedTask, result: object, next_tasks: NextTasks | None
 ) -> tuple[object, NextTasks | None]:
-    """Return a step's result as it is stored, and the next tasks.
+    """Check the end of a step against the contracts; return its result as it is stored, and the next tasks.
 
-    The next tasks are those that the step asked for, and those that its handler's rule makes of the result. Checks the
-    step's end against its handler's contract, and the needs of the next tasks against their handlers' contracts. Only
-    the last step owes a result. Raises ContractBroken and InvalidPayload.
+    The next tasks are those that the step requested, and those that its handler's rule derives from the result.
+    Their needs are checked as well. Only the last step must have a result. Raises ContractBroken and
+    InvalidPayload.
     """
     following = NextTasks() if next_tasks is None else next_tasks
     contract = contracts.get(task.handler)
@@ -253,8 +247,8 @@ def _after_abort(held: HeldTask) -> Report | None:
     ran = held.ran
     match held.aborted:
         case LostReason.TIMEOUT if held.slot is not None:
-            # Preparing the call may time out as well. A process that is never ready in time would otherwise be started
-            # without end.
+            # The preparation of a call can time out as well. Otherwise a process that is never ready in time would
+            # be started again and again.
             what = "finish" if held.began_at else "begin"
             error = f"the handler did not {what} within {task.timeout_seconds:g} s"
             return Failed(id=task.id, fence=task.fence, error=error, reason="timeout", ran=ran)
@@ -265,22 +259,22 @@ def _after_abort(held: HeldTask) -> Report | None:
 
 
 def is_last_step(contract: Contract, task: ClaimedTask, next_tasks: NextTasks | None) -> bool:
-    """Whether no other step follows, as far as the handler knows: it spawned no children, and has been gathered."""
+    """Return whether no other step follows: it spawned no children, and a gather step has run if there is one."""
     return not (next_tasks and next_tasks.children) and not (contract.gathers and not task.step)
 
 
 def require_awaited(result: object, handler: str) -> None:
-    """Raise TypeError for a result that is still to be awaited: the work has not been done."""
+    """Raise TypeError for an awaitable result, because its work has not been done."""
     if isawaitable(result):
         if iscoroutine(result):
-            result.close()  # or Python complains of it at some other time and place
+            result.close()  # prevents the warning that it was never awaited
         raise TypeError(f"{handler!r} returned a {type(result).__name__} that nobody awaited: is an `await` missing?")
 
 
 def unstored_failure(result: object, why: str, *, handler: str, contract: Contract | None) -> Exception | None:
-    """Return the error of an attempt whose result cannot be stored; None if the task completes all the same.
+    """Return the error of an attempt whose result cannot be stored; None if the task completes without it.
 
-    A result that was not awaited has not been computed, and a promised result must be there to be read.
+    It is an error if the result is an awaitable, or if the handler declares the type of its result.
     """
     try:
         require_awaited(result, handler)
@@ -294,10 +288,11 @@ def unstored_failure(result: object, why: str, *, handler: str, contract: Contra
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What an exception means for its task: the text to store, and when to try again, if not by the policy.
+    """What an exception means for its task.
 
-    `after` is in seconds; `final`: never again; `misfit`: it is a task for another release of the program; `invalid`:
-    something is not what its handler declares.
+    `text`: the stored error. `after` (seconds) and `at`: when to retry, instead of the retry policy. `final`: do
+    not retry. `misfit`: the task is for another release of the program. `invalid`: something does not match the
+    declaration.
     """
 
     text: str
@@ -309,7 +304,7 @@ class Verdict:
 
 
 class RaisedElsewhere(HandlerError):
-    """A handler raised in a process of its own; what that means was decided there, where the error was."""
+    """An exception of a handler in a child process, which was judged there."""
 
     def __init__(self, verdict: Verdict) -> None:
         super().__init__(verdict.text)
@@ -317,10 +312,7 @@ class RaisedElsewhere(HandlerError):
 
 
 def judge(error: BaseException, scrub: Scrub = str) -> Verdict:
-    """Decide what an exception that a handler raised means for its task.
-
-    `scrub` removes hidden values from its text.
-    """
+    """Return what a handler's exception means for its task. `scrub` removes redacted values from its text."""
     match error:
         case RaisedElsewhere():
             return error.verdict
@@ -329,7 +321,7 @@ def judge(error: BaseException, scrub: Scrub = str) -> Verdict:
         case HandlerMissing():
             return Verdict(text=scrub(message_of(error)), invalid=True)
         case ContractBroken():
-            # The work is done, and another attempt would end alike.
+            # The work is done, and another attempt would end in the same way.
             return Verdict(text=scrub(message_of(error)), final=True, invalid=True)
         case Retry():
             return Verdict(text=describe(error.__cause__ or error, scrub), after=error.after, at=error.at)

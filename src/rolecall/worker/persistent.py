@@ -1,4 +1,4 @@
-"""A worker that is not put off by a start that fails: somebody may mend what it lacks while all else runs."""
+"""A worker that retries a start that fails because of its configuration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger("rolecall.worker")
 
 
 class PersistentWorker:
-    """Makes a worker and runs it, again and again while a setting keeps it from starting, until it is told to stop."""
+    """Creates and runs a worker, again and again while a ConfigError keeps it from starting, until it is stopped."""
 
     def __init__(self, make: Callable[[], Worker]) -> None:
         self._make = make
@@ -29,23 +29,20 @@ class PersistentWorker:
 
     @property
     def stopping(self) -> bool:
-        """True once it was told to stop."""
         return self._stopping.is_set()
 
     def stop(self, *, now: bool = False) -> None:
-        """Stop as a worker does, or try no more."""
         self._stopping.set()
         self._worker.stop(now=now)
 
     def health(self) -> WorkerHealth:
-        """Say how the worker is, or what keeps it from starting."""
         found = self._worker.health()
         if self._told and found.alive and not self._worker.working:
             return WorkerHealth(unready=f"it cannot start: {self._told}")
         return found
 
     async def run(self) -> None:
-        """Run until `stop()`; raise what ended the worker, unless it was a ConfigError: then try again in a while."""
+        """Run until `stop()`. A ConfigError is logged and the start retried; other errors are raised."""
         while not self.stopping:
             try:
                 await self._worker.run_silently()

@@ -1,4 +1,4 @@
-"""The places of keys that this worker holds: in each, its tasks run one after another, in the order of their claims."""
+"""The permits that this worker holds, each with the sequence of tasks that run under it one after another."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ BACK = 4
 
 
 class Places:
-    """Each place has a line of held tasks, of which the first may begin, or has begun.
+    """Sequences of held tasks by permit. Only the first task of each may start or has started.
 
-    `run` is how many tasks a line may have: as many as have begun in time so far. `behind` counts those that
-    are not the first.
+    `run` is the maximum length of a sequence; it adapts to how many tasks have started in time so far. `behind` is
+    the number of tasks that are not first.
     """
 
     __slots__ = ("_lines", "behind", "run")
@@ -27,10 +27,10 @@ class Places:
         self.run = FIRST_RUN
 
     def admit(self, held: HeldTask, place: Place) -> bool:
-        """Add a task to the line of its place; whether it is the first there, and may begin.
+        """Add a task to the sequence of its permit; return whether it is the first and may start.
 
-        One that follows nobody begins a line anew: for the database the place was free, though the handler of a task
-        that has ended in its own transaction may still be at work.
+        A task that does not follow another starts a new sequence: the database considers the permit free, although the
+        handler of a task that completed in its own transaction may still be running.
         """
         line = self._lines.get(place)
         if line is not None and held.follows:
@@ -43,7 +43,7 @@ class Places:
         return True
 
     def leave(self, held: HeldTask) -> HeldTask | None:
-        """Take the first of a line out of it; return the next, if there is one: it may begin now."""
+        """Remove the first task of a sequence; return the next one, if any, which may start now."""
         line = self._line(held)
         if line is None:
             return None
@@ -55,7 +55,7 @@ class Places:
         return line[0]
 
     def withdraw(self, held: HeldTask) -> bool:
-        """Take back a task that stands behind another; false when it does not."""
+        """Remove a task that is not the first of its sequence; return False if there is none."""
         line = self._lines.get(held.place) if held.place is not None else None
         if line is None or held not in line or line[0] is held:
             return False
@@ -64,7 +64,7 @@ class Places:
         return True
 
     def close(self, held: HeldTask) -> list[HeldTask]:
-        """Take the first of a line out of it, with all behind it; return these: none may begin before it has ended."""
+        """Remove a sequence by its first task; return the others, which may not start before it has finished."""
         line = self._line(held)
         if line is None:
             return []
@@ -74,11 +74,10 @@ class Places:
         return list(line)
 
     def take_all(self) -> list[HeldTask]:
-        """Take back all that stand behind others."""
         return [held for line in self._lines.values() for held in self._cut(line)]
 
     def take_late(self, before: float) -> list[HeldTask]:
-        """Take back whole lines behind a first task, in which one has stood since that moment, or longer."""
+        """Remove and return the waiting tasks of sequences whose second task was delivered at or before `before`."""
         return [
             held
             for line in self._lines.values()
@@ -87,7 +86,7 @@ class Places:
         ]
 
     def learn(self, *, late: bool) -> None:
-        """Make lines shorter, as tasks in some began too late to wait for, or let them grow."""
+        """Shorten sequences if tasks had to wait too long; otherwise let them grow."""
         self.run = max(GROWTH, self.run // BACK) if late else min(LONGEST_RUN, self.run * GROWTH)
 
     def _line(self, held: HeldTask) -> deque[HeldTask] | None:

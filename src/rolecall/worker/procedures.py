@@ -1,4 +1,4 @@
-"""Runs handlers that are procedures of the database: the work and its end are one transaction there."""
+"""Runs SQL handlers: stored procedures whose work and completion commit in one transaction."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ ACCEPTED_BEFORE = "already"
 
 
 class ProcedureFailed(HandlerError):
-    """A procedure raised; what it did is undone and the failed attempt is stored already."""
+    """A procedure raised an error. Its work was rolled back, and the failed attempt is already stored."""
 
 
 class ProcedureRunner:
-    """Awaits the procedure on a connection of the handlers' pool; an abort cancels it in the database.
+    """Runs the procedure on a connection of the handlers' pool. An abort cancels it in the database.
 
-    The database names its session after worker and task while it runs, so that `rescue` can end the session
-    if this process dies over it.
+    While it runs, its session is named after the worker and the task, so that a rescue can end the session if this
+    process dies.
     """
 
     interruptible = True
@@ -56,7 +56,7 @@ class ProcedureRunner:
         context = Context(held, self._services)
         try:
             async with self._lent_connection(held) as connection:
-                # Its outcome commits with it, and must not be stored before its predecessor's.
+                # The outcome commits with the procedure, and must not be stored before its predecessor's.
                 await self._services.in_flight.wait_for_turn(held)
                 if held.must_record_start:
                     await slot.record_starts((held,))
@@ -104,7 +104,7 @@ class ProcedureRunner:
                 return await run_async(connection, roles.run_procedure(*claim), held.collector)
         except DatabaseUnavailable as error:
             if undoes_transaction(error.sqlstate):
-                # This task did nothing wrong, and all that it did is undone.
+                # The task did nothing wrong, and its work was rolled back.
                 held.began_at = 0.0
                 held.aborted = held.aborted or LostReason.DATABASE
             raise
@@ -112,7 +112,7 @@ class ProcedureRunner:
 
 @contextmanager
 def _notices_logged(connection: Connection, context: Context) -> Iterator[None]:
-    """Log the notices of the procedure meanwhile; the failure of a hook is nothing but such a warning."""
+    """Log the procedure's notices. A hook that fails only causes a warning."""
 
     def log_notice(notice: Diagnostic) -> None:
         level = logging.WARNING if notice.severity_nonlocalized == "WARNING" else logging.DEBUG

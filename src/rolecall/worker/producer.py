@@ -1,18 +1,17 @@
-"""Keeps the slots in work: measures demand, claims, and waits for room or for work.
+"""Claims tasks for the slots, and waits for free slots or for work.
 
-    demand > 0 ──▶ claim ──▶ all that was asked for: there is more, go on
+    demand > 0 ──▶ claim ──▶ as many as requested: there may be more, claim again
        ▲             │
-       │             ├─────▶ fewer, as the next one is for a free slot only: wait for one
-       │             ├─────▶ fewer: the pool is dry for now
-       │             │           marked idle already: wait, whatever comes from now on notifies; a poll asks first
-       │             └─────▶ nothing: mark idle, claim once more, then wait (rolecall.wake)
+       │             ├─────▶ fewer, and the next task needs a free slot: wait for one
+       │             ├─────▶ fewer, and marked idle: wait for a notification or the next poll
+       │             └─────▶ none: mark idle, claim once more, then wait (rolecall.wake)
        │
-    no demand ──▶ wait until a slot is free, or the local queue is half empty
-    the claim limit is 0 (a command, or the worker uses too much) ──▶ wait until it changes, or nothing runs any more
-    woken (the notification names it), and no room for a tenth of a second ──▶ wake others
+    no demand ──▶ wait until a slot is free or the local queue is half empty
+    claim limit is 0 (a command or a back-off) ──▶ wait until it changes, or until no task runs
+    woken, but no free slot for 0.1 s ──▶ wake others
 
-A worker takes its idle mark back only when claims come back full, or its slots stay busy: a trickle of
-tasks is handled under the mark, so that light load costs no write but its own.
+The idle mark is removed only when claims are full or slots stay busy. A trickle of tasks is processed under the mark,
+so that light load costs no extra writes.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ log = logging.getLogger("rolecall.worker")
 
 
 class Producer:
-    """Claims the next batch while the current one runs. `work` is nudged by what may have made a claim worthwhile."""
+    """Claims the next batch while the current one runs. Nudge `work` when a claim may be worthwhile."""
 
     def __init__(
         self,
@@ -81,14 +80,14 @@ class Producer:
         self._goes_on_at = math.inf
 
     def behind(self) -> float:
-        """For how many seconds it should have gone on; negative while it waits for room, or for its time to come.
+        """Return the seconds by which it is late; negative while it waits. Can be called from any thread.
 
-        To be asked from any thread. A database that does not answer keeps it, too.
+        It is also late while the database does not answer a claim.
         """
         return monotonic() - self._goes_on_at
 
     def hear_wake(self, payload: str) -> None:
-        """Take a notification that a role, or any, has work; it may name the few workers that were chosen for it."""
+        """Process a notification of work: a role (or none for all), optionally with the ids of the workers to wake."""
         role, _, worker_ids = payload.partition(":")
         if worker_ids:
             if self._claims.is_among(worker_ids.split(",")):
@@ -97,19 +96,18 @@ class Producer:
             self.work.nudge()
 
     def _choose(self) -> None:
-        # If this worker has no room, others must be woken.
+        # If this worker has no free slot, it must wake others.
         self.work.nudge()
         if not self._chosen:
             self._chosen = True
             self._queue.room.nudge()
 
     def close(self) -> None:
-        """Claim no more; `run()` ends after the claim that is under way."""
         self._closing = True
         self._reconsider()
 
     async def run(self) -> None:
-        """Claim and deliver until closed; what the database refuses is tried again later."""
+        """Claim and deliver tasks until closed. Errors are logged and the claim is retried."""
         while not self._closing:
             self._goes_on_at = monotonic()
             try:
@@ -124,7 +122,7 @@ class Producer:
 
     async def _claim_or_wait(self) -> None:
         idle, ahead = sum(not slot.running for slot in self._slots), self._demand.prefetch()
-        # What stands behind another task of its key needs no slot before that has ended.
+        # Tasks behind others of their sequence need no slot yet.
         ready, behind = len(self._queue.ready), self._queue.places.behind
         most = self.claim_limit.most(busy=idle < len(self._slots) or ready + behind > 0)
         free = max(0, idle - ready)
@@ -209,7 +207,7 @@ class Producer:
 
 
 class TaskSource(Protocol):
-    """Where a producer gets its tasks from: `Claims` has it all from Postgres."""
+    """The source of a producer's tasks, such as `Claims`."""
 
     @property
     def held_back(self) -> bool: ...
@@ -236,7 +234,7 @@ class TaskSource(Protocol):
 
 
 class Claims:
-    """Claims on one connection of its own: the engine remembers per connection where its last claim stopped."""
+    """Claims from Postgres, always on the same connection: watermarks are stored per session."""
 
     def __init__(
         self,
@@ -254,12 +252,11 @@ class Claims:
 
     @property
     def held_back(self) -> bool:
-        """Whether the task that came next, at the last claim, waits for a free slot."""
+        """Whether the next task, at the last claim, needs a free slot."""
         return self._held_back
 
     @property
     def marked_idle(self) -> bool:
-        """Whether an enqueue notifies this worker."""
         return self._registration.idle
 
     @property
@@ -273,15 +270,14 @@ class Claims:
         return str(self._registration.worker_id) in worker_ids
 
     async def take(self, limit: int, start: int, run: int) -> list[HeldTask]:
-        """Claim up to `limit` tasks, best first, `run` for a place of a key; `start` slots are free for them."""
+        """Claim up to `limit` tasks, best first, and up to `run` per permit; `start` slots are free for them."""
         claimed, self._held_back = await self._claim(self._registry.names, limit, start, run)
         return claimed
 
     async def take_more(self, held_tasks: Sequence[HeldTask], calls: int) -> list[HeldTask]:
-        """Claim what fills up the batch calls that `held_tasks` begin; at most `calls` calls are filled.
+        """Claim more tasks to fill the batches that `held_tasks` start, up to `calls` batches.
 
-        A free slot asks for one task; when that one belongs to a batch handler, the slot can take more like
-        it.
+        A free slot claims one task. If it has a batch handler, the slot can take more of the same handler.
         """
         more: list[HeldTask] = []
         for runner in {held.runner for held in held_tasks if held.runner.most > 1}:
@@ -303,7 +299,7 @@ class Claims:
         await self._registration.wake_others(self._session)
 
     async def hold(self, claimed: Sequence[ClaimedTask], worker_id: int, asked_at: float) -> list[HeldTask]:
-        """Make held tasks of tasks that were claimed under that id, by a statement sent at that moment."""
+        """Create held tasks from tasks that were claimed under that worker id by a statement sent at `asked_at`."""
         if claimed and failpoints.ARMED:
             failpoints.hit(failpoints.AFTER_CLAIM)
         runner = self._registry.runner
@@ -322,14 +318,14 @@ class Claims:
 
 
 async def timed(connection: Connection, statement: Statement[T]) -> tuple[float, T]:
-    """Run a statement that claims, and return with its answer the moment from which the leases run at the latest."""
-    # The answer may take long, and the leases run from the claim on: only the moment before the question is safe.
+    """Run a claim; return the time before it was sent, with its answer."""
+    # Leases begin with the claim and the answer may be late, so only the time before the statement is safe.
     asked_at = monotonic()
     return asked_at, await run_async(connection, statement)
 
 
 class Delivery:
-    """From here on a claimed task is held: its lease is kept until it is finished or given back."""
+    """Puts claimed tasks into the local queue, and returns those that wait there for too long."""
 
     def __init__(
         self,
@@ -350,7 +346,7 @@ class Delivery:
         self._check: asyncio.TimerHandle | None = None
 
     def deliver(self, held_tasks: Sequence[HeldTask], asked_at: float) -> None:
-        """Hold tasks, in claim order, and let the slots begin them; the database was asked for them at `asked_at`."""
+        """Hold tasks, in claim order, and queue them for the slots. The claim was sent at `asked_at`."""
         for older in self._in_flight.take(held_tasks):
             self._aborter.abort(older, LostReason.TAKEN)
         self._log_reporter.claimed(held_tasks)
@@ -362,7 +358,6 @@ class Delivery:
         self._watch_the_queue()
 
     def _without_early_ones(self, held_tasks: Sequence[HeldTask]) -> Sequence[HeldTask]:
-        """Give back what follows a task that waits for its children: the claim had not heard of them yet."""
         closed = {
             held.place for held in held_tasks if held.follows and held.after is not None and held.after.ends_its_line
         }
@@ -372,11 +367,10 @@ class Delivery:
         return [held for held in held_tasks if held.place not in closed]
 
     def take_back_all(self) -> None:
-        """Give back whatever has not begun."""
         self._completer.give_back(self._queue.clear())
 
     def take_back(self, role: str) -> None:
-        """Give back what has not begun of one role: it was paused."""
+        """Return the tasks of a paused role that have not started."""
         waiting = self._queue.clear()
         self._queue.put(held for held in waiting if held.task.role != role)
         self._completer.give_back(held for held in waiting if held.task.role == role)
@@ -390,7 +384,7 @@ class Delivery:
             self._check = asyncio.get_running_loop().call_later(STALE_AFTER, self._take_back_stale)
 
     def _take_back_stale(self) -> None:
-        # Nothing waits behind a slow handler while another worker may be idle.
+        # Tasks must not wait behind a slow handler while another worker may be idle.
         self._check = None
         if stale := self._queue.take_older(monotonic() - STALE_AFTER):
             self._completer.give_back(stale)

@@ -1,4 +1,4 @@
-"""What a worker must know of the program whose tasks it runs; `rolecall.app` says all of it."""
+"""Protocols of the program whose tasks a worker runs. `rolecall.app` implements them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Callee(Protocol):
     def takes_context(self) -> bool: ...
 
     def decode(self, payload_json: str | bytes) -> Any:
-        """Return what `call` takes for a task, or one item of `call_batch`; raise InvalidPayload."""
+        """Return the argument of `call`, or one item of `call_batch`. Raises InvalidPayload."""
 
     def call(self, context: object, arguments: Any) -> Any:
-        """Call the function for one task; an awaitable if `is_async`."""
+        """Call the function for one task. Returns an awaitable if `is_async`."""
 
 
 class Handler(Callee, Protocol):
-    """The code that does tasks of one name."""
+    """The function for tasks of one name."""
 
     @property
     def name(self) -> str: ...
@@ -40,70 +40,70 @@ class Handler(Callee, Protocol):
 
     @property
     def batch(self) -> int | None:
-        """The most tasks that one call takes; None for a handler of single tasks."""
+        """The most tasks that one call takes; None unless it is a batch handler."""
 
     @property
     def process(self) -> bool:
-        """True if another process is to call the function."""
+        """Whether it runs in a child process."""
 
     @property
     def is_async(self) -> bool: ...
 
     @property
     def gather(self) -> Handler | None:
-        """The step that is called when the children of another have finished."""
+        """The step that runs when all children have finished."""
 
     @property
     def function(self) -> Callable[..., object]: ...
 
     @property
     def strict(self) -> bool:
-        """Whether a payload with fields that it does not know does not fit."""
+        """Whether payloads with unknown fields are rejected."""
 
     @property
     def intake(self) -> str:
-        """By what a worker says which payloads it takes for this handler."""
+        """The signature digest."""
 
     @property
     def hides(self) -> bool:
-        """Whether its payloads have anything that nobody is to read."""
+        """Whether its payloads have redacted values."""
 
     def secrets_in(self, payload_json: str) -> Iterable[str]:
-        """Return the texts and numbers of a payload that nobody is to read."""
+        """Return the redacted texts and numbers of a payload."""
 
     def call_batch(self, context: object, items: Sequence[Any]) -> Any:
-        """Call the function for many tasks; an awaitable if `is_async`."""
+        """Call the function for several tasks. Returns an awaitable if `is_async`."""
 
 
 class Contract(Protocol):
-    """What a handler promised of its outcomes."""
+    """A handler's contract."""
 
     @property
     def gathers(self) -> bool:
-        """True if the handler has a gather step."""
+        """Whether the handler has a gather step."""
 
     @property
     def promises_result(self) -> bool:
-        """True if the type of the result is promised."""
+        """Whether the type of the result is declared."""
 
     def write_result(self, result: object) -> object:
-        """Return the result as plain JSON values, if its type is promised; raise ContractBroken if it does not fit."""
+        """Return the result as JSON values of its declared type. Raises ContractBroken if it does not match."""
 
     def follow_ups_of(self, result: object) -> Sequence[NewTask]:
-        """Return the follow-ups that the handler's rule makes of a result."""
+        """Return the follow-ups that the handler's rule derives from a result."""
 
     def check_earlier_step(self, continuation: NewTask | None) -> None:
-        """Raise ContractBroken if a step that another step follows continues the chain."""
+        """Raise ContractBroken if a step before the last one continues the chain."""
 
     def check_continuation(self, task: NewTask | None) -> None:
-        """Raise ContractBroken, InvalidPayload if this may not continue the chain, or something must."""
+        """Raise ContractBroken or InvalidPayload if the continuation is not allowed, or is missing."""
 
     def check_needs(self, task: NewTask) -> None:
-        """Raise ContractBroken if a task of this handler does not need what it must."""
+        """Raise ContractBroken if a task of this handler lacks a required need."""
 
 
 class Program(Protocol):
-    """Everything that can be done here."""
+    """An app, as far as workers use it."""
 
     @property
     def name(self) -> str:
@@ -119,40 +119,40 @@ class Program(Protocol):
 
     @property
     def key_capacities(self) -> Mapping[str, int]:
-        """How many tasks of a key run at once, by key or pattern of keys."""
+        """The declared capacities by key or key pattern."""
 
     @property
     def large(self) -> KeepsLarge | None:
-        """What keeps large fields of payloads elsewhere, if anything does."""
+        """The store for large values, if there is one."""
 
     @property
     def lifespan(self) -> Callable[[Workplace], AbstractAsyncContextManager[object]]:
-        """What a worker enters before its first task and leaves after its last."""
+        """The context in which a worker runs its tasks."""
 
     @property
     def carried(self) -> Sequence[ContextVar[Any]]:
-        """The context variables whose values go with a handler into its process."""
+        """The context variables whose values are copied into child processes."""
 
     @property
     def sinks(self) -> Sequence[EventSink]:
-        """Who hears of events, and may trace."""
+        """The sinks for events, which may also trace."""
 
     @property
     def emitter(self) -> Emitter:
-        """What brings events to the program's sinks."""
+        """The emitter that passes events to the sinks."""
 
     @property
     def migrations(self) -> Sequence[Migrations]:
-        """Those of tables of its own, without which it cannot run."""
+        """The migrations of the app's own tables."""
 
     def check(self) -> None:
-        """Raise HandlerError where something that was declared cannot work."""
+        """Raise HandlerError if a declaration is invalid."""
 
     def contracts(self) -> Mapping[str, Contract]:
-        """The promises of the handlers that made any, by name."""
+        """The contracts of handlers that have one, by name."""
 
     def middlewares_of(self, handler: str) -> Sequence[Middleware]:
-        """What stands around each attempt of a handler, the outermost first."""
+        """The middlewares of a handler, the outermost first."""
 
     def declaration(self) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
         """Return the roles and the handlers as the engine stores them."""

@@ -1,6 +1,4 @@
-"""What a process says of itself to the pool: its app is declared and the worker registered at the start,
-confirmed by heartbeats, taken off the roll at the end.
-"""
+"""Declares the app and keeps the worker's entry in the worker registry."""
 
 from __future__ import annotations
 
@@ -27,23 +25,23 @@ log = logging.getLogger("rolecall.worker")
 
 
 async def declare(session: DatabaseSession, app: Program) -> None:
-    """Declare the app's roles, handlers and keys, add the schedules that are missing.
+    """Declare the app's roles, handlers and keys, and add missing schedules.
 
-    Raises SchemaMissing, SchemaTooNew and SchemaDrift, about the app's own tables too.
+    Raises SchemaMissing, SchemaTooNew and SchemaDrift, also for the app's own tables.
     """
     await session.ask(lambda connection: check_async(connection, ROLECALL, *app.migrations))
     await declare_unchecked(session, app)
 
 
 async def declare_unchecked(session: Runs, app: Program) -> None:
-    """Do what `declare` does in a database whose schema is known to be right."""
+    """Declare the app without checking the schema."""
     await session.run(roles.declare(*app.declaration()))
     await session.run(keys.declare(app.key_capacities))
     await session.run(schedules.ensure(app.schedules.values()))
 
 
 def declared_names(app: Program) -> dict[str, Sequence[str]]:
-    """Return the names of what the app declares, by kind."""
+    """Return the names of the app's declarations, by kind."""
     declared_roles, handlers = app.declaration()
     return {
         "role": [str(role["name"]) for role in declared_roles],
@@ -54,10 +52,10 @@ def declared_names(app: Program) -> dict[str, Sequence[str]]:
 
 
 class Registration:
-    """Holds the id under which new claims are made; tasks claimed under an older id keep that one.
+    """The worker's entry in the worker registry, with the id under which new claims are made.
 
-    Each beat tells how the worker is (`condition`), and hears what it is told to do (`on_command`). `known_by` says how
-    the names of its sessions end, where that tells whose they are.
+    Tasks that were claimed under an earlier id keep it. Each heartbeat sends `condition` and passes the stored
+    command to `on_command`. `known_by` returns the suffix of the worker's session names, if it identifies them.
     """
 
     def __init__(
@@ -81,7 +79,6 @@ class Registration:
         self._in_flight = in_flight
 
     async def register(self, session: DatabaseSession) -> None:
-        """Enter the roll under a new id."""
         worker_id = await session.run(workers.register(self.info))
         await session.run(workers.tell_intakes(worker_id, self.info.intakes))
         await session.run(workers.declare_release(worker_id, self._app.name, declared_names(self._app)))
@@ -90,15 +87,16 @@ class Registration:
         self.worker_id = worker_id
 
     async def serve(self, session: DatabaseSession, handlers: tuple[str, ...]) -> None:
-        """Say which handlers this worker can run by now; before it has registered, it says so by that."""
+        """Store which handlers this worker runs. Before registration, only remember them."""
         self.info = replace(self.info, handlers=handlers)
         if self.worker_id:
             await session.run(workers.serve(self.worker_id, handlers))
 
     async def beat(self, session: DatabaseSession) -> None:
-        """Say that this worker lives; register again if nobody knows it any more.
+        """Send a heartbeat; register again if the entry is missing.
 
-        Whoever may have been taken for dead offers no proof of it again: from then on its leases alone tell.
+        A worker whose entry was removed may have been considered dead. From then on it stores no proof of death, so
+        its tasks are rescued only when their leases expire.
         """
         answer = await self._beat(session)
         if not answer.known:
@@ -110,29 +108,29 @@ class Registration:
             self._on_command(answer.command)
 
     async def mark_idle(self, session: DatabaseSession, *, idle: bool) -> None:
-        """Say whether this worker waits for work: while it does, an enqueue notifies it."""
+        """Store whether this worker waits for work. Only idle workers are notified of new tasks."""
         if self.idle != idle:
             self.idle = idle
             await session.run(workers.mark_idle(self.worker_id, idle=idle))
 
     async def wake_others(self, session: DatabaseSession) -> None:
-        """Say that this worker was woken and has no room."""
+        """Report that this worker was woken but has no free slot, so that others are woken."""
         self.idle = False
         await session.run(workers.wake_others(self.worker_id, self.info.roles, self.info.handlers))
 
     async def _beat(self, session: DatabaseSession) -> BeatAnswer:
         idle = self.idle
         answer = await session.run(workers.beat(self.worker_id, len(self._in_flight), self._condition(), idle=idle))
-        # A mark set meanwhile, in the other thread, may have been overwritten by what this beat said.
+        # The other thread may have changed the mark meanwhile, and this heartbeat may have overwritten it.
         return answer if self.idle == idle else await self._beat(session)
 
     async def deregister(self, session: DatabaseSession) -> int:
-        """Leave the roll and give back what is still held; return how many tasks that were."""
+        """Remove the entry and return all tasks that are still held; return their number."""
         return await session.run(workers.deregister(self.worker_id))
 
 
 def describe_worker(options: WorkerOptions, handlers: Mapping[str, Handler]) -> WorkerInfo:
-    """Describe this process for the roll; the name is for people, the identity is the id that the roll gives."""
+    """Describe this process for the worker registry. Names are for people; workers are identified by their id."""
     place = options.roles[0] if len(options.roles) == 1 else "any" if not options.roles else "several"
     return WorkerInfo(
         name=options.name or f"worker-{place}-{secrets.token_hex(4)}",

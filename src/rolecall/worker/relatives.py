@@ -1,4 +1,4 @@
-"""What a handler reads of its children and needs: their results, as the handlers of those declare them."""
+"""Reads the results of children and needs as values of the types that their handlers declare."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["children_of", "needs_of"]
 
 
 def children_of(found: Sequence[Child], of: HandlerDefinition[..., Any] | None) -> list[Child]:
-    """Return the children of one handler with results of its declared type; all with JSON values if `of` is None."""
+    """Return the children, or only those of one handler with results of its declared type."""
     if of is None:
         return list(found)
     return [replace(each, result=_read(of, each.state, each.result)) for each in found if each.handler == of.name]
 
 
 def needs_of(found: Sequence[Needed], of: HandlerDefinition[..., Any] | None) -> list[Needed]:
-    """Return the needs of one handler with results of its declared type; all with JSON values if `of` is None."""
+    """Return the needs, or only those of one handler with results of its declared type."""
     if of is None:
         return list(found)
     return [replace(each, result=_read(of, each.outcome, each.result)) for each in found if each.handler == of.name]

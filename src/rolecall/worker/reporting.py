@@ -1,4 +1,4 @@
-"""Tells a person what the worker does, in the log: a summary line every few seconds, a line a task on request."""
+"""Writes the worker's log lines: a summary every few seconds, and a debug line for each claim."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger("rolecall.worker")
 
 
 class LogReporter:
-    """Counts outcomes; every claim is a DEBUG line. What becomes of a task is an event, and so a line already."""
+    """Counts outcomes for the summary and logs claims. Outcomes themselves are logged from their events."""
 
     def __init__(self, in_flight: InFlight) -> None:
         self._in_flight = in_flight
@@ -32,7 +32,6 @@ class LogReporter:
                 log.debug("Claimed task %s attempt %d", _named(held.task, held.task.role), held.task.attempt)
 
     def finished(self, held_tasks: Sequence[HeldTask], lost: Mapping[int, str]) -> None:
-        """Count the outcomes that were accepted; `lost` holds the others' verdicts."""
         if lost:
             held_tasks = [held for held in held_tasks if held.task.id not in lost]
         self._counts.update(type(held.report).__name__.lower() for held in held_tasks)
@@ -44,7 +43,6 @@ class LogReporter:
         self._counts["released"] += len(held_tasks)
 
     async def summarize(self) -> None:
-        """Write one line about what happened since the last one; nothing if nothing happened."""
         now = monotonic()
         seconds, self._since = now - self._since, now
         counts, self._counts = self._counts, Counter()

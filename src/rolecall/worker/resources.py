@@ -1,6 +1,4 @@
-"""How much processor time and memory a worker uses, as a share of what it may use; and when it backs off
-before the kernel or its neighbours suffer.
-"""
+"""Measures the CPU and memory use of a worker, and decides when it backs off."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ log = logging.getLogger("rolecall.worker")
 
 
 class ResourceMonitor:
-    """Lives in the heartbeat thread; `backs_off` hears there of every change: the reason, or that it is over."""
+    """Runs in the heartbeat thread and calls `backs_off` there with each change: the reason, or None."""
 
     def __init__(self, options: WorkerOptions, backs_off: Callable[[str | None], None]) -> None:
         self._resources = Resources.of_this_process()
@@ -35,15 +33,12 @@ class ResourceMonitor:
 
     @property
     def has_threshold(self) -> bool:
-        """Whether there is anything to look for."""
         return self._pressure.has_threshold
 
     async def look(self) -> None:
-        """Measure, and back off or go on."""
         self._judge(self._resources.read())
 
     def condition(self) -> Condition:
-        """Measure, and say what the roll should know of this worker."""
         usage = self._resources.read()
         self._judge(usage)
         return Condition(
@@ -64,9 +59,7 @@ class ResourceMonitor:
 
 
 class Pressure:
-    """Says whether, and why, to back off: from a reading over a threshold until `duration` seconds after the
-    last one. Pure arithmetic.
-    """
+    """Decides when to back off: from the first reading over a threshold until `duration` seconds after the last one."""
 
     def __init__(self, *, memory: float | None, cpu: float | None, duration: float) -> None:
         self._thresholds = {"memory": memory, "cpu": cpu}
@@ -79,7 +72,6 @@ class Pressure:
         return any(self._thresholds.values())
 
     def note(self, usage: Usage, now: float) -> None:
-        """Take a reading into account."""
         reason = self._excess({"memory": usage.memory, "cpu": usage.cpu})
         if reason is not None:
             self.reason, self._until = reason, now + self._duration
@@ -97,8 +89,8 @@ class Pressure:
 class Resources:
     """Reads what this process and its descendants use.
 
-    Where the container has a limit, what the kernel counts against that limit is the numerator: it counts the
-    other processes of the container too, and kills for their sum.
+    If the container has a limit, the kernel's own count is used. It includes the other processes of the container,
+    and the kernel kills by that count.
     """
 
     def __init__(self, *, memory: Limit | None = None, cpu: Limit | None = None) -> None:
@@ -111,11 +103,10 @@ class Resources:
 
     @classmethod
     def of_this_process(cls) -> Resources:
-        """Look for the container's limits, and measure against them."""
         return cls(memory=memory_limit(), cpu=cpu_limit())
 
     def read(self) -> Usage:
-        """Measure; the processor's share is that of the time since the last reading, half a second at least."""
+        """Measure. The CPU share covers the time since the last reading, at least half a second."""
         tree = [self._process, *_descendants(self._process)]
         memory_bytes = int(sum(_each(tree, lambda process: process.memory_info().rss)))
         return Usage(cpu=self._cpu_share(tree), memory=self._memory_share(memory_bytes), memory_bytes=memory_bytes)
@@ -138,8 +129,9 @@ class Resources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Shares of 1: of the container's limit where it has one, else of the machine; `memory_bytes` is the
-    process tree's own. `cpu` is None until there was a span to measure it over.
+    """Shares between 0 and 1, of the container's limit or otherwise of the machine.
+
+    `memory_bytes` is the memory of the process tree. `cpu` is None until there are two readings.
     """
 
     cpu: float | None
@@ -149,20 +141,20 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The tightest limit on a resource (bytes, or processors), and the group that it is set on."""
+    """The tightest limit on a resource (bytes or CPUs), and the control group that has it."""
 
     group: Path
     amount: float
 
 
 def memory_limit(root: Path = ROOT, own: Path = OWN) -> Limit | None:
-    """The bytes at which the kernel kills; None where there is no limit."""
+    """Return the memory limit in bytes, or None."""
     limits = ((group, _words(group / "memory.max")) for group in _groups(root, own))
     return _tightest(Limit(group, float(words[0])) for group, words in limits if words and words[0] != NO_LIMIT)
 
 
 def cpu_limit(root: Path = ROOT, own: Path = OWN) -> Limit | None:
-    """The processors whose time the group may use; None where there is no limit."""
+    """Return the CPU limit in CPUs, or None."""
     limits = ((group, _words(group / "cpu.max")) for group in _groups(root, own))
     return _tightest(
         Limit(group, float(words[0]) / float(words[1])) for group, words in limits if words and words[0] != NO_LIMIT
@@ -170,12 +162,12 @@ def cpu_limit(root: Path = ROOT, own: Path = OWN) -> Limit | None:
 
 
 def memory_used(group: Path) -> float:
-    """The bytes that count against the limit and that the kernel could not take back at once."""
+    """Return the bytes that count against the limit and cannot be reclaimed at once."""
     return float(_words(group / "memory.current")[0]) - _named(group / "memory.stat").get("inactive_file", 0.0)
 
 
 def cpu_seconds(group: Path) -> float:
-    """The processor time that the group has used so far."""
+    """Return the CPU time of the group in seconds."""
     return _named(group / "cpu.stat")["usage_usec"] / 1e6
 
 
@@ -184,7 +176,7 @@ def _tightest(limits: Iterator[Limit]) -> Limit | None:
 
 
 def _groups(root: Path, own: Path) -> Iterator[Path]:
-    # A limit on any group above counts as well.
+    # The limits of all parent groups apply as well.
     path = next((line[3:] for line in _lines(own) if line.startswith("0::")), None)
     if path is not None:
         group = root / path.lstrip("/")
@@ -215,7 +207,7 @@ def _descendants(process: psutil.Process) -> list[psutil.Process]:
 
 
 def _cpu_seconds(process: psutil.Process) -> float:
-    # Those of children count once they have been waited for, so that no time is lost with who used it.
+    # Children that were waited for are included, so their time is not lost.
     return float(sum(process.cpu_times()[:4]))
 
 
@@ -224,4 +216,4 @@ def _each(tree: list[psutil.Process], read: Callable[[psutil.Process], float]) -
         try:
             yield read(process)
         except psutil.Error:
-            continue  # it ended meanwhile
+            continue  # the process has ended

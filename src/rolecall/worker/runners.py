@@ -1,7 +1,7 @@
-"""The ways to run a handler: awaited on the loop, called in the slot's thread or in a process, or called once
-for many tasks; each inside its chain of middlewares. The registry knows which runner does a claimed task.
+"""The ways to run a handler: on the loop, in the slot's thread, in a child process, or once for a batch of tasks.
 
-Each runner occupies its slot, prepares the call, and begins: from there on the attempt counts (`rolecall.worker.slot`).
+Each runner occupies its slot, prepares the call, and calls `slot.begin`: from there on the attempt counts
+(`rolecall.worker.slot`).
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from rolecall.worker.program import Callee, Handler
 from rolecall.worker.session import DatabaseSession
 from rolecall.worker.subprocess.pool import InProcess, Processes
 
-# The first argument is the attempt's context; the others are the runner's own.
+# The first argument is the attempt's context; the others depend on the runner.
 Call = Callable[..., Awaitable[Any]]
 
 
 class HandlerRegistry:
-    """Claims ask for its `names`; a procedure that is declared while the worker runs joins them at the next
-    look.
+    """Maps claimed tasks to runners; `names` are the handlers to claim for.
 
-    Where the program has a handler of the same name, that one counts.
+    Procedures that are created while the worker runs are added by `look`. A handler of the program takes precedence
+    over a procedure of the same name.
     """
 
     def __init__(
@@ -49,23 +49,22 @@ class HandlerRegistry:
         self._own = tuple(own)
         self._gathers = gathers
         self._runner_for = runner_for
-        # Runners are added and replaced, never removed: a claim that is under way may still bring their tasks.
+        # Runners are added and replaced, never removed: a claim in progress may still return their tasks.
         self._runners = dict(own)
         self._known: dict[str, StoredProcedure] = {}
         self.names = self._own
 
     def runner(self, task: ClaimedTask) -> Runner:
-        """Return who runs a claimed task: its handler's first step, or the one after its children."""
+        """Return the runner for a claimed task's step: the handler's or its gather step's."""
         runners = self._gathers if task.step and task.handler in self._gathers else self._runners
         return runners[task.handler]
 
     @property
     def procedures(self) -> Mapping[str, StoredProcedure]:
-        """The procedures among the names."""
         return MappingProxyType(self._known)
 
     async def look(self, session: DatabaseSession) -> bool:
-        """Read which procedures there are; return whether the names have changed."""
+        """Read the stored procedures; return whether the names have changed."""
         stored = await session.run(roles.known_procedures())
         known = {procedure.name: procedure for procedure in stored if procedure.name not in self._own}
         for name, procedure in known.items():
@@ -83,7 +82,7 @@ def runner_for(
     processes: Processes,
     middlewares: Sequence[Middleware] = (),
 ) -> Runner:
-    """Choose how a handler is run, once, from the way it is written; its middlewares are put around it here."""
+    """Create the runner that fits a handler's declaration, with the middlewares around the handler."""
     if handler.process:
         return ProcessRunner(handler, processes, services, outcomes, middlewares)
     if handler.batch is not None:
@@ -94,7 +93,7 @@ def runner_for(
 
 
 class AsyncRunner:
-    """Awaits the handler directly in the slot."""
+    """Awaits the handler in the slot."""
 
     interruptible = True
     most = 1
@@ -130,7 +129,7 @@ class AsyncRunner:
 
 
 class ThreadRunner:
-    """Calls the handler in the slot's own thread; an abort reaches it through its context only."""
+    """Calls the handler in the slot's thread. The handler learns of an abort only through its context."""
 
     interruptible = False
     most = 1
@@ -167,7 +166,7 @@ class ThreadRunner:
 
 
 class ProcessRunner:
-    """Runs the handler in a process of its own. The attempt begins when that process is ready to call it."""
+    """Runs the handler in a child process. The attempt starts when that process is ready to call it."""
 
     interruptible = True
     most = 1
@@ -208,7 +207,7 @@ class ProcessRunner:
 
 
 class BatchRunner:
-    """Calls the handler once with what is there of its tasks; each of them still has its own outcome."""
+    """Calls the handler once for the tasks that are available. Each task still has its own outcome."""
 
     def __init__(
         self, handler: Handler, services: HandlerServices, outcomes: Outcomes, middlewares: Sequence[Middleware]
@@ -250,7 +249,7 @@ class BatchRunner:
             await report_return(self._outcomes, slot, held_task, outcome, context.next_tasks, self._services.large)
 
     async def _fetch(self, together: Sequence[HeldTask]) -> list[HeldTask]:
-        """Fetch the large fields of each task, and return the tasks that have all of theirs."""
+        """Fetch the large fields of each task; return the tasks for which this succeeded."""
         fetched = []
         for held in together:
             try:
@@ -279,11 +278,11 @@ class BatchRunner:
 
 
 class WrongResults(RolecallError):
-    """A batch handler returned something that does not say what became of each task."""
+    """A batch handler returned something other than None or one result per task."""
 
 
 def one_each(results: object, number: int) -> Sequence[object]:
-    """Return what became of each task of a batch; raise WrongResults where that is not said."""
+    """Return the result of each task of a batch; raise WrongResults if their number does not match."""
     if results is None or isinstance(results, NoResult):
         return [results] * number
     if not isinstance(results, list | tuple) or len(results) != number:
@@ -292,7 +291,7 @@ def one_each(results: object, number: int) -> Sequence[object]:
     return results
 
 
-async def report_return(  # sizes: what a runner has at the end of a call
+async def report_return(  # sizes: everything that a runner has at the end of a call
     outcomes: Outcomes,
     slot: RunnerSlot,
     held: HeldTask,
@@ -300,7 +299,7 @@ async def report_return(  # sizes: what a runner has at the end of a call
     next_tasks: NextTasks | None,
     large: LargeFields,
 ) -> None:
-    """Report what a handler returned; what keeps large fields may fail the attempt."""
+    """Report a handler's result. If storing its large fields fails, the attempt fails."""
     if large.store is None:
         outcomes.returned(held, result, next_tasks)
         return
@@ -313,7 +312,7 @@ async def report_return(  # sizes: what a runner has at the end of a call
 
 
 def report_error(outcomes: Outcomes, slot: RunnerSlot, error: BaseException) -> None:
-    """Report an error for every task of the call that has no outcome yet; re-raise the end of the slot itself."""
+    """Report an error for all tasks of the call without an outcome; re-raise the cancellation of the slot."""
     unfinished = [held for held in slot.running if not held.ended]
     if isinstance(error, asyncio.CancelledError) and not slot.absorb():
         for held in unfinished:
@@ -326,7 +325,7 @@ def report_error(outcomes: Outcomes, slot: RunnerSlot, error: BaseException) -> 
 
 
 def chain_middlewares(call: Call, middlewares: Sequence[Middleware]) -> Call:
-    """Return the call inside its middlewares, the first outermost; without any it is the call itself."""
+    """Return the call inside its middlewares, the first outermost."""
     for middleware in reversed(middlewares):
         call = _around(middleware, call)
     return call
@@ -341,17 +340,17 @@ def _around(middleware: Middleware, inner: Call) -> Call:
 
 @dataclass(frozen=True, slots=True)
 class NoGather:
-    """Stands for the gather step of a handler that has none any more: its tasks fail and say so."""
+    """Replaces the gather step of a handler that no longer has one, and fails its tasks."""
 
     handler: str
     takes_context: bool = False
 
     def decode(self, payload_json: str | bytes) -> str | bytes:
-        """Leave the payload as it is."""
+        """Return the payload unchanged."""
         return payload_json
 
     async def call(self, _context: object, _payload: object) -> Any:
-        """Fail the task for good."""
+        """Fail the task permanently."""
         raise PermanentFailure(
             f"the children have finished, but handler {self.handler!r} has no gather step (any more)"
         )

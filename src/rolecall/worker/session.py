@@ -1,12 +1,7 @@
-"""A connection that comes back by itself: run this statement, reconnecting until it is answered or given up.
+"""Database connections that reconnect: a statement is sent again until the database answers or the session gives up.
 
-A process that a handler forks out of the worker is kept from using it, should it come back into the worker:
-
-    handler ──fork──▶ child: exec, or `os._exit` at its end     nothing of the worker's is touched
-                      child: returns, raises, awaits            leaves where the worker's own code goes on
-
-Such a child has a copy of everything: it would finish the worker's tasks a second time, over sockets that
-both share.
+`ForkGuard` protects the worker from processes that its handlers fork. A forked child has copies of everything: if it
+returned into the worker's code, it would finish the worker's tasks a second time, over shared sockets.
 """
 
 from __future__ import annotations
@@ -53,10 +48,10 @@ log = logging.getLogger("rolecall.worker")
 class DatabaseSession:
     """One connection that executes one statement at a time, and sends it again until the database executes it.
 
-    A statement without an answer within `deadline` seconds, and one that meets a condition of the server such as a
-    read-only database, is sent again on a new connection after a backoff of 5 s at most. Only for statements that may
-    run twice: every write of a worker shows its fence, so a repetition is recognized. Errors of the statement itself
-    are raised at once. `on_silence` is called with each error that leads to another try.
+    A statement is sent again, on a new connection and with a backoff of at most 5 s, if it has no answer within
+    `deadline` seconds or meets a server condition such as a read-only database. Statements must therefore be safe to
+    repeat; the fence makes a worker's writes so. Errors of the statement itself are raised at once. `on_silence` is
+    called with each error that leads to another try.
     """
 
     def __init__(
@@ -80,7 +75,7 @@ class DatabaseSession:
 
     @property
     def trouble(self) -> str | None:
-        """The problem that the session waits out, from the first failure on; None while the database answers."""
+        """The problem because of which the session is waiting; None while the database answers."""
         return self._trouble
 
     @property
@@ -90,10 +85,10 @@ class DatabaseSession:
     async def run(
         self, statement: Statement[T], collector: EventCollector | None = None, *, is_divisible: bool = False
     ) -> T:
-        """Return the answer, however long the database is away.
+        """Return the answer to a statement, however long the database is away.
 
-        Raises DatabaseUnavailable after `give_up`; for a statement that `is_divisible` also where the server cannot
-        execute this one and may execute a smaller one, such as after a statement timeout.
+        Raises DatabaseUnavailable after `give_up`. If `is_divisible`, also raises it when the server cannot execute
+        this statement but might execute a smaller one, such as after a statement timeout.
         """
         return await self.ask(lambda connection: run_async(connection, statement, collector), is_divisible=is_divisible)
 
@@ -112,11 +107,9 @@ class DatabaseSession:
                 await comes_within(self._given_up, self._backoff.next())
 
     def give_up(self) -> None:
-        """From now on an unanswered statement raises instead of being asked again."""
         self._given_up.set()
 
     async def close(self) -> None:
-        """Give up and close the connection."""
         self.give_up()
         await self._drop()
 
@@ -142,9 +135,9 @@ class DatabaseSession:
     def _complain(self, error: DatabaseUnavailable) -> None:
         trouble = READ_ONLY_SERVER if isinstance(error, DatabaseReadOnly) else NO_ANSWER
         if trouble != self._trouble:
-            # Sessions end before the database is read-only: the second reason must be logged as well.
+            # Sessions are closed before the database becomes read-only, so the second reason must be logged as well.
             self._trouble, self._complaints = trouble, Complaints()
-        # A log that falls silent looks like one of a worker that works.
+        # Repeated, because a silent log looks like that of a healthy worker.
         level = logging.WARNING if self._complaints.due(monotonic()) else logging.DEBUG
         if trouble == READ_ONLY_SERVER:
             log.log(level, "Connection %r waits until the database accepts writes: %s", self._name, error)
@@ -160,10 +153,9 @@ class DatabaseSession:
 
 
 class DatabaseSessions:
-    """Opens every connection of one process to one database; behind a transaction pooler nothing is prepared
-    or set.
+    """Opens all connections of one process to one database. Behind a pooler, nothing is prepared or set.
 
-    `pooled`: whether one stands there; None finds out. With a `mark`, the name of every session ends with it.
+    `pooled`: whether there is a pooler; None detects it. The name of every session ends with `mark`, if it is given.
     """
 
     def __init__(
@@ -184,12 +176,13 @@ class DatabaseSessions:
         self._pooler = Pooler(told=pooled)
 
     def open(self, name: str) -> DatabaseSession:
-        """Make a session whose commits wait for the disk."""
+        """Return a session with durable commits."""
         return self._session(name, lambda: self.connect(name))
 
     def open_relaxed(self, name: str) -> DatabaseSession:
-        """Make a session whose commits a crash of the server may undo, unless a pooler stands there: for
-        claims, which are then simply repeated.
+        """Return a session whose commits may be lost if the server crashes (not behind a pooler).
+
+        For claims, which are simply repeated.
         """
         return self._session(name, lambda: self._connect_relaxed(name))
 
@@ -204,11 +197,11 @@ class DatabaseSessions:
 
     @property
     def known_by(self) -> str | None:
-        """The mark by which the sessions are known, where they are the server's own: a pooler names its as it likes."""
+        """The mark in the names of the sessions; None behind a pooler, which names its own sessions."""
         return self._mark if self._pooler.direct else None
 
     def pool(self, name: str, *, most: int) -> AsyncConnectionPool[Connection]:
-        """Make a pool for handlers' own transactions; it opens with its first use."""
+        """Return a pool for handlers' own transactions. It is opened by its first use."""
         return async_pool(self._dsn, self._named(name), self._pooler, max_size=most)
 
     def _named(self, name: str) -> str:
@@ -226,9 +219,7 @@ class DatabaseSessions:
 
 
 class Complaints:
-    """How often the log is told of one trouble, from its beginning to its end: at once, and then ever more
-    rarely, but again and again. Pure arithmetic on seconds.
-    """
+    """Decides how often a lasting problem is logged: at once, then at growing intervals."""
 
     __slots__ = ("_due_at", "_pause")
 
@@ -237,7 +228,6 @@ class Complaints:
         self._pause = FIRST_PAUSE
 
     def due(self, now: float) -> bool:
-        """Say whether to complain now; if so, the next one is due after a longer pause than this one."""
         if self._due_at is not None and now < self._due_at:
             return False
         self._due_at = now + self._pause
@@ -246,11 +236,10 @@ class Complaints:
 
 
 class ForkGuard:
-    """The process in which a worker was made.
+    """Protects a worker's connections in processes that its handlers fork.
 
-    In a child the worker's connections lead nowhere from the start: what awaits there reads no answer that is
-    the worker's, and what is collected there says goodbye to no server. A child that uses none of them
-    notices nothing.
+    In a forked child, the connections are redirected to a closed socket: the child cannot read the worker's answers,
+    and closing its copies does not end the server sessions. A child that does not use them is not affected.
     """
 
     def __init__(self) -> None:
@@ -259,34 +248,33 @@ class ForkGuard:
         os.register_at_fork(after_in_child=partial(_cut_off, ref(self)))
 
     def add(self, connection: HasDescriptor) -> None:
-        """Take a connection into account that is the worker's alone."""
         self._connections.add(connection)
 
     def require(self) -> None:
-        """End this process at once, without touching anything, if it is another one."""
+        """Exit at once, without any cleanup, if this is a forked child."""
         if os.getpid() != self._pid:
             os.write(2, CAME_BACK)
             os._exit(EXIT_CODE)
 
     def cut_off(self) -> None:
-        """Let every connection lead nowhere in this process; in the one that it comes from it goes on as before."""
-        # A socket whose other end is closed, and not /dev/null, which an event loop cannot wait for: libuv aborts.
+        """Redirect all connections in this process to a closed socket; the parent process is not affected."""
+        # Not /dev/null, for which an event loop cannot wait: libuv aborts.
         nowhere, gone = socketpair()
         gone.close()
         with nowhere:
             for connection in self._connections:
-                with suppress(psycopg.Error):  # one that is closed
+                with suppress(psycopg.Error):  # already closed
                     os.dup2(nowhere.fileno(), connection.fileno(), inheritable=False)
 
 
 class HasDescriptor(Protocol):
-    """A connection."""
+    """An object with a file descriptor, such as a connection."""
 
     def fileno(self) -> int: ...
 
 
 def _cut_off(fork_guard: ref[ForkGuard]) -> None:
-    # What is registered for forks stays registered; a worker that has ended is not to be kept by that.
+    # Fork hooks cannot be unregistered: the weak reference lets a stopped worker be freed.
     alive = fork_guard()
     if alive is not None:
         alive.cut_off()

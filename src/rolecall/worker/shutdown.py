@@ -1,4 +1,4 @@
-"""The end of a worker, step by step: nothing is claimed, nothing is lost, nothing waits for its lease."""
+"""Stops a worker in steps, so that no task is lost and none has to wait for its lease to expire."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEAVE_WITHIN = 5.0
 
 
 class Shutdown:
-    """Runs once, when a worker stops; `now` may be set at any time to cut the grace period short."""
+    """Runs once, when a worker stops. Setting `now` at any time ends the grace period."""
 
     def __init__(
         self, wiring: Wiring, working: Mapping[str, asyncio.Task[None]], now: asyncio.Event, *, grace: float
@@ -33,7 +33,6 @@ class Shutdown:
         self._slots = {task for name, task in working.items() if name.startswith(SLOT)}
 
     async def run(self) -> None:
-        """Take the steps in order; every one is bounded in time, whatever handlers and the database do."""
         await self._claim_no_more()
         self._wiring.delivery.take_back_all()
         await self._let_handlers_finish()

@@ -1,8 +1,8 @@
-"""SIGTERM, SIGINT and SIGHUP: the first one lets what runs finish, the second one does not. And no process outlives
-the one that started it, however that one ended.
+"""Stop signals (SIGTERM, SIGINT, SIGHUP), and child processes that end with their parent.
 
-A terminal that is closed, Ctrl-C, `timeout` and service managers signal a whole group of processes: one of it is told
-by them and by who started it, within a moment, and takes that for one and the same wish.
+The first signal lets running tasks finish, the second aborts them. Closed terminals, Ctrl-C, `timeout` and service
+managers signal the whole process group, so a process often gets a signal twice: directly and from its parent. Signals
+within 0.2 s count as one.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from functools import partial
 from time import monotonic
 from typing import Protocol
 
-# Windows has no SIGHUP, and imports this for the names of an app.
+# Windows has no SIGHUP, and imports this module with the app.
 STOP_SIGNALS = tuple(signal.Signals[name] for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name))
-# Seconds. Nobody presses Ctrl-C twice within them, and what is passed on comes sooner.
+# Seconds: shorter than two presses of Ctrl-C, and longer than a parent needs to pass a signal on.
 SAME_WISH_WITHIN = 0.2
 PR_SET_PDEATHSIG = 1
 LOOK_EVERY = 0.5
@@ -32,7 +32,7 @@ log = logging.getLogger("rolecall.worker")
 
 
 class Stops(Protocol):
-    """What a stop signal is for: a worker, or a supervisor of processes."""
+    """Something that a stop signal stops: a worker or a supervisor."""
 
     @property
     def stopping(self) -> bool: ...
@@ -41,7 +41,7 @@ class Stops(Protocol):
 
 
 def heeded_signals() -> tuple[signal.Signals, ...]:
-    """The signals that ask this process to stop; not SIGHUP where it was started to outlive its terminal (nohup)."""
+    """Return the stop signals of this process. SIGHUP is not among them if it was started with nohup."""
     return tuple(
         number
         for number in STOP_SIGNALS
@@ -51,9 +51,9 @@ def heeded_signals() -> tuple[signal.Signals, ...]:
 
 @contextmanager
 def heeding_signals(heed: Callable[[signal.Signals], object]) -> Iterator[None]:
-    """Have the running loop call `heed` for each stop signal that is a wish of its own, see `Wishes`.
+    """Let the running loop call `heed` for each new stop signal (see `Wishes`).
 
-    Afterwards they do again what they did before.
+    The previous handlers are restored afterwards.
     """
     loop = asyncio.get_running_loop()
     wishes = Wishes()
@@ -75,19 +75,18 @@ def heeding_signals(heed: Callable[[signal.Signals], object]) -> Iterator[None]:
 
 @contextmanager
 def stop_on_signals(*stoppables: Stops) -> Iterator[None]:
-    """Let the process's stop signals stop them all; only a program's entry does this, never a library."""
+    """Stop all of them on the process's stop signals. For programs only, not for libraries."""
     with heeding_signals(partial(_on_signal, stoppables)):
         yield
 
 
 class Wishes:
-    """Tells a stop signal from one that repeats it."""
+    """Distinguishes a new stop signal from a repeated one."""
 
     def __init__(self) -> None:
         self._last: float | None = None
 
     def is_new(self) -> bool:
-        """Say, at each signal, whether it asks for more than the one before it did."""
         now = monotonic()
         if self._last is not None and now - self._last < SAME_WISH_WITHIN:
             return False
@@ -106,18 +105,15 @@ def _on_signal(stoppables: tuple[Stops, ...], number: signal.Signals) -> None:
 
 
 def following_parent() -> Callable[[], None] | None:
-    """Return what, called between fork and exec, makes a child process get SIGTERM when this one ends.
-
-    None where the kernel offers nothing like it.
-    """
+    """Return a `preexec_fn` that makes a child process get SIGTERM when this process ends; None outside Linux."""
     if not sys.platform.startswith("linux"):
         return None
-    # Everything is looked up here: between fork and exec a child must not import or allocate much.
+    # Everything is looked up here: between fork and exec, a child must not import anything and should not allocate.
     return partial(_follow, ctypes.CDLL(None).prctl, os.getpid(), signal.SIGTERM)
 
 
 def die_with(parent: int) -> None:
-    """Let this process be killed when its parent ends: by the kernel, or else by a thread that looks."""
+    """Kill this process when its parent ends: by the kernel on Linux, elsewhere by a thread that polls."""
     if sys.platform.startswith("linux"):
         _follow(ctypes.CDLL(None).prctl, parent, signal.SIGKILL)
     else:

@@ -1,10 +1,10 @@
 """A slot takes tasks from the local queue and runs their handlers, one call at a time.
 
-    occupy    the slot has the tasks; their handler is being prepared (a process starts, large fields are fetched)
-    begin     the attempt begins: the handler is called next, in this process or in one of its own
+    occupy    the handler call is being prepared (a process starts, large fields are fetched)
+    begin     the attempt starts: the handler is called next, in this process or in a child process
 
-An attempt counts from `begin`, which is reported to the database. For a process handler, and for a task that was lost
-repeatedly, the report is stored before the handler is called.
+An attempt counts from `begin`, which is recorded in the database. For a process handler, and for a task that was lost
+repeatedly, the start is recorded before the handler is called.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ T = TypeVar("T")
 
 
 class Slot:
-    """Runs one attempt at a time, each as an asyncio task of its own in a context of its own.
+    """Runs one attempt at a time, each in its own asyncio task and context.
 
-    The context is a copy of the one that the worker started in. Context variables and everything that is kept by
-    `asyncio.current_task()` therefore end with the attempt. An abort cancels the attempt's task; the runner turns the
-    cancellation into an outcome. Cancelling the slot cancels the attempt as well.
+    The context is a copy of the one in which the worker started, so context variables, and everything bound to
+    `asyncio.current_task()`, end with the attempt. An abort cancels the attempt's task, and the runner turns the
+    cancellation into an outcome. Cancelling the slot also cancels the attempt.
     """
 
-    def __init__(  # sizes: what a slot works with
+    def __init__(  # sizes: everything that a slot works with
         self,
         number: int,
         local_queue: LocalQueue,
@@ -55,7 +55,6 @@ class Slot:
         self._attempt: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
-        """Work until the queue closes; a handler that runs then is waited for."""
         self._task = asyncio.current_task()
         queue = self._queue
         self._demand.work()
@@ -69,20 +68,18 @@ class Slot:
             self._thread.stop()
 
     def occupy(self, held_tasks: Sequence[HeldTask]) -> None:
-        """Note which tasks the handler call is prepared for."""
         for held in held_tasks:
             held.slot = self
         self.running = held_tasks
         current.set(held_tasks)
 
     async def record_starts(self, held_tasks: Iterable[HeldTask]) -> None:
-        """Wait until the database has recorded that these tasks begin; those whose claim is lost are aborted."""
         await asyncio.gather(*(self._record_start(held) for held in held_tasks if not held.started))
 
     def begin(self, held_tasks: Sequence[HeldTask]) -> Sequence[HeldTask]:
-        """Note that the handler is called now, and return the tasks to call it with.
+        """Record that the handler is about to be called; return the tasks to call it with.
 
-        Tasks that are aborted, have expired or have lost their lease meanwhile are left out, as aborted.
+        Tasks that were aborted, have expired or have lost their lease are left out and marked as aborted.
         """
         began_at = monotonic()
         for held in held_tasks:
@@ -100,23 +97,19 @@ class Slot:
         return begun
 
     def interrupt(self) -> None:
-        """Cancel the running handler, if every task it works on must stop and it can be cancelled at all."""
         if self.running and self.running[0].runner.interruptible and self._must_stop and self._attempt is not None:
             self._attempt.cancel()
 
     def absorb(self) -> bool:
-        """Take back a cancellation of the attempt; return False when the slot itself is cancelled."""
         if self._is_cancelled and not self._must_stop:
             return False
         take_back_cancellation(self._attempt)
         return True
 
     def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:
-        """Take up to `most` more tasks of the same handler from the queue."""
         return self._queue.take_like(held, most)
 
     def call_in_thread(self, function: Callable[..., T], *arguments: object) -> Awaitable[T]:
-        """Return or raise what the function does in the slot's thread, which a cancellation does not reach."""
         return self._thread.call(function, *arguments)
 
     async def _record_start(self, held: HeldTask) -> None:
@@ -133,8 +126,8 @@ class Slot:
         return self._task is not None and self._task.cancelling() > 0
 
     async def _work(self) -> None:
-        # Taken here and not by the slot: no loop turn passes between the queue and the handler, so a task is either
-        # still in the queue or has begun.
+        # Taken here and not by the slot: the loop does not switch tasks between the queue and the handler, so a task is
+        # either still in the queue or has started.
         held = self._queue.take()
         if held is None:
             return

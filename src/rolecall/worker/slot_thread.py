@@ -1,4 +1,4 @@
-"""The thread in which a slot calls its plain functions, one at a time."""
+"""The thread in which a slot calls synchronous functions, one at a time."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Call = tuple["asyncio.Future[Outcome]", Context, Callable[..., object], tuple[ob
 
 
 class SlotThread:
-    """Runs one call at a time; the thread starts with the first call and ends with `stop()`.
+    """Runs one call at a time. The thread starts with the first call and ends with `stop()`.
 
-    It is a daemon, so that a handler that never returns cannot hold the exit.
+    It is a daemon thread, so a handler that never returns does not block the exit.
     """
 
     def __init__(self, name: str, fork_guard: ForkGuard) -> None:
@@ -30,9 +30,9 @@ class SlotThread:
         self._thread: threading.Thread | None = None
 
     async def call(self, function: Callable[..., T], *arguments: object) -> T:
-        """Return or raise what the function does, under the caller's context variables.
+        """Call the function with the caller's context variables; return its result or raise its error.
 
-        The caller's cancellation does not reach the thread.
+        Cancelling the caller does not stop the function.
         """
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
@@ -45,7 +45,6 @@ class SlotThread:
         return result  # type: ignore[return-value]  # what `function` returned
 
     def stop(self) -> None:
-        """Let the thread end after the call that it is in."""
         self._calls.put(None)
 
     def _work(self) -> None:
@@ -53,7 +52,7 @@ class SlotThread:
             done, context, function, arguments = call
             outcome = context.run(_outcome, function, arguments)
             self._fork_guard.require()
-            # A loop that is closed waits for nothing.
+            # If the loop is closed, nobody waits for the outcome.
             with suppress(RuntimeError):
                 done.get_loop().call_soon_threadsafe(_deliver, done, outcome)
 

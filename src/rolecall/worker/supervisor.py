@@ -1,13 +1,11 @@
-"""Several processes as one: started together, restarted when they die, stopped together.
+"""Starts several processes, restarts those that die, and stops them together.
 
-    supervisor ── process 1      ends by itself with 0   leave it be
-               ├─ process 2      dies                    start it again, after 0.5 s growing to 30 s
-               └─ process 3      supervisor dies         SIGTERM from the kernel (Linux)
+    supervisor ── process 1      exits with 0            is not restarted
+               ├─ process 2      dies                    is restarted after 0.5 s, growing to 30 s
+               └─ process 3      supervisor dies         gets SIGTERM from the kernel (Linux)
 
-Whenever one has ended, however it did, `on_end` is awaited beside the rest, for ten seconds at most: what it left
-behind can be seen to at once.
-
-The first stop signal is passed on as SIGTERM, the second one as SIGKILL.
+Whenever a process has ended, `on_end` runs concurrently for at most ten seconds, for example to rescue its tasks. The
+first stop signal is passed on as SIGTERM, the second one as SIGKILL.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ LONGEST_RESTART = 30.0
 LONGEST_ON_END = 10.0
 STEADY_AFTER = 10.0
 
-# How a process ends by the stop itself: while Python starts, and before it has anything that could be finished.
+# The exit codes of a process that is stopped while Python starts, before it has any work.
 UNBEGUN = (-signal.SIGTERM, 128 + signal.SIGTERM)
 
 OnEnd = Callable[[], Awaitable[None]]
@@ -39,7 +37,7 @@ log = logging.getLogger("rolecall.supervisor")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """What a process is started with: `environment` beside our own, and the open files named by `descriptors`."""
+    """How to start a process: `environment` is added to ours, `descriptors` are inherited open files."""
 
     name: str
     arguments: Sequence[str]
@@ -49,7 +47,7 @@ class Command:
 
 @dataclass(slots=True)
 class SupervisedProcess:
-    """One place that a process fills, again and again."""
+    """A command and its current process."""
 
     command: Command
     process: asyncio.subprocess.Process | None = None
@@ -61,7 +59,7 @@ class SupervisedProcess:
 
 
 class Supervisor:
-    """Runs a process for each command until it is stopped, or until all of them ended well by themselves."""
+    """Runs a process for each command until it is stopped, or until all of them have exited with 0."""
 
     def __init__(self, commands: Iterable[Command], on_end: OnEnd | None = None) -> None:
         self._processes = [SupervisedProcess(command) for command in commands]
@@ -71,22 +69,21 @@ class Supervisor:
 
     @property
     def stopping(self) -> bool:
-        """True once it was told to stop."""
         return self._stopping.is_set()
 
     async def run(self) -> int:
-        """Keep the processes alive until a stop signal; return the worst exit code of those that ended then."""
+        """Run the processes until a stop signal; return their worst exit code."""
         with stop_on_signals(self):
             return await self.keep()
 
     async def keep(self) -> int:
-        """Keep the processes alive until `stop()`; return the worst exit code of those that ended then."""
+        """Run the processes until `stop()`; return their worst exit code."""
         code = max(await asyncio.gather(*map(self._keep, self._processes)), default=0)
         await asyncio.gather(*self._seeing_to)
         return code
 
     def stop(self, *, now: bool = False) -> None:
-        """Pass a stop on: SIGTERM, or SIGKILL for one that cannot wait."""
+        """Send SIGTERM to all processes, or SIGKILL with `now`."""
         self._stopping.set()
         for supervised_process in self._processes:
             supervised_process.send(signal.SIGKILL if now else signal.SIGTERM)
@@ -125,7 +122,7 @@ class Supervisor:
 
 
 async def start_process(command: Command) -> asyncio.subprocess.Process:
-    """Start a process that is told to end when this one does."""
+    """Start a process that gets SIGTERM when this one ends (on Linux)."""
     process = await asyncio.create_subprocess_exec(
         *command.arguments,
         env=os.environ | command.environment,

@@ -1,4 +1,4 @@
-"""Where a sink traces: an attempt runs inside its span, and claimed tasks are known with their traces."""
+"""Tracing: run each attempt inside a span and look up the traces of claimed tasks."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ log = logging.getLogger("rolecall.worker")
 
 
 def traced(runner: Runner, tracing: Tracing | None) -> Runner:
-    """Return the runner inside a span, if somebody traces."""
     return runner if tracing is None else TracedRunner(runner, tracing)
 
 
 class TracedRunner:
-    """Lets another runner work inside the span of the attempt, or of the batch."""
+    """Runs another runner inside the span of the attempt or batch."""
 
     def __init__(self, runner: Runner, tracing: Tracing) -> None:
         self._runner = runner
@@ -42,13 +41,12 @@ class TracedRunner:
 
 
 class TraceLook:
-    """Asks the database for the traces of claimed tasks; without an answer their attempts begin traces of their own."""
+    """Looks up the traces of claimed tasks. If the database does not answer, their attempts start new traces."""
 
     def __init__(self, session: DatabaseSession) -> None:
         self._session = session
 
     async def note(self, held_tasks: Sequence[HeldTask]) -> None:
-        """Write into claimed tasks what is known of their traces."""
         try:
             traces = await self._session.run(structure.traces_of([held.task.id for held in held_tasks]))
         except DatabaseUnavailable:

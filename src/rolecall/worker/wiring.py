@@ -1,4 +1,4 @@
-"""The parts of one worker, made and connected to one another: read this first to see who calls whom."""
+"""Creates the parts of a worker and connects them. Read this first to see which part calls which."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ LOOK_EVERY = 30.0
 
 
 class Wiring:
-    """Everything that a worker consists of, built inside its running loop; `rolecall.worker` draws it.
+    """All parts of one worker, created in its running loop (diagram in `rolecall.worker`).
 
-    `leave` ends the worker, when it is told to.
+    `leave` stops the worker when it is decommissioned.
     """
 
     def __init__(self, app: Program, dsn: str, options: WorkerOptions, leave: Callable[[], None]) -> None:
@@ -91,14 +91,14 @@ class Wiring:
         self._build_background()
 
     async def open(self) -> None:
-        """Make sure that the schema fits, declare the app, add its schedules, enter the roll."""
+        """Check the schema, declare the app and its schedules, and register the worker."""
         await declare(self.claim_session, self._app)
         await self._look_for_procedures()
         await self.registration.register(self.claim_session)
         await withdraw_undeclared(self.claim_session)
 
     def duties(self) -> dict[str, Coroutine[Any, Any, None]]:
-        """Return what runs side by side in the worker's loop, by name."""
+        """Return the coroutines that run concurrently in the worker's loop, by name."""
         running = {f"{SLOT}{number}": slot.run() for number, slot in enumerate(self.slots, 1)}
         running |= {
             "completer": self.completer.run(),
@@ -115,7 +115,7 @@ class Wiring:
         return running
 
     def health(self, *, working: bool) -> WorkerHealth:
-        """Say how it is, from any thread; before it is `working`, only whether the database answers."""
+        """Return the health, from any thread; before `working`, it depends only on the database."""
         trouble = self.claim_session.trouble or self.renew_session.trouble
         if not working:
             return judge(Signs(trouble=trouble))
@@ -130,7 +130,7 @@ class Wiring:
         )
 
     async def close(self) -> None:
-        """End the handlers' processes and close every connection but the heartbeat thread's, which closes its own."""
+        """End the child processes and close all connections except that of the heartbeat thread."""
         await self.processes.close()
         if self.handoff is not None:
             await self.handoff.close()
@@ -283,7 +283,7 @@ class Wiring:
         return self.listener.deaf
 
     def _catch_up(self) -> None:
-        # What was said meanwhile is lost: there may be work, tasks that must stop, and a command.
+        # Notifications were missed: of new tasks, of tasks that must stop, and of a command.
         self._nudge_producer()
         self.keeper.look_now()
         self.procedure_check.nudge()
@@ -291,7 +291,7 @@ class Wiring:
 
     def _go_deaf(self, error: Exception) -> None:
         self.events.failed(EventType.NOTIFY_ADAPTER_ERROR, error)
-        # A long wait was begun in the belief that it would be ended.
+        # A long wait may have begun because a notification was expected to end it.
         self._nudge_producer()
 
     def _hear_cancel(self, worker_id: str) -> None:

@@ -1,4 +1,4 @@
-"""A worker from its start to its end: opens its parts, lets them work, and stops them in the right order."""
+"""The life cycle of a worker: create and start its parts, then stop them in the right order."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ log = logging.getLogger("rolecall.worker")
 
 
 class Worker:
-    """Runs an app's tasks until it is told to stop; one worker object runs once.
+    """Runs an app's tasks until it is stopped. A worker object can run once.
 
-    worker = Worker(app, "postgresql://...", WorkerOptions(roles=("mail",), slots=10))
-    await worker.run()
+        worker = Worker(app, "postgresql://...", WorkerOptions(roles=("mail",), slots=10))
+        await worker.run()
 
-    The database must be migrated: `run` raises SchemaMissing or SchemaTooNew otherwise. On Windows none is made:
-    ConfigError.
+    The database must be migrated: `run` raises SchemaMissing or SchemaTooNew otherwise. Raises ConfigError on
+    Windows.
     """
 
     def __init__(self, app: Program, dsn: str, options: WorkerOptions | None = None) -> None:
@@ -48,11 +48,11 @@ class Worker:
 
     @property
     def working(self) -> bool:
-        """True once it is on the roll, until it has given back what it held."""
+        """True from the registration of the worker until it has returned its tasks."""
         return self._working
 
     def health(self) -> WorkerHealth:
-        """Say how it is, for probes; from any thread, and also while its loop is blocked."""
+        """Return the worker's health for probes. Can be called from any thread, also while the loop is blocked."""
         judged = [wiring.health(working=self._working) for wiring in self._wirings]
         worst = min(judged, key=lambda each: (each.alive, each.ready), default=WorkerHealth())
         if self.stopping and worst.alive:
@@ -63,36 +63,35 @@ class Worker:
 
     @property
     def stopping(self) -> bool:
-        """True once it was told to stop."""
         return self._stopping.is_set()
 
     def stop(self, *, now: bool = False) -> None:
-        """Claim no more and let running handlers finish within the grace period; `now`: abort them."""
+        """Stop claiming and let running handlers finish within the grace period; with `now`, abort them."""
         self._stopping.set()
         if now:
             self._now.set()
 
     async def started(self) -> None:
-        """Return once the worker takes tasks; while the database is away, or if it never starts, this waits."""
+        """Wait until the worker claims tasks. Never returns if the worker cannot start."""
         await self._started.wait()
 
     async def run(self, stop: asyncio.Event | None = None) -> None:
-        """Work until `stop()` is called, or the given event is set, or this coroutine is cancelled.
+        """Work until `stop()` is called, the given event is set, or this coroutine is cancelled.
 
-        What has not begun by then is given back at once, what runs may finish within the grace period and is
-        given back otherwise: neither spends an attempt. Raises what made it stop, if that was an error, and
-        HandlerError at once for an app that cannot work.
+        Tasks that have not started are returned at once. Running tasks may finish within the grace period and are
+        returned after it. Neither spends an attempt. Raises the error that stopped the worker, if any, and HandlerError
+        for an app with an invalid declaration.
         """
         try:
             await self.run_silently(stop)
         except Exception as error:
-            # Whoever started this as a task of a loop may not look at how it ended before the loop does.
+            # If this runs as an asyncio task, nobody may look at its exception before the loop ends.
             if error is not self._failure:
                 log.critical("The worker ends: %s", error, exc_info=not isinstance(error, RolecallError))
             raise
 
     async def run_silently(self, stop: asyncio.Event | None = None) -> None:
-        """Do the same, and leave it to the caller to say of an error that it ended the worker."""
+        """Work as `run` does, but leave it to the caller to log an error that stops the worker."""
         try:
             await self._run_to_its_end(stop)
         except Exception as error:
@@ -103,7 +102,7 @@ class Worker:
             )
             raise
         finally:
-            # A sink that hangs holds up the end for a moment only.
+            # The flush is bounded in time: a sink that hangs delays the exit only briefly.
             if self._app.emitter.has_sinks:
                 await asyncio.to_thread(self._app.emitter.flush)
 
@@ -128,7 +127,7 @@ class Worker:
         self.stop()
 
     async def _opened(self, wirings: Sequence[Wiring]) -> bool:
-        """Wait for the database, but not longer than until a stop; false if that came first."""
+        """Open all parts; return False if the worker was stopped before the database answered."""
         opening = asyncio.create_task(_open(wirings))
         stopping = asyncio.create_task(self._stopping.wait())
         opened = False

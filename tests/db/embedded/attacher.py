@@ -1,4 +1,4 @@
-"""A process that attaches, prints one line of JSON, and detaches when its standard input closes."""
+"""A process that attaches, prints one line of JSON, and detaches when its standard input is closed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rolecall.db.embedded.server import EmbeddedServer
 
 
 def main(data_dir: Path) -> int:
-    """Attach until standard input closes; print errors as the same line of JSON."""
+    """Attach until standard input is closed; print errors as the same line of JSON."""
     try:
         with EmbeddedServer(data_dir) as server:
             say(pid=server.pid, dsn=server.dsn())

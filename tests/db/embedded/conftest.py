@@ -1,4 +1,4 @@
-"""Data directories that leave no server behind."""
+"""Data directories without a running server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def cold_dir(tmp_path: Path) -> Iterator[Path]:
-    """A data directory that does not exist yet; pytest keeps it under a parent of mode 0700."""
+    """A missing data directory below a private parent (pytest creates it with mode 0700)."""
     folder = tmp_path / "cold"
     yield folder
     stop_leftovers(folder)
@@ -37,7 +37,7 @@ def cold_dir(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def data_dir(prepared: Path, tmp_path: Path) -> Iterator[Path]:
-    """A data directory with a cluster, not running; a copy, as making one takes most of a second."""
+    """A copy of a stopped cluster, because creating a cluster takes most of a second."""
     folder = tmp_path / "data"
     subprocess.run(["cp", "-a", str(prepared), str(folder)], check=True)
     yield folder
@@ -46,7 +46,7 @@ def data_dir(prepared: Path, tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def short_dir(prepared: Path) -> Iterator[Path]:
-    """The same under a name that leaves room for that of a socket; pytest's own are too long."""
+    """The same at a path short enough for a socket; the paths of pytest are too long."""
     with tempfile.TemporaryDirectory(prefix="rc-") as parent:
         folder = Path(parent, "data")
         subprocess.run(["cp", "-a", str(prepared), str(folder)], check=True)
@@ -56,7 +56,7 @@ def short_dir(prepared: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def open_dir() -> Iterator[Path]:
-    """A folder that every user can reach."""
+    """A folder that every user can access."""
     folder = Path(tempfile.mkdtemp(prefix="rolecall-"))
     folder.chmod(0o755)
     yield folder
@@ -66,13 +66,13 @@ def open_dir() -> Iterator[Path]:
 
 @pytest.fixture
 def attach() -> Iterator[Attach]:
-    """Starts processes that attach; none outlives the test."""
+    """Starts attached processes and kills them after the test."""
     with ExitStack() as stack:
         yield lambda *words, **options: stack.enter_context(Attached(*words, **options))
 
 
 @pytest.fixture
 def as_root() -> None:
-    """Skip where the tests are not run by root."""
+    """Skip unless the tests run as root."""
     if os.geteuid() != 0:
         pytest.skip("needs root, to become another user")

@@ -1,4 +1,4 @@
-"""Real processes that attach, and ways to look at and kill what they started."""
+"""Real processes that attach, and functions to inspect and kill what they started."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PATIENCE = 30.0
 
 
 class Attached:
-    """A child process that is attached, or on its way."""
+    """A child process that is attached or about to attach."""
 
     def __init__(
         self,
@@ -63,13 +63,13 @@ class Attached:
         return str(self.facts["dsn"])
 
     def leave(self) -> int:
-        """Let it detach and end; returns its exit status."""
+        """Make the process detach and exit; return its exit status."""
         with self._process:
             self._process.communicate(timeout=PATIENCE)
         return self._process.returncode
 
     def kill(self) -> None:
-        """End it as `kill -9` does; nothing happens to one that has ended."""
+        """Kill the process as `kill -9` does, unless it has exited."""
         with self._process:
             self._process.kill()
 
@@ -78,20 +78,20 @@ Attach = Callable[..., Attached]
 
 
 def cluster(data_dir: Path) -> Path:
-    """The folder of the cluster, which must exist."""
+    """Return the folder of the cluster, which must exist."""
     newest = Home.under(data_dir).newest_cluster()
     assert newest is not None
     return newest[1]
 
 
 def server_pid(data_dir: Path) -> int | None:
-    """The process id of the server that runs there."""
+    """Return the process id of the running server, if any."""
     postmaster = running_postmaster(cluster(data_dir))
     return postmaster.pid if postmaster else None
 
 
 def server_log(data_dir: Path) -> str:
-    """All that the server has written since the cluster was made."""
+    """Return the complete server log of the cluster."""
     return "".join(log.read_text() for log in sorted((cluster(data_dir) / "log").glob("*.log")))
 
 
@@ -101,7 +101,7 @@ def fast_shutdowns(data_dir: Path) -> int:
 
 
 def kill_server(data_dir: Path) -> None:
-    """`kill -9` of postmaster and backends, at the same moment."""
+    """Kill the postmaster and its backends at the same time."""
     postmaster = server_pid(data_dir)
     assert postmaster is not None
     family = [psutil.Process(postmaster), *psutil.Process(postmaster).children(recursive=True)]
@@ -112,7 +112,7 @@ def kill_server(data_dir: Path) -> None:
 
 
 def stop_leftovers(data_dir: Path) -> None:
-    """Leave no server behind, whatever the test did."""
+    """Stop any server that the test left running."""
     home = Home.under(data_dir)
     newest = home.newest_cluster() if home.folder.exists() else None
     if newest is not None:
@@ -120,18 +120,17 @@ def stop_leftovers(data_dir: Path) -> None:
 
 
 def is_gone(pid: int) -> bool:
-    """Whether the process ends within the time that a shutdown may take."""
+    """Return whether the process exits within the time that a shutdown can take."""
     return wait_until(lambda: not is_alive(pid), PATIENCE)
 
 
 def do(dsn: str, statement: str) -> None:
-    """Run a statement and commit it."""
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute(statement.encode())
 
 
 def ask(dsn: str, query: str) -> Any:
-    """The first value that a query gives."""
+    """Return the first value of a query."""
     with psycopg.connect(dsn, autocommit=True) as connection:
         row = connection.execute(query.encode()).fetchone()
     return row[0] if row else None

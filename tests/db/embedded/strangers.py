@@ -1,4 +1,4 @@
-"""A program that listens where Postgres is expected, and asks whoever comes for the password in clear text."""
+"""A program that listens on the port of Postgres and requests the password in clear text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PATIENCE = 10.0
 
 
 class Stranger:
-    """A fake server; `told` has one entry for each message from a client."""
+    """A fake server. `told` has one entry for each message from a client."""
 
     def __init__(self, port: int) -> None:
         self._listener = socket.create_server(("127.0.0.1", port))

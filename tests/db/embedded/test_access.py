@@ -115,7 +115,7 @@ def test_the_password_differs_between_data_directories(tmp_path: Path) -> None:
 
 
 def test_the_server_inherits_no_lock(data_dir: Path) -> None:
-    """All its processes are forks of the postmaster."""
+    """All processes of the server are forks of the postmaster."""
     with EmbeddedServer(data_dir) as server:
         opened = [str(link.readlink()) for link in Path(f"/proc/{server.pid}/fd").iterdir()]
 

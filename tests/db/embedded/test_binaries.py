@@ -21,7 +21,7 @@ def without_wheels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def system() -> Path:
-    """The programs of a Postgres that the operating system brought."""
+    """The Postgres programs of the operating system."""
     programs = SYSTEM / str(ANOTHER_MAJOR) / "bin"
     if not programs.is_dir():
         pytest.skip(f"needs a second Postgres in {programs}")

@@ -1,4 +1,4 @@
-"""A server that ends while somebody is attached."""
+"""A server that stops while processes are attached."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_eight_racing_starters_give_one_server_and_one_stop(cold_dir: Path, atta
 
 
 def test_racers_who_come_and_go_leave_nothing_running(data_dir: Path, attach: Attach) -> None:
-    """One after the other in no order: each finds a server coming, standing or going."""
+    """Each process finds a server that is starting, running or stopping."""
     for _ in range(3):
         racers = [attach(data_dir) for _ in range(3)]
         assert [racer.leave() for racer in racers] == [0, 0, 0]
@@ -107,7 +107,7 @@ def acked(log: Path) -> set[int]:
 
 @pytest.fixture
 def cold_dirs(tmp_path: Path) -> Iterator[list[Path]]:
-    """Data directories that do not exist yet; the kill can come too late for one or two."""
+    """Missing data directories; more than one, because the kill can come too late."""
     folders = [tmp_path / f"cold{number}" for number in range(5)]
     yield folders
     for folder in folders:
@@ -115,7 +115,7 @@ def cold_dirs(tmp_path: Path) -> Iterator[list[Path]]:
 
 
 def is_killed_in_time(data_dir: Path, attach: Attach) -> bool:
-    """Kill a starter while it makes the cluster; False where it has made it before that."""
+    """Kill a starter while it creates the cluster; return False if the cluster was created first."""
     home = Home.under(data_dir)
     starter = attach(data_dir)
     assert wait_until(lambda: any(home.folder.glob("data-*/base")), PATIENCE)
@@ -145,7 +145,7 @@ def test_a_starter_killed_before_the_server_is_up_does_no_harm(data_dir: Path, a
 
 
 def test_a_server_that_is_going_down_is_waited_for_and_started_again(data_dir: Path, attach: Attach) -> None:
-    """As when the last one out was killed just after he had told the server to stop."""
+    """This happens if the last user is killed just after it has told the server to stop."""
     last = attach(data_dir)
     pid = last.server_pid
     last.kill()

@@ -1,4 +1,4 @@
-"""Files and process ids that earlier servers, or nobody, left behind."""
+"""Files and process ids left behind by earlier servers or other programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.db.embedded.helpers import PATIENCE, Attach, ask, cluster, kill_serve
 
 @pytest.fixture
 def killed(data_dir: Path, attach: Attach) -> Path:
-    """A data directory whose server and its only user were killed."""
+    """A data directory whose server and only user were killed."""
     user = attach(data_dir)
     assert user.server_pid
     user.kill()
@@ -29,7 +29,7 @@ def killed(data_dir: Path, attach: Attach) -> Path:
 
 @pytest.fixture
 def unrelated(killed: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A live process of the server's user that has nothing to do with Postgres."""
+    """A live process of the server's user that is not Postgres."""
     account = server_account(cluster(killed))
     process = subprocess.Popen([*account.prefix, "sleep", "300"])
     yield process

@@ -1,4 +1,4 @@
-"""Starting on demand, joining, and leaving."""
+"""Starting on demand, joining and detaching."""
 
 from __future__ import annotations
 

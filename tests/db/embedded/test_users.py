@@ -1,4 +1,4 @@
-"""Root, ordinary users, and what each leaves to the other."""
+"""Servers and data of root and of ordinary users."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PACKAGES = os.pathsep.join(str(Path(str(package.__file__)).parent.parent) for pa
 
 @pytest.fixture
 def private_dir(open_dir: Path) -> Path:
-    """A data directory under a folder that is closed to all but root."""
+    """A data directory in a folder that only root can access."""
     closed = open_dir / "closed"
     closed.mkdir(mode=0o700)
     return closed / "data"
@@ -37,7 +37,7 @@ def private_dir(open_dir: Path) -> Path:
 
 @pytest.fixture
 def closed_binaries(open_dir: Path) -> Binaries:
-    """A copy of the wheel's programs that only root can reach."""
+    """A copy of the wheel's programs that only root can access."""
     found = find_binaries(environment={})
     closed = open_dir / "home"
     closed.mkdir(mode=0o700)
@@ -53,7 +53,7 @@ def closed_binaries(open_dir: Path) -> Binaries:
 
 @pytest.fixture
 def python_of_nobody() -> list[str]:
-    """A command that runs Python as an ordinary user, where one can reach Python and our packages."""
+    """A command that runs Python as an ordinary user who can access Python and the packages."""
     nobody = pwd.getpwnam(NOBODY)
     become = ["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups", "--"]
     for python in (sys.executable, f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"):
@@ -76,7 +76,7 @@ def owned_by_nobody(folder: Path) -> Path:
 
 
 def manners(folder: Path) -> list[tuple[int, int, int]]:
-    """Mode and owners of the folder and of all above it."""
+    """Return mode and owners of the folder and of all its parents."""
     return [(found.st_mode, found.st_uid, found.st_gid) for found in map(os.stat, [folder, *folder.parents])]
 
 
@@ -99,7 +99,7 @@ def test_folders_above_the_data_stay_as_they_are(private_dir: Path) -> None:
 
 
 def test_the_server_of_root_is_an_ordinary_process(private_dir: Path) -> None:
-    """Not root, in no group of root's, and with no capability: SQL must not become a way to every file."""
+    """The process must have no group and no capability of root: SQL must not give access to every file."""
     with EmbeddedServer(private_dir) as server:
         status = Path(f"/proc/{server.pid}/status").read_text().splitlines()
         facts = {name: value.split() for name, _, value in (line.partition(":") for line in status)}

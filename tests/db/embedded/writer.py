@@ -1,4 +1,4 @@
-"""A process that attaches and inserts rows for ever, noting each number after its commit was acknowledged."""
+"""A process that attaches and inserts rows, recording each number after its commit was acknowledged."""
 
 from __future__ import annotations
 

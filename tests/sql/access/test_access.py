@@ -1,4 +1,4 @@
-"""The door's own rows: counted before they are judged, forgotten when they let nobody in."""
+"""Rows of access control: attempts are counted before they are checked, and unused keys are deleted."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def attempt(connection: Connection, name: str, network: str, browser: str | None
 
 
 def attempts(connection: Connection, number: int, *who: str | None) -> list[bool]:
-    """Whether each of so many may go on."""
+    """Return whether each of these attempts is allowed."""
     return [attempt(connection, *who)[0] is None for _ in range(number)]
 
 

@@ -1,4 +1,4 @@
-"""Tasks that a worker has claimed behind another of their key are shown as waiting until they begin."""
+"""Tasks claimed behind another of their key are shown as waiting until they start."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROGRESS = "select children from rolecall.progress(%s) where depth = 0"
 
 @pytest.fixture
 def claims(engine: Engine) -> list[Claim]:
-    """Three tasks of one key that one worker holds; the first has begun."""
+    """Three tasks of one key that one worker holds; the first has started."""
     for _ in range(3):
         engine.enqueue(key="store")
     claims = engine.claim_in_order(engine.worker(), start=1)

@@ -1,4 +1,4 @@
-"""The names that people know a row's situation by."""
+"""The status of a task, derived from its row."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ def status(engine: Engine, task_id: int) -> str:
 
 
 def test_a_task_goes_by_these_names_on_its_way(engine: Engine) -> None:
-    """Claimed and stale are seen, though no row stores them."""
     task_id = engine.enqueue(after=10)
     assert status(engine, task_id) == "scheduled"
     engine.clock.advance(seconds=10)

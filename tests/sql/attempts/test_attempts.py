@@ -1,4 +1,4 @@
-"""Each claim of a task: by whom, since when, and how it ended."""
+"""The attempts of a task: worker, times and outcome."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_task_that_was_put_back_by_hand_keeps_its_attempts(engine: Engine) -> 
 
 
 def test_an_end_from_outside_ends_the_attempt_too(engine: Engine) -> None:
-    """The finish belongs to no claim, so the worker is not named."""
+    """The finish belongs to no claim, so no worker is stored."""
     task_id = engine.enqueue()
     engine.claim_one()
     engine.clock.advance(seconds=1)

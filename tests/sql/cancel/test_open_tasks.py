@@ -1,4 +1,4 @@
-"""Cancelling what nobody runs."""
+"""Cancelling tasks that are not running."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ def test_a_task_due_later_is_cancelled_too(engine: Engine) -> None:
 
 
 def test_what_has_ended_is_left_alone(engine: Engine) -> None:
-    """A terminal state never changes."""
     task_id = engine.enqueue()
     engine.complete(engine.claim_one())
 

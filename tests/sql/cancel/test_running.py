@@ -1,4 +1,4 @@
-"""Cancelling a task that somebody runs: a request, which the end of the claim fulfils."""
+"""Cancelling running tasks: a request that takes effect when the claim ends."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.sql.engine import LEASE, Engine
 
 
 def test_a_running_task_is_asked_to_stop(engine: Engine) -> None:
-    """The owner keeps the task until it has stopped."""
+    """The worker keeps the task until its handler has stopped."""
     task_id = engine.enqueue()
     claim = engine.claim_one()
 

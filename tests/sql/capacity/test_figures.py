@@ -1,4 +1,4 @@
-"""The capacity figures: what waits, who works, how fast, how long it will take."""
+"""The figures for capacity planning: waiting tasks, active workers, rate, time to drain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def figures(engine: Engine, role: str = "work") -> dict[str, Any]:
 
 
 def run(engine: Engine, number: int, seconds: float, worker: int) -> None:
-    """Let a worker do tasks, one after the other."""
+    """Make a worker run tasks one after another."""
     engine.enqueue_many([{"role": "work"}] * number)
     for _ in range(number):
         claim = engine.claim_one(worker=worker)
@@ -38,7 +38,7 @@ def test_what_waits_is_told_from_what_is_ready(engine: Engine) -> None:
 
 
 def test_the_rate_is_that_of_a_worker_in_an_hour_of_work(engine: Engine) -> None:
-    """Fifty in a worker's hour are 72 s a task."""
+    """Fifty tasks per worker hour are 72 s per task."""
     worker = engine.worker()
     run(engine, 10, 72, worker)
     engine.enqueue_many([{"role": "work"}] * 500)
@@ -122,7 +122,7 @@ def test_arrivals_and_the_longest_wait_are_told(engine: Engine) -> None:
 
 
 def test_tasks_that_one_call_does_together_share_its_time(engine: Engine) -> None:
-    """A worker's slots cannot spend more than their time: fifty tasks in one call of 36 s are 5,000 an hour."""
+    """Slots of a worker share its time: fifty tasks in one call of 36 s are 5,000 an hour."""
     worker = engine.worker()
     engine.enqueue_many([{"role": "work"}] * 50)
     claims = engine.claim(50, worker=worker)
@@ -171,7 +171,6 @@ def test_a_paused_role_says_so(engine: Engine) -> None:
 
 
 def test_only_the_last_hour_of_finished_tasks_is_read(live_engine: Engine) -> None:
-    """Whatever was finished before, today or on other days, costs nothing."""
     engine = live_engine
     engine.rows("select rolecall.make_partitions()")
     [(line,)] = engine.rows("select rolecall.find_or_add_line('work', 'work', 0, false, '{}')")

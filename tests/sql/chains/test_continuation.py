@@ -1,4 +1,4 @@
-"""A chain goes on with one task at a time, in the transaction that completes the one before."""
+"""A chain continues with one task at a time, in the transaction that completes the previous one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.sql.refusals import refused
 
 
 def links(engine: Engine, chain_id: int) -> list[tuple[int, str]]:
-    """Read a chain's tasks in order."""
+    """Return the index and state of a chain's tasks, in order."""
     return engine.rows(
         "select chain_index, state::text from rolecall.all_tasks where chain_id = %s order by 1", chain_id
     )
@@ -53,7 +53,6 @@ def test_repeating_the_report_does_not_continue_twice(engine: Engine) -> None:
 
 
 def test_a_zombies_continuation_is_not_stored(engine: Engine) -> None:
-    """Duplicates of two workers collapse."""
     chain = engine.enqueue()
     zombie = engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)
@@ -84,7 +83,6 @@ def test_a_continuation_has_the_priority_of_its_chain_but_its_own_place(engine: 
 
 
 def test_a_continuation_may_be_due_later(engine: Engine) -> None:
-    """It may carry a schedule."""
     engine.enqueue()
     engine.complete(engine.claim_one(), next={"continuation": {**WORK, "after": 60}})
 
@@ -109,7 +107,7 @@ def test_chains_that_go_on_in_one_call_each_go_on(engine: Engine) -> None:
 
 
 def test_a_parent_waits_for_the_whole_chain_of_its_child(engine: Engine) -> None:
-    """A continuation belongs to the parent of its chain."""
+    """A continuation has the parent of its chain."""
     parent_id, _ = family(engine, 1)
     for _ in range(3):
         engine.complete(engine.claim_one(), next={"continuation": WORK})

@@ -1,4 +1,4 @@
-"""Chains are listed newest first, a page at a time, at the cost of a page."""
+"""Chains are listed newest first in pages, and the cost of a page is constant."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_state_is_the_last_task_s(engine: Engine, state: str, found: list[st
 def test_a_page_costs_the_same_however_many_chains_there_are(
     live_engine: Engine, words: str, *, analyzed: bool
 ) -> None:
-    """Also where the planner knows nothing of them."""
+    """This also holds without statistics."""
     live_engine.rows("select rolecall.make_partitions(7)")
     fill(live_engine, 10_000)
     finish_all(live_engine)

@@ -15,7 +15,7 @@ def chain(engine: Engine, chain_id: int) -> tuple[Any, ...]:
 
 
 def go_on(engine: Engine, result: object = None) -> int:
-    """Do the next task and continue its chain; return the new task's id."""
+    """Run the next task and continue its chain; return the id of the new task."""
     claim = engine.claim_one()
     engine.complete(claim, result=result, next={"continuation": {"role": "work"}})
     return max(task.id for task in engine.tasks())
@@ -28,7 +28,6 @@ def test_a_chain_of_one_task_is_that_task(engine: Engine) -> None:
 
 
 def test_status_and_result_are_the_last_task_s(engine: Engine) -> None:
-    """Chain status = status of its last job; output = last job's output."""
     first = engine.enqueue()
     second = go_on(engine, "one")
     assert chain(engine, first)[:6] == ("pending", "ready", True, 2, second, None)
@@ -40,7 +39,6 @@ def test_status_and_result_are_the_last_task_s(engine: Engine) -> None:
 
 
 def test_every_open_state_is_open(engine: Engine) -> None:
-    """Chain open/closed is derived, and never stored twice."""
     later = engine.enqueue(after=60)
     blocked = engine.enqueue(needs=[later])
     running = engine.enqueue()

@@ -22,7 +22,7 @@ LIMIT = 100
 
 @pytest.fixture
 def before(engine: Engine) -> Horizon:
-    """A moment of which nothing that a test then does is a part."""
+    """A time before everything that the test does."""
     return run(engine.connection, live.horizon())
 
 
@@ -31,7 +31,7 @@ def look(engine: Engine, before: Horizon, limit: int = LIMIT) -> Changes:
 
 
 def since(engine: Engine) -> Horizon:
-    """Let what was done so far be the past."""
+    """Return a horizon after everything done so far."""
     engine.clock.advance(seconds=1)
     return run(engine.connection, live.horizon())
 
@@ -49,7 +49,6 @@ def test_a_task_is_told_when_it_is_created(engine: Engine, before: Horizon) -> N
 
 
 def test_a_task_is_told_when_it_is_claimed_started_let_go_and_ended(engine: Engine) -> None:
-    """A claim is visible before the task finishes."""
     task_id = engine.enqueue()
     versions: set[TaskChange] = set()
     before = since(engine)

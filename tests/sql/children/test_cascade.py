@@ -9,7 +9,7 @@ from tests.sql.families import WORK, family, spread
 
 
 def tree(engine: Engine) -> tuple[int, int, int, Claim, int]:
-    """A root that waits for a branch and a leaf; the branch waits for a running twig and a pending one."""
+    """Return a root that waits for a branch and a leaf; the branch waits for a running twig and a pending one."""
     root = engine.enqueue()
     branch, leaf = spread(engine, engine.claim_one(), WORK, {**WORK, "after": 60})
     running, pending = spread(engine, engine.claim_one(), WORK, {**WORK, "after": 60})
@@ -35,7 +35,7 @@ def test_what_was_asked_to_stop_ends_without_its_tree(engine: Engine) -> None:
 
 
 def test_what_was_asked_to_stop_spawns_nothing_more(engine: Engine) -> None:
-    """A cancellation must terminate even if handlers have not been notified of it."""
+    """A cancellation must end the tree even if handlers have not been notified of it."""
     for key in ("children", "siblings", "continuation"):
         root, _, _, twig, _ = tree(engine)
         engine.cancel(root)

@@ -20,7 +20,7 @@ def test_a_child_that_stands_already_is_not_waited_for(engine: Engine) -> None:
 
 
 def test_a_parent_whose_children_all_stand_already_is_completed_at_once(engine: Engine) -> None:
-    """Nobody else would wake it."""
+    """No finishing child would resume the parent."""
     engine.enqueue(after=600, dedupe_key="d")
     parent_id, children = parent_of(engine, TWIN)
 

@@ -1,4 +1,4 @@
-"""Trees of any depth: a parent ends when everything below it has."""
+"""Trees of any depth: a parent finishes after all its descendants."""
 
 from __future__ import annotations
 

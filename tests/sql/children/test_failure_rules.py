@@ -1,4 +1,4 @@
-"""What a child's failure does to its parent and its siblings."""
+"""The effects of a failed child on its parent and siblings."""
 
 from __future__ import annotations
 
@@ -103,7 +103,6 @@ def test_a_cancelled_child_fails_its_parent(engine: Engine) -> None:
 
 @pytest.mark.parametrize("way", ["crash", "timeout"])
 def test_a_child_that_dies_for_good_ends_its_parent_like_any_other(engine: Engine, way: str) -> None:
-    """By any path."""
     parent_id, _ = family(engine, 1, max_attempts=1)
     engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1 if way == "crash" else 3601)

@@ -1,15 +1,13 @@
-"""The second step of a parent: it runs when the last child has ended."""
+"""The gather step of a parent runs after its last child has finished."""
 
 from __future__ import annotations
-
-import pytest
 
 from tests.sql.engine import LEASE, Claim, Engine
 from tests.sql.families import WORK, family, finish_off, parent_of, spread
 
 
 def gathering(engine: Engine) -> Claim:
-    """A parent's claim for its step after two children."""
+    """Return a parent's claim of its gather step after two children."""
     parent_of(engine, WORK, WORK, gathers=True)
     for claim in engine.claim_all().values():
         engine.complete(claim)
@@ -68,11 +66,9 @@ def test_a_gathering_may_spread_again(engine: Engine) -> None:
     assert engine.claim_one().step == 2
 
 
-@pytest.mark.parametrize("column", ["step", "step_number"])
-def test_a_parent_goes_on_however_often_it_has(engine: Engine, column: str) -> None:
-    """`step` is where a release counted that is older than `step_number`."""
+def test_a_parent_goes_on_however_often_it_has(engine: Engine) -> None:
     parent_id, _ = parent_of(engine, WORK, gathers=True)
-    engine.rows(f"update rolecall.tasks set {column} = 32767 where id = %s", parent_id)
+    engine.rows("update rolecall.tasks set step_number = 32767 where id = %s", parent_id)
 
     engine.complete(engine.claim_one())
 
@@ -80,7 +76,7 @@ def test_a_parent_goes_on_however_often_it_has(engine: Engine, column: str) -> N
 
 
 def test_children_of_the_next_step_may_be_of_the_other_kind(engine: Engine) -> None:
-    """Never mixed, which asks only of children that are open together."""
+    """Only children that are open at the same time must be of one kind."""
     parent_of(engine, WORK, serial=True, gathers=True)
     engine.complete(engine.claim_one())
     children = spread(engine, engine.claim_one(), WORK, WORK)

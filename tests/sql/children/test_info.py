@@ -9,7 +9,7 @@ from tests.sql.families import WORK, family, parent_of, spread
 
 
 def sum_of(engine: Engine, own: Document | None, *infos: Document | None) -> Document | None:
-    """Let a parent and its children tell these; return the parent's info when it has ended."""
+    """Report these infos for a parent and its children; return the parent's info after it has finished."""
     parent_id = engine.enqueue()
     claim = engine.claim_one()
     if own is not None:
@@ -45,7 +45,7 @@ def sum_of(engine: Engine, own: Document | None, *infos: Document | None) -> Doc
 def test_infos_add_up(
     engine: Engine, own: Document | None, infos: list[Document | None], expected: Document | None
 ) -> None:
-    """Numbers sum, otherwise the child of the highest id tells; the parent's own words win."""
+    """For other values, the child with the highest id wins, and the parent's own values override all."""
     assert sum_of(engine, own, *infos) == expected
 
 
@@ -74,7 +74,7 @@ def test_infos_add_up_over_all_levels(engine: Engine) -> None:
 
 
 def test_what_the_children_of_every_step_told_adds_up(engine: Engine) -> None:
-    """The info reported in the first step does not override the children's in the second."""
+    """The info reported in the first step does not override that of the children in the second."""
     engine.enqueue()
     for _ in range(2):
         spread(engine, engine.claim_one(), WORK, gathers=True)

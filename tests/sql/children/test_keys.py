@@ -10,7 +10,7 @@ from tests.sql.refusals import refused
 
 
 def keyed(engine: Engine, *, gathers: bool = False) -> tuple[int, int]:
-    """Let the holder of a key wait for a child while another task wants the key; return the holder and the other."""
+    """Let the holder of a key wait for a child while another task has the same key; return both."""
     holder = engine.enqueue(key="store")
     other = engine.enqueue(key="store")
     spread(engine, engine.claim_one(), WORK, gathers=gathers)
@@ -28,7 +28,7 @@ def test_a_waiting_root_keeps_its_key(engine: Engine) -> None:
 
 
 def test_a_root_keeps_its_key_between_two_steps(engine: Engine) -> None:
-    """Nobody comes in between the last child and the gathering."""
+    """No other task can take the key between the last child and the gather step."""
     holder, other = keyed(engine, gathers=True)
     engine.complete(engine.claim_one())
 
@@ -108,7 +108,7 @@ def test_a_child_may_want_the_key_that_its_brother_holds(engine: Engine) -> None
 
 @pytest.mark.parametrize("way", ["spawned", "come to need"])
 def test_a_child_that_needs_a_task_which_wants_the_key_of_its_root_is_refused(engine: Engine, way: str) -> None:
-    """A circle may lead through a key."""
+    """A circle can include a key."""
     root, rival = (engine.enqueue(key="store") for _ in range(2))
     claim = engine.claim_one()
     if way == "spawned":
@@ -121,7 +121,7 @@ def test_a_child_that_needs_a_task_which_wants_the_key_of_its_root_is_refused(en
 
 
 def test_two_roots_whose_children_want_each_others_keys_are_refused(engine: Engine) -> None:
-    """The last edge of a circle is the one that is refused."""
+    """The last edge of a circle is rejected."""
     engine.enqueue_many([{**WORK, "key": key} for key in "ab"])
     first, second = engine.claim(2)
     spread(engine, first, {**WORK, "key": "b"})

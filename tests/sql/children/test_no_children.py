@@ -1,4 +1,4 @@
-"""A structure of nothing ends as one of something does: a first step without children, an empty list of any kind."""
+"""Empty structures: a first step without children, and empty lists of any kind."""
 
 from __future__ import annotations
 

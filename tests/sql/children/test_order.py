@@ -30,7 +30,7 @@ def test_the_children_of_a_root_come_before_roots_of_the_same_batch(engine: Engi
 
 
 def test_grandchildren_come_before_the_children_that_are_left(engine: Engine) -> None:
-    """The deepest parent's children first."""
+    """Children of the deepest parent come first."""
     engine.enqueue()
     first, second = spread(engine, engine.claim_one(), WORK, WORK)
     claim = engine.claim_one()
@@ -75,7 +75,7 @@ def test_a_child_of_another_role_stands_in_the_line_of_that_role(engine: Engine)
 
 
 def test_children_that_may_run_side_by_side_are_taken_together_and_serial_ones_singly(engine: Engine) -> None:
-    """In a tree of both kinds, a claim takes runnable tasks, the deepest parent's children first."""
+    """Children of the deepest parent come first."""
     engine.enqueue()
     [elder, younger] = spread(engine, engine.claim_one(), WORK, WORK, serial=True)
     claim = engine.claim_one()

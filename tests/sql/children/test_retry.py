@@ -1,4 +1,4 @@
-"""Operators bring children and parents back."""
+"""Operators retry children and parents."""
 
 from __future__ import annotations
 
@@ -73,7 +73,6 @@ def test_a_retried_task_without_children_keeps_its_info(engine: Engine) -> None:
 
 
 def test_a_retried_parent_waits_for_what_still_runs_below_it(engine: Engine) -> None:
-    """Its count has every open child."""
     parent_id = engine.enqueue()
     claim = engine.claim_one()
     engine.spawn(parent_id, WORK)
@@ -89,7 +88,6 @@ def test_a_retried_parent_waits_for_what_still_runs_below_it(engine: Engine) -> 
 
 
 def test_a_parent_and_its_child_that_are_retried_together_belong_together(engine: Engine) -> None:
-    """The parent waits for the child and for the children that it spawns again."""
     parent_id, (child,) = family(engine, 1)
     engine.fail(engine.claim_one(), final=True)
     engine.retry(parent_id, child)

@@ -1,4 +1,4 @@
-"""Serial children: one after the other, whatever becomes of the elder."""
+"""Serial children run one after another, whatever the outcome of the previous one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_younger_are_blocked_until_the_elder_has_ended(engine: Engine) -> No
 
 
 def test_serial_children_go_on_after_a_failed_elder(engine: Engine) -> None:
-    """And the parent fails after all have ended."""
+    """The parent fails after all have finished."""
     parent_id, (first, second) = parent_of(engine, WORK, WORK, serial=True)
     engine.fail(engine.claim_one(), final=True)
     states = (engine.state(first), engine.state(second), engine.state(parent_id))
@@ -46,7 +46,6 @@ def test_serial_children_go_on_after_a_cancelled_elder(engine: Engine) -> None:
 
 
 def test_a_serial_child_may_stop_those_after_it(engine: Engine) -> None:
-    """Run on, unless the child says stop."""
     parent_id, (_, second) = parent_of(engine, {**WORK, "on_failure": "cancel_siblings"}, WORK, serial=True)
     engine.fail(engine.claim_one(), final=True)
 
@@ -62,7 +61,6 @@ def test_an_elder_that_is_tried_again_keeps_the_younger_waiting(engine: Engine) 
 
 
 def test_what_is_spawned_later_comes_after_the_last_serial_child(engine: Engine) -> None:
-    """More work while the parent waits."""
     parent_id, children = parent_of(engine, WORK, WORK, serial=True)
     added = engine.spawn(parent_id, WORK, WORK)
 
@@ -77,7 +75,6 @@ def test_a_serial_child_that_spawns_siblings_puts_them_at_the_end(engine: Engine
 
 
 def test_a_serial_child_waits_for_the_whole_subtree_of_its_elder(engine: Engine) -> None:
-    """Phases, one after the other."""
     _, (first, second) = parent_of(engine, WORK, WORK, serial=True)
     [leaf] = spread(engine, engine.claim_one(), WORK)
 
@@ -96,7 +93,6 @@ def test_a_serial_child_may_need_other_tasks_too(engine: Engine) -> None:
 
 
 def test_a_long_row_of_serial_children_keeps_its_place_in_the_line(engine: Engine) -> None:
-    """A child that was blocked comes before younger roots."""
     _, children = parent_of(engine, WORK, WORK, serial=True)
     engine.clock.advance(seconds=60)
     engine.enqueue()

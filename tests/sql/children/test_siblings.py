@@ -1,4 +1,4 @@
-"""More children while the parent waits: from its children, and from outside."""
+"""Children added while the parent waits, by its children or from outside."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from tests.sql.refusals import refused
 
 
 def test_a_child_that_ends_may_leave_siblings_behind(engine: Engine) -> None:
-    """Dynamic spreading of work."""
     parent_id, _ = family(engine, 1)
     engine.complete(engine.claim_one(), next={"siblings": [WORK, WORK]})
 
@@ -51,7 +50,7 @@ def test_a_task_without_parent_has_no_siblings(engine: Engine) -> None:
 
 
 def test_siblings_belong_to_the_run_of_the_parent_that_spawned_the_child(engine: Engine) -> None:
-    """What an earlier attempt began does not fail the next one."""
+    """Children of an earlier attempt do not make the next one fail."""
     engine.enqueue()
     first = engine.claim_one()
     [old] = engine.spawn(first.id, WORK)

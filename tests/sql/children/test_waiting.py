@@ -1,4 +1,4 @@
-"""A parent waits for its children without a slot, and ends with the last of them."""
+"""A parent waits for its children without a slot, and finishes with the last of them."""
 
 from __future__ import annotations
 
@@ -80,7 +80,6 @@ def test_repeating_the_report_of_a_waiting_parent_gives_already_and_spawns_nothi
 
 
 def test_children_of_a_lost_claim_are_not_stored(engine: Engine) -> None:
-    """Spawning shows the fence."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.release(claim)

@@ -1,4 +1,4 @@
-"""Workers that share a session of the server's behind a pooler share its floors: no task is missed by that."""
+"""Workers behind a pooler share a server session and its watermarks; no task is missed because of that."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATIENCE = 30.0
 
 @pytest.fixture
 def sharing(live_engine: Engine) -> Iterator[tuple[Engine, Engine]]:
-    """Two clients of a PgBouncer that has one session for both."""
+    """Two clients of a PgBouncer with one server session."""
     with bouncing(live_engine.database, size=1) as bouncer:
         through = bouncer.through(live_engine.database)
         with (
@@ -30,7 +30,7 @@ def sharing(live_engine: Engine) -> Iterator[tuple[Engine, Engine]]:
 
 
 def next_claim(engine: Engine, *roles: str) -> int:
-    """Claim until there is something: below its floor, a session looks a little later."""
+    """Claim until a task is found: a session scans below its watermark a little later."""
     deadline = monotonic() + PATIENCE
     while not (claims := engine.claim(1, *roles, reset_watermark=False)):
         assert monotonic() < deadline

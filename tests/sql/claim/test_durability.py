@@ -8,7 +8,7 @@ from tests.sql.engine import Document, Engine
 
 
 def durability(engine: Engine, limit: int = 1) -> str:
-    """Claim as a worker does, in a session that waits for no disk; return what the transaction waits for."""
+    """Claim in a session with asynchronous commits; return the synchronous_commit of the transaction."""
     worker = engine.worker()
     with engine.connection.transaction():
         engine.rows("set local synchronous_commit = off")

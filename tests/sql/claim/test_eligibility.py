@@ -16,7 +16,6 @@ def test_an_empty_pool_gives_nothing(engine: Engine) -> None:
 
 
 def test_a_task_is_not_claimed_before_it_is_due(engine: Engine) -> None:
-    """scheduled_for is in the past or not given."""
     later = engine.enqueue(after=10)
     assert ready(engine) == []
 
@@ -53,7 +52,6 @@ def test_a_worker_without_roles_serves_every_role(engine: Engine) -> None:
 
 
 def test_a_handler_that_the_worker_does_not_know_is_never_claimed_but_seen(engine: Engine) -> None:
-    """Unknown names wait, visible and uncompleted."""
     engine.declare(handlers=[{"name": "newer", "role": "work"}])
     newer, known = engine.enqueue(handler="newer"), engine.enqueue()
 
@@ -88,7 +86,7 @@ def test_a_claim_in_another_session_takes_other_tasks(engine: Engine) -> None:
 
 
 def test_two_equal_lines_are_served_as_one(engine: Engine) -> None:
-    """Two transactions that enqueue a line's first task at once make two lines."""
+    """Two transactions that enqueue a line's first task concurrently create two lines."""
     engine.rows("insert into rolecall.lines (role, handler, priority) values ('work', 'work', 0), ('work', 'work', 0)")
     first = engine.enqueue()
     engine.rows("update rolecall.tasks set line_id = (select max(id) from rolecall.lines)")

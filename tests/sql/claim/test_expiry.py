@@ -43,7 +43,7 @@ def test_only_what_may_still_begin_is_given(
 
 @pytest.mark.parametrize("roles", [1, 2])
 def test_among_several_lines_too(engine: Engine, roles: int) -> None:
-    """Also in those of tasks that only a free slot may take."""
+    """This includes lines of single-attempt tasks."""
     engine.declare({"name": "other", "max_attempts": 1})
     names = ("work", "other")[:roles]
     for name in names:

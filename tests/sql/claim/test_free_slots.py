@@ -1,4 +1,4 @@
-"""What is claimed into a free slot only: a task that must not run twice, and one whose workers died before it began."""
+"""Tasks claimed only into a free slot: those with a single attempt, and suspects that never started."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def ids(claims: list[Claim]) -> list[int]:
 
 
 def is_held_back(engine: Engine, **words: int) -> bool:
-    """Claim in a transaction, as the answer lives in it; say whether the next task waits for a free slot."""
+    """Claim in a transaction, which keeps the answer; return whether the next task waits for a free slot."""
     with engine.connection.transaction():
         engine.claim(**words)
         return bool(engine.value("select current_setting('rolecall.held_back') = 'true'"))
 
 
 def lose_unbegun(engine: Engine, times: int) -> None:
-    """Let the worker that holds everything die, again and again, before anything began."""
+    """Make the worker that holds everything die repeatedly before anything has started."""
     for _ in range(times):
         engine.claim(100, start=0)
         engine.clock.advance(seconds=LEASE + 1)
@@ -61,7 +61,7 @@ def test_tasks_before_an_only_attempt_are_prefetched(engine: Engine) -> None:
 
 
 def test_where_it_comes_next_nothing_is_claimed_ahead(engine: Engine) -> None:
-    """Else those that may be claimed ahead would keep every slot busy, and its turn would never come."""
+    """Otherwise prefetched tasks would keep every slot busy, and its turn would never come."""
     once = engine.enqueue(max_attempts=1)
     plain = engine.enqueue()
 
@@ -131,7 +131,7 @@ def test_a_session_that_claims_ahead_finds_it_when_it_has_a_slot(engine: Engine,
 
 
 def test_a_crash_before_the_start_spends_no_attempt_and_fails_nothing(engine: Engine) -> None:
-    """A neighbour in the batch killed the worker, and this task had not begun."""
+    """Another task of the batch killed the worker before this one started."""
     task_id = engine.enqueue(max_attempts=2)
 
     lose_unbegun(engine, 50)
@@ -170,7 +170,7 @@ def test_a_claim_by_a_worker_that_reports_no_starts_is_the_start(engine: Engine)
 
 
 def test_a_task_that_kills_its_worker_before_the_start_fails_after_its_last_attempt(engine: Engine) -> None:
-    """From the third claim on, its fence requires that the start is recorded before the handler is called."""
+    """From the third claim on, the start must be recorded before the handler is called."""
     task_id = engine.enqueue(max_attempts=2, retry={"kind": "linear", "step": 0})
     claims = 0
     while engine.state(task_id) == "pending":
@@ -194,7 +194,7 @@ def test_a_deadline_that_passes_before_the_start_spends_no_attempt(engine: Engin
 
 
 def test_a_shutdown_that_stops_an_only_attempt_fails_it(engine: Engine) -> None:
-    """One attempt is never two."""
+    """The task must not run twice."""
     task_id = engine.enqueue(max_attempts=1)
 
     engine.release(engine.claim_one())

@@ -1,4 +1,4 @@
-"""Several tasks of a key for one worker, which runs them one after another."""
+"""Sequences: several tasks of a key that one worker runs one after another."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_place_takes_no_more_tasks_than_the_worker_asks_for(engine: Engine, wo
         engine.enqueue(key="store")
     assert len(engine.claim_in_order(worker, run=3)) == 3
     assert engine.claim_in_order(worker, run=3) == []
-    assert len(engine.claim_in_order(worker, run=4)) == 0, "what was met without room is parked"
+    assert len(engine.claim_in_order(worker, run=4)) == 0, "tasks met at a full key are parked"
 
 
 def test_whoever_holds_a_place_gets_what_comes_later_behind_it(engine: Engine, worker: int) -> None:
@@ -197,7 +197,7 @@ def test_a_report_waits_for_the_child_that_ran_before_it_in_its_place(
 
 
 def strict(engine: Engine, **handlers: bool) -> None:
-    """Declare the role with strict keys, and handlers of it that say otherwise or the same."""
+    """Declare the role with strict keys, and handlers with the given values."""
     engine.declare(
         {"name": "work", "strict_keys": not handlers},
         handlers=[{"name": name, "role": "work", "strict_keys": is_strict} for name, is_strict in handlers.items()],

@@ -1,4 +1,4 @@
-"""Keys: at most so many running tasks of one key as it has room for, and nothing else is hindered."""
+"""Keys: at most as many running tasks of one key as its capacity, without blocking other tasks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ def test_one_task_of_a_key_runs_at_a_time(engine: Engine) -> None:
 
 
 def test_a_second_active_task_of_a_key_is_impossible_even_by_hand(engine: Engine) -> None:
-    """An index enforces it."""
     engine.enqueue(key="store")
     engine.claim_one()
     waiting = engine.enqueue(key="store")
@@ -42,7 +41,6 @@ def test_a_second_active_task_of_a_key_is_impossible_even_by_hand(engine: Engine
 
 
 def test_tasks_without_a_key_hinder_nobody_and_nobody_hinders_them(engine: Engine) -> None:
-    """There is no NULL trap in either direction."""
     store, free = engine.enqueue(key="store"), engine.enqueue()
     assert claimed(engine, 1) == [store]
     assert claimed(engine, 1) == [free]
@@ -147,7 +145,7 @@ def test_less_room_lets_the_running_ones_end(engine: Engine) -> None:
 
 
 def test_a_thousand_tasks_of_a_busy_key_do_not_hold_up_the_task_behind_them(engine: Engine) -> None:
-    """No head-of-line blocking, in the very first claim."""
+    """The very first claim must not be blocked."""
     engine.enqueue(key="busy")
     engine.claim_one()
     engine.enqueue_many([{"role": "work", "key": "busy"}] * 1000)
@@ -158,7 +156,6 @@ def test_a_thousand_tasks_of_a_busy_key_do_not_hold_up_the_task_behind_them(engi
 
 
 def test_two_workers_and_the_tasks_of_one_store_a_thousand_times(engine: Engine, session: Session) -> None:
-    """Never two active, and no error reaches a caller."""
     engine.enqueue_many([{"role": "work", "key": "store"}] * 1000)
     active = "select count(*) from rolecall.tasks where state = 'running'"
 

@@ -12,14 +12,13 @@ def claimed(engine: Engine, limit: int, *roles: str, reset_watermark: bool = Tru
 
 
 def claimed_in_the_end(engine: Engine, limit: int) -> list[int]:
-    """Claim with a session that goes on, until it finds something."""
+    """Claim in the same session until a task is found."""
     while not (found := claimed(engine, limit, reset_watermark=False)):
         pass
     return found
 
 
 def test_a_higher_priority_goes_first_whatever_its_age(engine: Engine) -> None:
-    """Higher number first."""
     low, normal, high = (engine.enqueue(priority=priority) for priority in (-100, 0, 100))
 
     assert claimed(engine, 3) == [high, normal, low]
@@ -62,7 +61,7 @@ def test_several_roles_and_handlers_are_served_as_one_line(engine: Engine, limit
 
 
 def test_a_task_below_the_sessions_floor_is_found_when_nothing_else_is_left(engine: Engine) -> None:
-    """A released claim is below the position where the session's last scan stopped."""
+    """A released task is below the position where the session's last scan stopped."""
     first, second = engine.enqueue(), engine.enqueue()
     claims = engine.claim(2, reset_watermark=False)
 

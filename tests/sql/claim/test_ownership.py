@@ -1,4 +1,4 @@
-"""What a claim gives its worker: a lease, a deadline, a fence and an attempt, all from the claim itself."""
+"""The properties of a claim: lease, deadline, fence and attempt."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.sql.engine import LEASE, START, TIMEOUT, Engine
 
 
 def test_a_running_task_has_a_lease_and_a_deadline_from_the_first_moment(engine: Engine) -> None:
-    """Nothing can be lost between claim and first heartbeat."""
+    """A worker can crash between the claim and its first heartbeat."""
     engine.enqueue()
     claim = engine.claim_one()
     task = engine.task(claim.id)
@@ -30,7 +30,7 @@ def test_a_handlers_own_lease_and_timeout_rule_its_tasks(engine: Engine) -> None
 
 
 def test_every_claim_hands_out_the_next_fence(engine: Engine) -> None:
-    """Fences strictly increase, whatever is refunded."""
+    """Fences increase even if an attempt is refunded."""
     engine.enqueue(max_attempts=0)
     fences = []
     for give_back in (engine.release, engine.fail, lambda claim: engine.snooze(claim, 0)):
@@ -44,7 +44,6 @@ def test_every_claim_hands_out_the_next_fence(engine: Engine) -> None:
 
 
 def test_the_attempt_is_counted_by_the_claim(engine: Engine) -> None:
-    """Whatever becomes of the worker, this attempt was one."""
     engine.enqueue()
     assert engine.claim_one().attempt == 1
     engine.clock.advance(seconds=LEASE + 1)
@@ -64,7 +63,7 @@ def test_the_claim_tells_all_that_a_worker_needs(engine: Engine) -> None:
 
 
 def test_a_lease_counts_from_the_claim_not_from_the_transactions_start(engine: Engine) -> None:
-    """now() is constant within a transaction, so leases would start shortened."""
+    """now() is constant within a transaction, so leases would be too short."""
     engine.clock.set(START)
     engine.enqueue()
     engine.rows("set rolecall.fake_now = ''")

@@ -1,4 +1,4 @@
-"""Claims by id: what is given, and why the rest is not."""
+"""Claims by id: the claimed tasks, and the reasons for the others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_named_tasks_are_given_in_the_order_named(engine: Engine) -> None:
 
 
 def test_what_is_given_is_owned_as_after_any_claim(engine: Engine) -> None:
-    """The same columns, lease, deadline, fence and attempt."""
+    """Columns, lease, deadline, fence and attempt are the same."""
     one, other = (engine.enqueue(key=key, payload={"n": 1}, timeout=90) for key in ("a", "b"))
     worker = engine.worker()
     [by_claim] = engine.claim(1, worker=worker)

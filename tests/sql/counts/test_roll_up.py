@@ -1,4 +1,4 @@
-"""Counts of finished tasks that are rolled up say what a full count says, whatever comes and goes, and when it is committed."""
+"""Rolled-up counts of finished tasks equal a full count, whatever is deleted and whenever it is committed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rolled_up(engine: Engine) -> int:
 
 
 def finish(engine: Engine, number: int, **words: object) -> list[int]:
-    """Complete that many new tasks."""
+    """Complete this many new tasks."""
     engine.enqueue_many([{"role": "work", **words}] * number)
     claims = engine.claim(number)
     engine.finish(
@@ -43,13 +43,13 @@ def finish(engine: Engine, number: int, **words: object) -> list[int]:
 
 @pytest.fixture
 def other(live_engine: Engine) -> Iterator[Engine]:
-    """A session whose transaction stays open."""
+    """A session with an open transaction."""
     with psycopg.connect(live_engine.database) as connection:
         yield Engine(connection, Clock(live_engine.database), live_engine.database)
 
 
 def test_a_roll_up_takes_what_finished_before_it(engine: Engine) -> None:
-    """Covers the issue's "counts never scan the finished table"."""
+    """Counts never scan the finished table."""
     finish(engine, 3)
     engine.clock.advance(seconds=1)
     roll_up(engine)
@@ -109,7 +109,7 @@ def test_dropping_a_day_drops_its_counts_but_for_what_stays(engine: Engine) -> N
 
 
 def test_what_a_transaction_finished_before_it_commits_late_is_counted(live_engine: Engine, other: Engine) -> None:
-    """The watermark waits for transactions that can still commit. Covers "counts never scan the finished table"."""
+    """The watermark waits for transactions that can still commit."""
     live_engine.enqueue()
     claim = live_engine.claim_one()
     other.complete(claim)
@@ -134,7 +134,7 @@ def test_a_transaction_that_only_reads_holds_nothing_up(live_engine: Engine, oth
 
 
 def test_what_is_being_deleted_while_others_count_is_counted_no_more(live_engine: Engine, other: Engine) -> None:
-    """The roll-up leaves what somebody is taking out alone, and goes on after the commit."""
+    """The roll-up skips rows that another session is deleting, and continues after its commit."""
     ids = finish(live_engine, 3)
     other.delete_chains(ids[0])
     roll_up(live_engine)

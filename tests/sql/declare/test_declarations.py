@@ -61,7 +61,7 @@ def test_a_handlers_settings_go_back_to_its_role_when_they_are_no_longer_said(en
 
 
 def test_the_same_declaration_again_writes_nothing(engine: Engine) -> None:
-    """A hundred workers that start declare the same."""
+    """A hundred starting workers declare the same."""
     roles = [{"name": "a", "lease": 30, "retry": {"kind": "none"}}]
     handlers = [{"name": "h", "role": "a", "signature": {"type": "object"}, "timeout": 3}]
     engine.declare(*roles, handlers=handlers)

@@ -1,4 +1,4 @@
-"""Declaring procedures of the database as handlers."""
+"""Declaring stored procedures as handlers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ def stored(engine: Engine) -> list[tuple[str | None, ...]]:
 
 
 def test_one_call_makes_a_procedure_a_handler(shop: Engine) -> None:
-    """A procedure and this call suffice; enqueuing works already."""
     shop.rows(
         "select rolecall.declare_procedure('count', 'shop.count', p_role => 'work', p_before => 'shop.ring', "
         "p_after => 'shop.ring', p_description => 'Counts stores')"
@@ -117,7 +116,7 @@ def test_a_name_that_stands_for_two_shapes_is_refused(shop: Engine, said: Docume
 
 
 def test_the_same_declaration_again_writes_nothing(shop: Engine) -> None:
-    """A hundred workers that start declare the same."""
+    """A hundred starting workers declare the same."""
     document = {"name": "count", "procedure": "shop.count", "before": "shop.ring"}
     shop.declare(handlers=[document])
 
@@ -134,7 +133,6 @@ def test_a_handler_that_is_a_function_again_has_no_procedure(shop: Engine) -> No
 
 
 def test_workers_are_told_of_a_new_procedure(shop: Engine, session: Session) -> None:
-    """A worker that listens looks at once."""
     listener = session()
     listener.rows("listen rolecall_handlers")
 

@@ -1,4 +1,4 @@
-"""Whole chains are deleted, with the trees below them, unless something that stays needs them."""
+"""Whole chains are deleted with their trees, unless a remaining task needs them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ def test_all_tasks_of_a_chain_are_deleted_with_all_that_is_stored_about_them(eng
 
 
 def test_ids_that_are_no_chain_s_are_left_out(engine: Engine) -> None:
-    """Missing ids skipped."""
     chain = engine.enqueue()
     engine.complete_task(chain, continuation={"role": "work"})
     [second] = [task.id for task in engine.tasks() if task.chain_index == 1]
@@ -66,7 +65,7 @@ def test_a_chain_that_an_open_task_needs_is_not_deleted(engine: Engine) -> None:
 
 
 def test_a_result_that_an_open_task_will_read_is_not_deleted(engine: Engine) -> None:
-    """The needed chains' outputs are there when the handler asks for them."""
+    """The handler of the dependent task reads the results of its needs."""
     chain = engine.enqueue(after=60)
     dependent = engine.enqueue(needs=[chain])
     engine.complete_task(chain, "read me")
@@ -75,7 +74,6 @@ def test_a_result_that_an_open_task_will_read_is_not_deleted(engine: Engine) -> 
 
 
 def test_chains_that_need_each_other_are_deleted_together(engine: Engine) -> None:
-    """Co-delete allowed."""
     chain = engine.enqueue()
     dependent = engine.enqueue(needs=[chain])
 
@@ -120,7 +118,6 @@ def test_without_cascade_what_the_chain_needs_stays(engine: Engine) -> None:
 
 
 def test_a_cascade_stops_at_what_others_need(engine: Engine) -> None:
-    """The same outside check."""
     shared = engine.enqueue(after=60)
     chain = engine.enqueue(needs=[shared])
     other = engine.enqueue(needs=[shared])

@@ -23,7 +23,6 @@ def refusal_of(engine: Engine, task_id: int) -> str | None:
 
 
 def test_a_task_is_gone_with_what_is_below_it(engine: Engine) -> None:
-    """A task is deleted."""
     engine.enqueue()
     parent = engine.claim_one()
     engine.complete(parent, next={"children": [{"role": "work"}] * 2})

@@ -1,4 +1,4 @@
-"""An open chain continues or ends from outside."""
+"""Open chains are continued or finished from outside."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NEXT = {"role": "work", "payload": {"step": 2}}
 
 
 def chain_of_two(engine: Engine) -> tuple[int, int]:
-    """A chain whose first task was continued; the second is pending."""
+    """Return a chain whose first task was continued, and its second task, which is pending."""
     engine.enqueue()
     first = engine.claim_one()
     engine.complete(first, next={"continuation": NEXT})
@@ -87,7 +87,6 @@ def complete_chain(engine: Engine, chain: int, result: object = None) -> str:
 
 
 def test_completing_a_chain_completes_the_task_with_which_it_stands_open(engine: Engine) -> None:
-    """The current job of the chain."""
     chain, second = chain_of_two(engine)
 
     assert complete_chain(engine, chain, "done") == "completed"
@@ -98,7 +97,6 @@ def test_completing_a_chain_completes_the_task_with_which_it_stands_open(engine:
 
 
 def test_a_held_chain_is_claimed_by_nobody_and_may_go_several_steps(engine: Engine, session: Session) -> None:
-    """May complete several steps, continue, or do nothing."""
     chain = engine.enqueue()
     other = session()
     engine.rows("begin")

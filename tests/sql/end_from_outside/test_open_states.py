@@ -1,4 +1,4 @@
-"""A task may be ended without a worker, in whatever open state it is."""
+"""A task can be finished without a worker in any open state."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ STATES = [blocked, later, running, waiting, parked]
 
 @pytest.mark.parametrize("state", STATES)
 def test_an_open_task_is_completed_with_a_result(engine: Engine, state: Callable[[Engine], int]) -> None:
-    """completed_by is null. Blocked tasks can also be completed."""
+    """No worker is stored. Blocked tasks can also be completed."""
     task_id = state(engine)
 
     assert engine.complete_task(task_id, {"approved": True}) == "completed"
@@ -105,7 +105,7 @@ def test_what_cannot_end_a_task_from_outside_is_refused(engine: Engine, end: dic
 
 
 def test_the_running_claim_is_void_and_its_worker_hears_that_the_task_completed(engine: Engine) -> None:
-    """The worker's handler is aborted with the reason `completed`."""
+    """The handler is aborted with the reason `completed`."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.rows("listen rolecall_cancel")
@@ -167,7 +167,7 @@ def test_its_end_is_a_child_s_end_to_its_parent(engine: Engine) -> None:
 
 
 def tree(engine: Engine) -> tuple[int, Claim, int]:
-    """A waiting parent, a running child, a pending child."""
+    """Return a waiting parent, a running child and a pending child."""
     engine.enqueue()
     parent = engine.claim_one()
     engine.complete(parent, next={"children": [{"role": "work"}] * 2})
@@ -207,7 +207,6 @@ def test_a_parent_and_its_child_may_end_in_one_batch(engine: Engine) -> None:
 
 
 def test_a_transaction_that_is_rolled_back_leaves_all_as_it_was(engine: Engine) -> None:
-    """It is the caller's transaction that decides."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.rows("begin")

@@ -1,4 +1,4 @@
-"""A batch of tasks: its order, its answer, all or nothing."""
+"""A batch of tasks: its order, its result, and its atomicity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_an_empty_batch_stores_nothing(engine: Engine) -> None:
 @pytest.mark.parametrize("number", [3, 50, 2000])
 @pytest.mark.parametrize("roles", [1, 3])
 def test_ids_ascend_in_the_order_of_the_batch(engine: Engine, number: int, roles: int) -> None:
-    """The claim goes by id, so within a batch the first must be the first."""
+    """Claims are ordered by id, so the first of a batch must have the lowest id."""
     engine.declare(handlers=[{"name": f"h{n}", "role": "work"} for n in range(roles)])
 
     ids, _ = engine.enqueue_many([{"handler": f"h{n % roles}"} for n in range(number)])

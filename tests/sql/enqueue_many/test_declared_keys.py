@@ -1,4 +1,4 @@
-"""The keys that a handler declares: whoever enqueues its tasks, and by whatever way, two of one store never run together."""
+"""Declared keys of a handler apply however its tasks are enqueued: two of one store never run together."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def test_a_declared_dedupe_key_lets_one_task_stand_for_all(engine: Engine) -> No
 def test_a_task_with_a_newer_payload_has_the_key_of_that(engine: Engine, mode: str) -> None:
     """Otherwise it would run concurrently with another task of its new store.
 
-    Tasks that wait for the old one proceed.
+    Tasks that wait for the old key continue.
     """
     debounced = {"dedupe_key": "d", "dedupe": {"mode": mode}}
     [moved], _ = engine.enqueue_many([DRAFT | debounced])
@@ -280,7 +280,7 @@ def test_who_waits_for_a_key_goes_on_when_its_next_task_gets_another(engine: Eng
 
 
 def test_a_child_of_the_store_that_its_parent_holds_is_refused(engine: Engine) -> None:
-    """It would wait for its parent's key, and the parent for the child."""
+    """It would wait for the key of its parent, and the parent for the child."""
     engine.enqueue_many([DRAFT])
 
     with refused("RC043"):

@@ -1,4 +1,4 @@
-"""At most one open task for a handler and dedupe key."""
+"""At most one open task for each handler and dedupe key."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ def test_a_standing_task_keeps_its_priority(engine: Engine) -> None:
 
 @pytest.mark.parametrize("state", ["scheduled", "ready", "parked", "claimed", "running", "retrying"])
 def test_a_task_stands_in_every_open_state(engine: Engine, state: str) -> None:
-    """No open state is forgotten."""
     engine.enqueue(key="k")
     holder = engine.claim_one()
     task_id = engine.enqueue(dedupe_key="d", key="k" if state == "parked" else None, after=60 * (state == "scheduled"))
@@ -77,7 +76,7 @@ def test_twice_in_one_batch_is_once(engine: Engine) -> None:
 
 
 def test_if_the_first_is_rolled_back_the_second_is_stored(stage: Stage) -> None:
-    """The second waits for the first, in every order."""
+    """The second call waits for the first, in every order."""
     for play in stage.orders(2, 1):
         answers = play.run(
             (opening(lambda engine: engine.enqueue(dedupe_key="d")), rollback),
@@ -122,7 +121,7 @@ def test_fifty_concurrent_enqueues_make_one_task(engine: Engine, session: Sessio
 
 
 def test_at_repeatable_read_a_twin_beyond_the_snapshot_is_an_error_to_retry(engine: Engine, session: Session) -> None:
-    """Nobody can be given the id of a task that they cannot see."""
+    """A caller must not get the id of a task that it cannot see."""
     other = session()
     engine.rows("begin isolation level repeatable read")
     engine.rows("select 1")

@@ -1,4 +1,4 @@
-"""Two payloads become one, by the rule that the newer task says."""
+"""Merging two payloads by the rule of the newer task."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_by_default_the_newer_fields_are_laid_over_the_older(engine: Engine, rul
     ],
 )
 def test_a_field_is_merged_by_its_rule(engine: Engine, rule: str, old: object, new: object, expected: object) -> None:
-    """Null on one side takes the other side's value."""
+    """A null on one side takes the value of the other."""
     assert merged(engine, {"f": old}, {"f": new, "g": 1}, {"fields": {"f": rule}}) == {"f": expected, "g": 1}
 
 
@@ -131,7 +131,6 @@ def test_the_higher_priority_is_taken(engine: Engine, old: int, new: int, higher
 
 @pytest.mark.parametrize(("old", "new"), [(60, 30), (30, 60), (60, 0)])
 def test_the_newer_start_is_taken(engine: Engine, old: int, new: int) -> None:
-    """Merge the payload, refresh the start."""
     first = merge(engine, {"a": 1}, after=old)
     merge(engine, {"b": 2}, after=new)
 
@@ -149,7 +148,7 @@ def test_a_merging_task_gathers_what_comes_within_one_batch(engine: Engine) -> N
 
 
 def test_what_comes_while_it_runs_is_gathered_for_the_next_run(engine: Engine) -> None:
-    """Nothing is lost between the claim and the completion."""
+    """No payload is lost between the claim and the completion."""
     rule = {"fields": {"ids": "union"}}
     merge(engine, {"ids": [1]}, rule)
     first = engine.claim_one()

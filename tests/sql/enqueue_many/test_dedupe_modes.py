@@ -18,7 +18,7 @@ def draft(mode: Document, **words: object) -> Document:
 
 
 def test_the_newer_task_takes_the_place_of_an_unclaimed_one(engine: Engine) -> None:
-    """Payload, priority and start are the newer one's."""
+    """Payload, priority and start time are those of the newer task."""
     first = engine.enqueue(dedupe_key="d", payload={"old": 1}, priority=7, after=60)
 
     assert engine.enqueue_many([draft(REPLACE, payload={"n": 2}, priority=3, after=30)]) == ([first], [first])
@@ -29,7 +29,7 @@ def test_the_newer_task_takes_the_place_of_an_unclaimed_one(engine: Engine) -> N
 
 
 def test_a_debounced_task_starts_when_nothing_came_for_a_while(engine: Engine) -> None:
-    """Replace with a delay: each call puts the start off, and the last one's payload is run."""
+    """Replacing with a delay: each call postpones the start, and the last payload is run."""
     for n in range(5):
         engine.enqueue_many([draft(REPLACE, payload={"n": n}, after=STEP)])
         engine.clock.advance(seconds=STEP - 1)
@@ -51,7 +51,7 @@ def test_a_running_task_is_not_replaced(engine: Engine) -> None:
 
 
 def test_what_is_tried_again_is_not_replaced(engine: Engine) -> None:
-    """An attempt was made with its payload, and may have done half of it."""
+    """An attempt with its payload may have done half of the work."""
     tried = engine.enqueue(**draft(REPLACE, payload={"n": 1}))
     engine.fail(engine.claim_one())
 
@@ -75,7 +75,7 @@ def test_a_replaced_task_is_claimed_in_its_new_place(engine: Engine) -> None:
 
 
 def test_a_session_that_has_passed_it_finds_a_task_that_is_replaced(engine: Engine) -> None:
-    """Its id is older than what the session claimed last, its start is not."""
+    """Its id is lower than that of the session's last claim, but it is due again."""
     later = engine.enqueue(**draft(REPLACE, after=60))
     engine.enqueue()
     engine.claim_one()
@@ -165,7 +165,7 @@ def test_a_task_that_must_be_new_is_compared_within_its_scope(engine: Engine, sc
 
 
 def test_a_child_that_stands_already_is_nobodys_child(engine: Engine) -> None:
-    """A parent waits for stored children, not for changed ones."""
+    """A parent waits for the children that it stored, not for existing tasks that it changed."""
     standing = engine.enqueue(dedupe_key="d", after=3600)
     parent = engine.enqueue()
     engine.complete(engine.claim_one(), next={"children": [draft(REPLACE, payload={"n": 2}), {"role": "work"}]})

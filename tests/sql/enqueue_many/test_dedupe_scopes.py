@@ -1,4 +1,4 @@
-"""Which tasks stand for a new one: an open one, only an unclaimed one, or any that was created of late."""
+"""The tasks that a new one is compared with: open ones, unclaimed ones, or any created in a window."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_in_every_scope_an_unclaimed_task_stands(engine: Engine, dedupe: Documen
 
 
 def test_in_scope_pending_a_running_task_does_not_stand(engine: Engine) -> None:
-    """A running task has read its payload, so that what comes now needs another run."""
+    """A running task has read its payload, so a new one needs another run."""
     running = enqueue(engine, PENDING)
     engine.claim_one()
 
@@ -71,7 +71,7 @@ def test_an_operators_retry_finds_room_beside_the_newer_twin(engine: Engine) -> 
 
 
 def test_a_plain_task_meets_one_that_stands_for_unclaimed_ones_alone(engine: Engine) -> None:
-    """Scopes differ in what they look for, not in what they are found by."""
+    """Scopes differ in the tasks they match, not in the tasks that match them."""
     standing = enqueue(engine, PENDING)
     assert enqueue(engine) == standing
 
@@ -106,7 +106,7 @@ def test_in_one_batch_the_scopes_see_each_other(engine: Engine) -> None:
 
 @pytest.mark.parametrize("ending", ["completed", "failed", "cancelled"])
 def test_within_the_window_a_finished_task_stands(engine: Engine, ending: str) -> None:
-    """Scope any; the window counts from the task's creation. This is a throttle."""
+    """The window of scope any starts at the creation of the task. This is a throttle."""
     first = enqueue(engine, MINUTE)
     engine.clock.advance(seconds=30)
     engine.report(engine.claim_one(), ending, error="x", final=True)
@@ -141,7 +141,7 @@ def test_a_finished_task_is_nothing_to_the_other_scopes(engine: Engine) -> None:
 
 
 def test_a_running_task_can_enqueue_its_own_successor(engine: Engine) -> None:
-    """Without the exception, the chain that still runs would swallow it."""
+    """Without the exception, the new task would be a duplicate of the running chain."""
     running = enqueue(engine)
     claim = engine.claim_one()
     assert enqueue(engine) == running
@@ -175,7 +175,7 @@ def test_what_a_task_enqueues_as_it_completes_has_its_dedupe_key(
 ) -> None:
     """A task can reschedule itself forever in every scope.
 
-    A window can be as long as the pause, so the completing task must not count.
+    A window can be as long as the delay, so the completing task must not count.
     """
     draft = {"role": "work", "dedupe_key": "d", "after": STEP} | ({"dedupe": dedupe} if dedupe else {})
     seen = [enqueue(engine, dedupe)]

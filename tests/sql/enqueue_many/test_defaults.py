@@ -72,7 +72,6 @@ def test_people_can_enqueue_from_psql(engine: Engine) -> None:
 
 
 def test_ids_go_on_beyond_two_to_the_31(engine: Engine) -> None:
-    """A whole life beyond the reach of int."""
     engine.rows("alter sequence rolecall.tasks_id_seq restart 2147483647")
     engine.rows("alter sequence rolecall.workers_id_seq restart 3000000000")
     ids, _ = engine.enqueue_many([{"role": "work", "key": str(n)} for n in range(3)])

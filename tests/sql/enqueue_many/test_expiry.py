@@ -1,4 +1,4 @@
-"""Until when a task may begin: as its draft says, or its handler."""
+"""The expiry of a task, set by the task or its handler."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_procedure_says_it_too(engine: Engine) -> None:
 
 
 def test_replacing_a_task_gives_it_a_new_time_to_begin(engine: Engine) -> None:
-    """A debounce, also of one that has expired and has not been ended yet."""
+    """This is a debounce, also of a task that has expired but has not been cancelled yet."""
     draft: Document = {"dedupe_key": "d", "dedupe": {"mode": "replace"}, "expires": 30}
     first = engine.enqueue(**draft)
     engine.clock.advance(seconds=40)

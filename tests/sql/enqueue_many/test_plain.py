@@ -1,4 +1,4 @@
-"""The short ways of plain tasks, of one and of many: they store the very rows of the general way, or leave all to it."""
+"""The fast paths for one and many plain tasks: they store the rows of the general path, or leave all to it."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def engine(engine: Engine) -> Engine:
 
 
 def plain(engine: Engine, **words: Any) -> int | None:
-    """Ask the short way alone; null where it stores nothing."""
+    """Call the fast path alone; return None if it stores nothing."""
     values = [Jsonb(words["payload"]) if name == "payload" and name in words else words.get(name) for name in WORDS]
     task_id: int | None = engine.value(CALL, *values)
     return task_id
 
 
 def row(engine: Engine, task_id: int) -> Document:
-    """All of the task's row but its number."""
+    """Return the row of the task without its id."""
     stored: Document = engine.value("select to_jsonb(task) from rolecall.tasks as task where id = %s", task_id)
     assert stored.pop("id") == stored.pop("chain_id")
     engine.rows("delete from rolecall.tasks")
@@ -121,7 +121,7 @@ def test_the_short_way_stores_what_the_general_way_does(engine: Engine, words: D
     ids=lambda words: str(words)[:60],
 )
 def test_the_short_way_leaves_the_rest_to_the_general_way(engine: Engine, words: Document) -> None:
-    """Unsound drafts, the first of their kind, and those whose handler declares keys."""
+    """These are invalid drafts, the first task of a kind, and tasks of handlers with declared keys."""
     assert plain(engine, **words) is None
     assert engine.tasks() == []
 
@@ -129,7 +129,7 @@ def test_the_short_way_leaves_the_rest_to_the_general_way(engine: Engine, words:
 
 
 def outcome(engine: Engine, draft: Document) -> object:
-    """The stored row, or the error."""
+    """Return the stored row, or the error."""
     try:
         [task_id], _ = engine.enqueue_many([draft])
     except psycopg.Error as error:
@@ -210,7 +210,7 @@ def drafts(words: dict[str, list[object]]) -> st.SearchStrategy[Document]:
 
 
 def batch_outcome(engine: Engine, batch: list[Document]) -> object:
-    """The stored rows in batch order without ids, or the error."""
+    """Return the stored rows in batch order without ids, or the error."""
     with engine.connection.transaction(force_rollback=True):
         try:
             ids, deduplicated = engine.enqueue_many(batch)

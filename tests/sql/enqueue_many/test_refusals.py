@@ -1,4 +1,4 @@
-"""What is no task: each defect has its code, and nothing is stored."""
+"""Invalid tasks: each defect has its code, and nothing is stored."""
 
 from __future__ import annotations
 

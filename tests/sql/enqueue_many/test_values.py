@@ -1,4 +1,4 @@
-"""Values at the edge of what JSON and Postgres can hold, through payload, result, error, info, key and dedupe_key."""
+"""Values at the limits of JSON and Postgres, in payload, result, error, info, key and dedupe_key."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ TEXTS = [
     "%s",
 ]
 NUMBERS: list[Any] = [0, -1, 2**31, 2**53 + 1, 10**40, -(10**40), 0.1, 1e-300, 123456789.123456789]
-# As a client that does not check would send them.
+# Sent by a client that does not validate them.
 UNSTORABLE = ['{"a": "\\u0000"}', '{"a": NaN}', '{"a": Infinity}', '{"a": "\\ud800"}', '{"a": 1', '{"\\u0000": 1}']
 
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)
-# Beyond 2^53 a float comes back as the integer that it is.
+# A float beyond 2^53 is returned as the integer that it equals.
 number = st.integers() | st.floats(allow_nan=False, min_value=-(2.0**53), max_value=2.0**53)
 value = st.recursive(
     st.none() | st.booleans() | number | text,
@@ -51,7 +51,6 @@ def test_any_text_is_a_key(engine: Engine, word: str) -> None:
 
 @pytest.mark.parametrize("item", [*TEXTS, *NUMBERS])
 def test_a_value_comes_back_as_it_went_in(engine: Engine, item: Any) -> None:
-    """Payload, info and result."""
     engine.enqueue(payload={"a": item, str(item): [item]})
     claim = engine.claim_one()
     assert claim.payload["a"] == item
@@ -92,7 +91,6 @@ def test_what_jsonb_cannot_hold_is_refused_at_enqueue(engine: Engine, document: 
 @pytest.mark.parametrize("document", UNSTORABLE)
 @pytest.mark.parametrize("part", ["result", "error"])
 def test_a_report_that_cannot_be_stored_leaves_the_task_finishable(engine: Engine, document: str, part: str) -> None:
-    """No result or error text can leave a task unfinishable."""
     engine.enqueue()
     claim = engine.claim_one()
     words = f'"id": {claim.id}, "fence": {claim.fence}, "outcome": "failed", "{part}": {document}'

@@ -1,4 +1,4 @@
-"""What an app declares at each start, and what people make of it."""
+"""Schedules that an app declares at each start, and manual changes to them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ def stored(engine: Engine, columns: str) -> tuple[Any, ...]:
 
 
 def test_a_new_declaration_takes_the_place_of_the_old_one(engine: Engine) -> None:
-    """A release that wants another interval gets it."""
     ensure(engine, key="k", priority=3)
 
     assert ensure(engine, every=120) == 1

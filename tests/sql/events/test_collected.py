@@ -1,4 +1,4 @@
-"""The events that the engine emits about tasks and chains, transition by transition."""
+"""The events that the engine emits about tasks and chains, by transition."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Told = list[tuple[str, int | None]]
 class Collecting:
     """A transaction that collects events.
 
-    `told` has the types with the tasks, or with the chains if there is no task. Similar new tasks share one
-    document, and each begins a chain.
+    `told` contains the types with the task ids, or with the chain ids if there is no task. Similar new tasks share
+    one document, and each starts a chain.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""A task that has not begun when it expires is ended, as cancelled, with all that this means for others."""
+"""A task that has not started when it expires is cancelled, with the usual effects on others."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_its_parent_shares_the_failure_or_goes_on(engine: Engine, words: Documen
 
 
 def test_a_parent_that_has_begun_gathers_whenever_that_is(engine: Engine) -> None:
-    """Its expiry applied to its first start only."""
+    """The expiry applies to the first start only."""
     parent_id = engine.enqueue(expires=30)
     claim = engine.claim_one()
     engine.complete(claim, next={"children": [{"role": "work"}], "gathers": True})

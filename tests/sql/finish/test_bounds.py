@@ -1,4 +1,4 @@
-"""A transaction that completes a task ends, whether its client does or not."""
+"""A transaction that finishes a task ends in time, even if its client hangs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def claim(engine: Engine) -> Claim:
 
 @pytest.fixture
 def frozen(session: Session, claim: Claim) -> Iterator[Engine]:
-    """A session that has completed the claim in a transaction which its client never ends."""
+    """A session that has completed the claim in a transaction that its client never ends."""
     frozen = session()
     frozen.rows("begin")
     finish_here(frozen, claim)
@@ -43,7 +43,7 @@ def rescue(engine: Engine) -> list[tuple[int, str]]:
 
 
 def until_ended(engine: Engine, pid: int) -> None:
-    """Wait until the server has ended a session."""
+    """Wait until the server has terminated a session."""
     while engine.value(STANDS, pid):
         engine.rows("select pg_stat_clear_snapshot()")
 
@@ -153,7 +153,7 @@ def test_other_sessions_that_hold_a_late_task_are_left_alone(engine: Engine, ses
 
 
 def test_session_of_another_user_costs_a_warning_only(engine: Engine, claim: Claim) -> None:
-    """The server ends it, once it has been idle for long enough."""
+    """The server terminates it when its idle timeout expires."""
     owner = "rolecall_owner_here"
     warnings = list[str]()
     engine.connection.add_notice_handler(lambda notice: warnings.append(notice.message_primary or ""))

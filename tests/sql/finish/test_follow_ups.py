@@ -1,4 +1,4 @@
-"""Follow-ups are stored with the completion, or neither is."""
+"""Follow-ups and the completion are stored together or not at all."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ def test_follow_ups_start_chains_of_their_own_and_know_where_they_come_from(engi
     ids=str,
 )
 def test_a_bad_follow_up_stores_nothing_of_the_call(engine: Engine, follow_up: object, code: str) -> None:
-    """The completion and its consequences commit together or not at all."""
     engine.enqueue_many([{"role": "work"}] * 2)
     worker = engine.worker()
     first, second = engine.claim(2, worker=worker)
@@ -67,7 +66,6 @@ def test_only_a_completion_has_follow_ups(engine: Engine, outcome: str) -> None:
 
 
 def test_a_follow_up_of_a_lost_claim_is_not_stored(engine: Engine) -> None:
-    """Spawning shows the fence too."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.release(claim)

@@ -1,4 +1,4 @@
-"""Finishing frees the task's key, and brings back who waited for it."""
+"""Finishing a task frees its key and unparks the next task."""
 
 from __future__ import annotations
 
@@ -60,7 +60,6 @@ def test_a_better_task_of_another_role_does_not_keep_this_role_waiting(engine: E
 
 
 def test_a_better_task_that_nobody_can_run_does_not_keep_its_role_waiting(engine: Engine, holder: Claim) -> None:
-    """A handler without workers hinders nobody."""
     engine.declare(handlers=[{"name": "gone", "role": "work"}])
     known, unknown = engine.enqueue(key="store"), engine.enqueue(handler="gone", key="store", priority=9)
     park(engine, known, unknown)

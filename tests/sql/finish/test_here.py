@@ -1,4 +1,4 @@
-"""Completion in a transaction that writes more: accepted once, or again within that very transaction."""
+"""Completion within the handler's transaction: accepted once, and repeatable within the same transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does not fit a worker's release: given back unspent, not offered to that intake again, and not for ever."""
+"""Incompatible tasks are returned unspent, not offered to the same signature again, and fail in the end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tests.sql.engine import Claim, Engine
 
 
 def worker(engine: Engine, *intakes: str) -> int:
-    """A worker of a release."""
+    """Register a worker of a release."""
     worker_id = engine.worker()
     engine.rows("select rolecall.tell_intakes(%s, %s)", worker_id, list(intakes))
     return worker_id

@@ -1,4 +1,4 @@
-"""What each outcome stores."""
+"""The stored effects of each outcome."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_snooze_spends_no_attempt(engine: Engine) -> None:
 
 
 def test_what_is_returned_unbegun_is_claimable_at_once_and_never_charged(engine: Engine) -> None:
-    """Not even where the claim itself has marked it as started."""
+    """This applies even if the claim recorded the start."""
     task_id = engine.enqueue(max_attempts=1)
     for _ in range(20):
         assert engine.report(engine.claim_one(), "returned") is None
@@ -139,7 +139,6 @@ def test_the_same_report_twice_in_one_call_counts_once(engine: Engine) -> None:
 
 
 def test_the_first_outcome_of_two_for_one_claim_that_ends_it_stands(engine: Engine) -> None:
-    """One terminal state, once."""
     task_id = engine.enqueue()
     claim = engine.claim_one()
     words = {"id": claim.id, "fence": claim.fence}

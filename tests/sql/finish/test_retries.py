@@ -14,7 +14,7 @@ EXPONENTIAL = {"kind": "exponential", "first": 10, "factor": 2, "cap": 300, "jit
 
 
 def delays(engine: Engine, retry: Document, attempts: int) -> list[float]:
-    """The delay before each next attempt, in seconds."""
+    """Return the delay before each retry, in seconds."""
     task_id = engine.enqueue(retry=retry, max_attempts=0)
     found = []
     for _ in range(attempts):
@@ -48,7 +48,6 @@ def test_exponential_delays_double_up_to_the_cap(engine: Engine) -> None:
 
 
 def test_an_immediate_retry_is_due_at_once(engine: Engine) -> None:
-    """Immediate, without backoff."""
     assert delays(engine, {"kind": "linear", "step": 0}, 2) == [0, 0]
 
 
@@ -65,7 +64,7 @@ def test_jitter_spreads_the_delay_around_its_middle(engine: Engine) -> None:
 @pytest.mark.parametrize("attempt", [1, 60, 100, 2_000_000_000])
 @pytest.mark.parametrize("kind", [kind.value for kind in RetryKind if kind is not RetryKind.NONE])
 def test_the_widest_policy_gives_a_delay_at_any_attempt(engine: Engine, kind: str, attempt: int) -> None:
-    """An overflowing delay would leave a task that cannot be released."""
+    """An overflowing delay would leave a task that cannot be finished."""
     year = 31536000
     policy = f'{{"kind": "{kind}", "first": {year}, "factor": 1000, "step": {year}, "cap": {year}, "jitter": 1}}'
     assert engine.value("select rolecall.is_retry_policy(%s)", policy)
@@ -89,7 +88,6 @@ def test_a_policy_of_none_fails_at_the_first_failure(engine: Engine) -> None:
 
 
 def test_the_last_attempt_ends_the_task(engine: Engine) -> None:
-    """Back to pending while attempts are left, then failed."""
     task_id = engine.enqueue(max_attempts=3)
     states = []
     for _ in range(3):
@@ -144,7 +142,7 @@ def test_a_final_failure_is_not_retried(engine: Engine) -> None:
 
 
 def test_a_failure_may_name_its_own_delay(engine: Engine) -> None:
-    """As a server does with Retry-After."""
+    """For example from a Retry-After header."""
     task_id = engine.enqueue()
 
     engine.fail(engine.claim_one(), after=77)

@@ -13,7 +13,7 @@ End = Callable[[Engine, Claim], object]
 
 
 def rescued(engine: Engine) -> Claim:
-    """A claim whose lease ended and whose task was released."""
+    """Return a claim whose lease expired and whose task was rescued."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)
@@ -29,7 +29,7 @@ def test_an_accepted_report_has_no_verdict(engine: Engine) -> None:
 
 @pytest.mark.parametrize("outcome", ["completed", "failed", "snoozed", "cancelled"])
 def test_the_same_report_again_gives_already(engine: Engine, outcome: str) -> None:
-    """A report whose response was lost is repeated without effect."""
+    """A worker repeats the call if its response was lost."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.report(claim, outcome, after=1, error="x", next={"follow_ups": [{"role": "work"}]})
@@ -41,7 +41,7 @@ def test_the_same_report_again_gives_already(engine: Engine, outcome: str) -> No
 
 
 def test_a_task_that_somebody_else_runs_now_is_taken(engine: Engine) -> None:
-    """The second attempt runs on while the zombie reports."""
+    """The second attempt is still running."""
     zombie = rescued(engine)
     engine.clock.advance(hours=1)
     owner = engine.claim_one()
@@ -117,7 +117,6 @@ def test_any_other_fence_changes_nothing(engine: Engine, step: int) -> None:
 
 
 def test_each_report_of_a_batch_gets_its_own_verdict(engine: Engine) -> None:
-    """One terminal state, once."""
     worker = engine.worker()
     engine.enqueue_many([{"role": "work"}] * 3)
     first, second, third = engine.claim(3, worker=worker)
@@ -143,7 +142,7 @@ def test_an_empty_batch_says_nothing(engine: Engine) -> None:
 def test_a_zombies_report_in_the_same_call_does_not_stand_in_the_way_of_the_owners(
     engine: Engine, outcome: str
 ) -> None:
-    """A worker that claims again what it lost reports both claims at once."""
+    """A worker that claims its lost task again reports both claims at once."""
     engine.enqueue()
     worker = engine.worker()
     zombie = engine.claim_one(worker=worker)

@@ -1,4 +1,4 @@
-"""Firing by cron expression: a plan counts once, and only for the schedule that it was made for."""
+"""Firing by cron expression: a plan is used once, and only for the schedule that it was made for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def put(engine: Engine, cron: str = "*/10 * * * *", **words: object) -> None:
 
 
 def plans(engine: Engine) -> list[dict[str, Any]]:
-    """Compute what a tick would hand over now."""
+    """Return the plans that a tick would pass now."""
     found = [plan(DueCron(*row)) for row in engine.rows("select * from rolecall.due_cron()")]
     return [
         {
@@ -66,7 +66,6 @@ def test_each_slot_fires_as_itself(engine: Engine) -> None:
 
 
 def test_the_same_plan_counts_once(engine: Engine, session: Session) -> None:
-    """Whoever comes second with it changes nothing."""
     put(engine)
     same = plans(engine)
 
@@ -84,7 +83,6 @@ def test_a_plan_does_not_wait_for_one_that_is_under_way(engine: Engine, session:
 
 
 def test_a_plan_for_another_expression_is_void(engine: Engine) -> None:
-    """Nobody fires a slot of a rule that was changed meanwhile."""
     put(engine)
     old = plans(engine)
     put(engine, "0 12 * * *")
@@ -112,7 +110,7 @@ def test_slots_missed_in_a_downtime_come_to_one_run(engine: Engine) -> None:
 
 
 def test_a_long_downtime_is_made_up_for_by_its_latest_hundred_slots(engine: Engine) -> None:
-    """Ten days of minutes cost no ten days of counting."""
+    """The cost must not grow with the downtime."""
     put(engine, "* * * * *", misfire="all")
     engine.clock.advance(days=10)
 
@@ -124,7 +122,7 @@ def test_a_long_downtime_is_made_up_for_by_its_latest_hundred_slots(engine: Engi
 
 
 def test_an_expression_that_means_nothing_is_disabled_with_the_reason(engine: Engine) -> None:
-    """An expression stored by hand in SQL, where nobody can judge it."""
+    """An expression stored by hand in SQL is not validated."""
     put(engine, "at noon")
 
     assert tick(engine) == []

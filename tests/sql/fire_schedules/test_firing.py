@@ -1,4 +1,4 @@
-"""Firing schedules: one task a slot, on the grid, whatever happened in between."""
+"""Firing schedules: one task per fire time, without drift."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ def stored(engine: Engine, column: str) -> Any:
 
 
 def test_a_due_schedule_enqueues_its_task(engine: Engine) -> None:
-    """One task, and the tick is noted."""
     engine.put_schedule(payload={"state": "AZ"}, priority=5, key="k")
 
     [(name, task_id)] = engine.fire_schedules()
@@ -48,7 +47,6 @@ def test_a_disabled_schedule_does_not_fire(engine: Engine) -> None:
 
 
 def test_the_grid_is_kept_however_late_the_tick_is(engine: Engine) -> None:
-    """No drift by the delay of a tick."""
     engine.put_schedule(every=60)
     for delay in (0, 7, 59):
         engine.clock.set(START + timedelta(seconds=60 * delay + delay))
@@ -58,7 +56,6 @@ def test_the_grid_is_kept_however_late_the_tick_is(engine: Engine) -> None:
 
 
 def test_slots_missed_in_a_downtime_come_to_one_run(engine: Engine) -> None:
-    """A missed window runs once, no burst."""
     engine.put_schedule(every=60)
     engine.fire_schedules()
     engine.clock.advance(seconds=10 * 60 + 30)
@@ -69,7 +66,6 @@ def test_slots_missed_in_a_downtime_come_to_one_run(engine: Engine) -> None:
 
 
 def test_every_slot_of_a_day_gets_its_task(engine: Engine) -> None:
-    """None missing, none double."""
     engine.put_schedule(every=3600)
     for _ in range(4 * 24):
         engine.fire_schedules()
@@ -79,7 +75,7 @@ def test_every_slot_of_a_day_gets_its_task(engine: Engine) -> None:
 
 
 def test_two_tickers_fire_a_slot_once(engine: Engine, session: Session) -> None:
-    """The second skips what the first holds, and finds nothing after it."""
+    """The second skips what the first has locked, and finds nothing afterwards."""
     other = session()
     engine.put_schedule()
     with engine.connection.transaction():
@@ -91,7 +87,7 @@ def test_two_tickers_fire_a_slot_once(engine: Engine, session: Session) -> None:
 
 
 def test_a_rolled_back_tick_leaves_the_slot_to_the_next(engine: Engine, session: Session) -> None:
-    """The task and the plan move in one transaction."""
+    """The task and the next run are written in one transaction."""
     engine.put_schedule()
     engine.rows("begin")
     engine.fire_schedules()
@@ -102,7 +98,7 @@ def test_a_rolled_back_tick_leaves_the_slot_to_the_next(engine: Engine, session:
 
 
 def test_a_slot_that_meets_a_lock_is_not_lost(engine: Engine, session: Session) -> None:
-    """Temporary conditions, such as a lock timeout or a full disk, reject no fire time."""
+    """Temporary errors, such as a lock timeout or a full disk, skip no fire time."""
     schedule_id = engine.put_schedule()
     other = session()
     other.rows("begin")
@@ -144,7 +140,7 @@ def test_one_call_fires_no_more_than_its_limit_and_the_most_overdue_first(engine
 
 
 def test_the_slots_of_one_schedule_are_tasks_of_their_own(engine: Engine) -> None:
-    """A slot's task that is still open does not swallow the next slot's."""
+    """The open task of a fire time must not deduplicate the next."""
     engine.put_schedule(every=60)
     engine.fire_schedules()
     engine.clock.advance(seconds=60)

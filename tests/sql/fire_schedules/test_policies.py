@@ -13,12 +13,12 @@ RUNS = "select outcome, missed, extract(epoch from at - slot)::int, task_id from
 
 
 def outcomes(engine: Engine) -> list[tuple[Any, ...]]:
-    """What became of the slots: how, how many were missed before it, how late it was."""
+    """Return the outcome of each run, how many fire times were missed before it, and its delay."""
     return [run[:3] for run in engine.rows(RUNS)]
 
 
 def ten_slots_go_by(engine: Engine, **words: object) -> None:
-    """Stop everything: ten slots of five minutes pass, the last one two minutes ago."""
+    """Let ten fire times of five minutes pass, the last one two minutes ago."""
     engine.put_schedule(every=300, first_run_at=(START + timedelta(minutes=5)).isoformat(), **words)
     engine.clock.advance(minutes=52)
     engine.fire_schedules()
@@ -33,7 +33,6 @@ def test_the_policy_says_how_many_of_ten_missed_slots_are_run(engine: Engine, mi
 
 
 def test_the_history_counts_what_was_missed(engine: Engine) -> None:
-    """Nothing goes by unseen."""
     ten_slots_go_by(engine)
 
     assert outcomes(engine) == [("enqueued", 9, 120)]
@@ -62,7 +61,6 @@ def test_missed_slots_are_run_in_their_order_each_as_itself(engine: Engine) -> N
 
 
 def test_no_more_than_the_latest_hundred_are_run(engine: Engine) -> None:
-    """A cap on the burst."""
     engine.put_schedule(every=60, misfire="all")
     engine.clock.advance(minutes=149)
 
@@ -112,7 +110,7 @@ def test_a_chain_that_goes_on_counts_as_open(engine: Engine) -> None:
 
 
 def test_tasks_of_several_schedules_are_cancelled_in_one_go(engine: Engine) -> None:
-    """Cancel and enqueue are one transaction, in which tasks are locked in one order."""
+    """Cancelling and enqueuing are one transaction, which locks tasks in one order."""
     for name in ("a", "b"):
         engine.put_schedule(name, overlap="cancel")
     engine.fire_schedules()
@@ -151,7 +149,7 @@ def test_what_a_generator_enqueues_is_counted(engine: Engine) -> None:
 
 
 def test_what_a_generator_spawns_is_counted(engine: Engine) -> None:
-    """Children are counted, existing duplicates are not."""
+    """Existing duplicates are not counted."""
     engine.put_schedule()
     engine.fire_schedules()
     drafts = [{"role": "work", "dedupe_key": "one"}, {"role": "work", "dedupe_key": "one"}, {"role": "work"}]

@@ -25,19 +25,19 @@ def roll_up(engine: Engine) -> None:
 
 
 def begin(engine: Engine) -> None:
-    """Let the history begin, and be made up to now."""
+    """Start the history, complete up to now."""
     engine.rows("select rolecall.make_partitions(0)")
     roll_up(engine)
 
 
 def sums(engine: Engine, width: int = 10, role: str = "") -> tuple[int, ...] | None:
-    """Completed, failed, cancelled, retried: over all bins of a width."""
+    """Return the totals of completed, failed, cancelled and retried over all bins of a width."""
     rows = engine.rows(SUMS, role, width)
     return tuple(map(int, rows[0])) if rows else None
 
 
 def finish(engine: Engine, number: int = 1, outcome: str = "completed", seconds: float = 0, **words: object) -> None:
-    """End that many new tasks, after they ran for some seconds."""
+    """Finish this many new tasks after some seconds of running."""
     engine.enqueue_many([{"role": "work", **words}] * number)
     claims = engine.claim(number)
     engine.clock.advance(seconds=seconds)
@@ -46,14 +46,14 @@ def finish(engine: Engine, number: int = 1, outcome: str = "completed", seconds:
 
 
 def told(engine: Engine, column: str, role: str | None = None, width: int = 10) -> list[Any]:
-    """One column of the history, bin by bin."""
+    """Return a column of the history, by bin."""
     query = f"select {column} from rolecall.history(%s, %s, 10, '-infinity')"
     return [value for (value,) in engine.rows(query, role, width)]
 
 
 @pytest.fixture
 def other(live_engine: Engine) -> Iterator[Engine]:
-    """A session whose transaction stays open."""
+    """A session with an open transaction."""
     with psycopg.connect(live_engine.database) as connection:
         yield Engine(connection, Clock(live_engine.database), live_engine.database)
 
@@ -86,11 +86,11 @@ def test_rolling_up_again_adds_nothing(engine: Engine) -> None:
 
 
 def test_what_a_transaction_finished_before_it_commits_late_is_counted(live_engine: Engine, other: Engine) -> None:
-    """The history ends where somebody may still commit an end, and goes on when they have."""
+    """The history ends before the oldest finish that can still be committed."""
     live_engine.enqueue()
     claim = live_engine.claim_one()
     other.complete(claim)
-    # A bin may end between these two.
+    # A bin can end between these two.
     [(began, finished)] = other.rows("select now(), finished_at from rolecall.finished_tasks")
     while live_engine.value("select clock_timestamp() < rolecall.begin_of_bin(10, %s) + interval '10.01 s'", finished):
         live_engine.rows("select pg_sleep(0.5)")
@@ -153,7 +153,7 @@ def test_wide_bins_are_those_of_ten_seconds_once_they_are_over(engine: Engine) -
 
 @pytest.mark.parametrize("seed", [3, 7, 13])
 def test_a_wide_view_ends_with_narrow_bins(engine: Engine, seed: int) -> None:
-    """The sum of the bins equals the number of finished tasks at every moment."""
+    """The sum of the bins always equals the number of finished tasks."""
     begin(engine)
     for _ in range(seed):
         finish(engine)

@@ -1,10 +1,10 @@
-"""Runs the steps of several sessions in every order, as Postgres' own isolation tester does.
+"""Runs the steps of several sessions in every order, like the isolation tester of Postgres.
 
     order 0 1 0     session 0   opening(claim)              commit
                     session 1                   finish ~~~~~~~~~~~~ answer
 
-A step that has to wait for a lock does not hold up the others; a step that comes up for a session that still
-waits is run as soon as the session is free. In the end the invariants must hold and every session be free.
+A step that waits for a lock does not delay the others. A step of a session that still waits is run as soon as
+the session is free. At the end the invariants must hold and every session must be free.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RESET = (
 
 
 class Actor:
-    """A session with a thread of its own, which runs one step after the other."""
+    """A session with its own thread, which runs one step after another."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -59,7 +59,7 @@ class Play:
         self._actors = actors
 
     def run(self, *scripts: Sequence[Step]) -> list[list[object]]:
-        """Play to the end and return each session's answers; an error of the database is an answer too."""
+        """Run all steps; return each session's answers, including database errors."""
         remaining = [list(script) for script in scripts]
         for number in self.order:
             self._actors[number].take(remaining[number].pop(0))
@@ -88,14 +88,14 @@ class Play:
 
 
 class Stage:
-    """Where plays are run: a pool that is emptied before each, and as many sessions as there are scripts."""
+    """Runs plays: empties the pool before each, and provides a session for each script."""
 
     def __init__(self, engine: Engine, open_session: Callable[[], Engine]) -> None:
         self.engine = engine
         self._open_session = open_session
 
     def orders(self, *lengths: int) -> Iterator[Play]:
-        """Give a play for each order in which sessions with so many steps can take turns."""
+        """Yield a play for each order of sessions with these numbers of steps."""
         actors = [Actor(self._open_session()) for _ in lengths]
         turns = [number for number, length in enumerate(lengths) for _ in range(length)]
         for order in sorted(set(permutations(turns))):
@@ -105,7 +105,7 @@ class Stage:
 
 
 def opening(step: Step) -> Step:
-    """Make a step begin the transaction that it runs in."""
+    """Return a step that begins the transaction it runs in."""
 
     def begin_and_run(engine: Engine) -> object:
         engine.rows("begin")

@@ -1,4 +1,4 @@
-"""Somebody's open transaction keeps from everybody what needs the rows that it holds, and nothing else."""
+"""An open transaction blocks only calls that need its locked rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def gate(session: Session) -> Iterator[Engine]:
 
 @pytest.fixture
 def caller(session: Session) -> Engine:
-    """A session that must not wait for that."""
+    """A session that must not wait for it."""
     caller = session()
     caller.rows(f"set statement_timeout = '{PATIENCE}'")
     return caller
@@ -41,7 +41,7 @@ def hold(gate: Engine, task_id: int) -> None:
 
 
 def family(engine: Engine, number: int = 1, **words: object) -> tuple[int, list[Claim]]:
-    """A parent that waits for children, and those, claimed by worker 1."""
+    """Return a waiting parent, and the claims of its children by worker 1."""
     parent = engine.enqueue()
     engine.complete(engine.claim_one(), next={"children": [{"role": "work", **words}] * number})
     return parent, engine.claim(number, worker=1)
@@ -54,7 +54,7 @@ def finish_free(engine: Engine, *claims: Claim, apart: bool = False) -> dict[int
 
 @contextmanager
 def held_parent(engine: Engine, gate: Engine) -> Iterator[tuple[Claim, list[Claim]]]:
-    """A child whose parent is held by somebody, among others that have nothing to do with it; all claimed by worker 1."""
+    """Lock the parent of a child; yield the claims of that child and of unrelated tasks, all by worker 1."""
     parent, [child] = family(engine)
     engine.enqueue_many([{"role": "work"}] * MANY)
     others = engine.claim(MANY, worker=1)
@@ -106,7 +106,7 @@ def test_only_the_outcome_whose_key_is_held_is_busy(engine: Engine, gate: Engine
 
 
 def test_a_busy_outcome_has_left_nothing_behind(engine: Engine, gate: Engine, caller: Engine) -> None:
-    """Not the follow-up of a task whose own end was undone."""
+    """The follow-up of an outcome that was undone is not stored either."""
     parent, [child] = family(engine)
     hold(gate, parent)
     draft = report(child, "completed", next={"follow_ups": [{"role": "work"}]})
@@ -207,7 +207,6 @@ def spawn_under_another(engine: Engine, gate: Engine) -> None:
 def test_what_others_do_goes_on_beside_an_open_transaction(
     engine: Engine, gate: Engine, caller: Engine, act: Callable[[Engine, Engine], None]
 ) -> None:
-    """Cancels, ends of trees, retries, claims with keys, schedules: of other tasks."""
     act(engine, gate)
     parent, children = family(engine, 2)
     failed = engine.enqueue()
@@ -291,7 +290,7 @@ def test_a_schedule_that_cannot_make_way_stays_due_and_the_others_run(
 
 
 def fire(caller: Engine, kind: str, engine: Engine | None = None, seconds: float = 60) -> list[str]:
-    """Let time pass, and fire what is due then; return whose slots were dealt with."""
+    """Advance the clock and fire due schedules; return the names of those processed."""
     (engine or caller).clock.advance(seconds=seconds)
     if kind == "interval":
         return sorted(name for name, _ in caller.fire_schedules())

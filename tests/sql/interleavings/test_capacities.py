@@ -1,4 +1,4 @@
-"""The capacity of a key is set while others claim its tasks and end them, in every order."""
+"""Setting the capacity of a key concurrently with claims and finishes of its tasks, in every order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def running(engine: Engine) -> int:
 def test_a_claim_beside_a_new_capacity_waits_for_nobody_and_leaves_no_place_unused(
     stage: Stage, is_known: bool
 ) -> None:
-    """An open transaction in which somebody sets a key's capacity holds up no claim."""
+    """An open transaction that sets the capacity of a key blocks no claim."""
     for play in stage.orders(2, 2):
         if is_known:
             stage.engine.rows("insert into rolecall.keys (key) values ('store')")
@@ -59,7 +59,7 @@ def test_the_end_of_a_holder_beside_a_new_capacity_leaves_no_place_unused(stage:
 
 
 def test_tasks_parked_while_a_pattern_gets_more_room_are_unparked_silently(engine: Engine, session: Session) -> None:
-    """A claim reads the patterns without a lock: only the next end of the key's tasks, or unpark, sees both."""
+    """A claim reads the patterns without a lock: only the next finish of a task of the key, or unpark, sees both."""
     enqueue(engine)
     claiming = session()
     claiming.rows("begin")
@@ -75,7 +75,7 @@ def test_tasks_parked_while_a_pattern_gets_more_room_are_unparked_silently(engin
 
 
 def test_a_declaration_beside_another_session_that_brings_back_tasks_of_several_keys(stage: Stage) -> None:
-    """What it changes and what it brings back it locks in the order in which all lock keys."""
+    """The declaration locks keys in the common order."""
     for play in stage.orders(2, 1, 1):
         stage.engine.rows("truncate rolecall.key_patterns")
         stage.engine.enqueue_many([{"role": "work", "key": key} for key in "aazz"])

@@ -38,7 +38,6 @@ def test_the_two_last_children_end_their_parent_once(stage: Stage, gathers: bool
 
 
 def test_an_end_that_is_rolled_back_beside_the_other_last_child(stage: Stage) -> None:
-    """Complete x complete, one of them undone."""
     for play in stage.orders(2, 2):
         parent_id, _ = family(stage.engine, 2)
         first, second = stage.engine.claim_all().values()
@@ -51,7 +50,6 @@ def test_an_end_that_is_rolled_back_beside_the_other_last_child(stage: Stage) ->
 
 
 def test_three_levels_end_from_two_sides(stage: Stage) -> None:
-    """The last two leaves of a tree, in branches of unlike depth."""
     for play in stage.orders(2, 2):
         root, (branch, leaf) = family(stage.engine, 2)
         claims = stage.engine.claim_all()
@@ -65,7 +63,7 @@ def test_three_levels_end_from_two_sides(stage: Stage) -> None:
 
 @pytest.mark.parametrize("serial", [False, True])
 def test_the_last_child_ends_beside_a_sibling_from_outside(stage: Stage, serial: bool) -> None:
-    """Complete x spawn. The sibling is waited for, or it is refused."""
+    """The sibling is awaited or rejected."""
     for play in stage.orders(2, 2):
         parent_id, _ = parent_of(stage.engine, WORK, serial=serial)
         last = stage.engine.claim_one()
@@ -103,7 +101,6 @@ def test_the_last_child_leaves_siblings_beside_the_end_of_another(stage: Stage) 
 
 @pytest.mark.parametrize("after", [{}, {"siblings": [WORK]}, {"children": [WORK]}, {"continuation": WORK}], ids=str)
 def test_a_child_ends_beside_a_cancellation_of_its_root(stage: Stage, after: Document) -> None:
-    """Nothing is left open, whatever the child leaves behind."""
     for play in stage.orders(2, 2):
         root, (child,) = family(stage.engine, 1)
         claim = stage.engine.claim_one()
@@ -117,7 +114,6 @@ def test_a_child_ends_beside_a_cancellation_of_its_root(stage: Stage, after: Doc
 
 
 def test_the_last_child_ends_beside_a_cancellation_of_a_parent_that_gathers(stage: Stage) -> None:
-    """Gather x cancel."""
     for play in stage.orders(2, 2):
         parent_id, _ = parent_of(stage.engine, WORK, gathers=True)
         claim = stage.engine.claim_one()
@@ -130,7 +126,7 @@ def test_the_last_child_ends_beside_a_cancellation_of_a_parent_that_gathers(stag
 
 
 def test_a_gathering_is_claimed_beside_its_cancellation(stage: Stage) -> None:
-    """Gather x cancel x claim, with a key that is kept between the steps."""
+    """The key is kept between the steps."""
     for play in stage.orders(2, 2):
         stage.engine.enqueue(key="store")
         parent = stage.engine.claim_one()
@@ -146,7 +142,7 @@ def test_a_gathering_is_claimed_beside_its_cancellation(stage: Stage) -> None:
 
 
 def test_a_failed_child_is_retried_beside_the_end_of_the_last(stage: Stage) -> None:
-    """Retry x complete: the parent counts the child again, or has ended without it."""
+    """The parent counts the child again, or has finished without it."""
     for play in stage.orders(2, 2):
         parent_id, (failed, last) = family(stage.engine, 2)
         claims = stage.engine.claim_all()
@@ -161,7 +157,7 @@ def test_a_failed_child_is_retried_beside_the_end_of_the_last(stage: Stage) -> N
 
 
 def test_a_failed_parent_is_retried_beside_the_end_of_what_it_left_running(stage: Stage) -> None:
-    """Retry x complete: the parent counts what is open, and nothing else."""
+    """The parent counts open children only."""
     for play in stage.orders(2, 2):
         parent_id = stage.engine.enqueue()
         parent = stage.engine.claim_one()
@@ -177,7 +173,6 @@ def test_a_failed_parent_is_retried_beside_the_end_of_what_it_left_running(stage
 
 
 def test_a_parent_ends_beside_the_child_that_it_spawned_while_it_ran(stage: Stage) -> None:
-    """Complete x complete, of a parent and its child."""
     for play in stage.orders(2, 2):
         parent_id = stage.engine.enqueue()
         parent = stage.engine.claim_one()
@@ -190,7 +185,6 @@ def test_a_parent_ends_beside_the_child_that_it_spawned_while_it_ran(stage: Stag
 
 
 def test_a_parent_fails_beside_the_end_of_the_child_that_it_spawned_while_it_ran(stage: Stage) -> None:
-    """Fail x complete, of a parent and its child."""
     for play in stage.orders(2, 2):
         parent_id = stage.engine.enqueue()
         parent = stage.engine.claim_one()
@@ -205,7 +199,6 @@ def test_a_parent_fails_beside_the_end_of_the_child_that_it_spawned_while_it_ran
 
 @pytest.mark.parametrize("other", ["completed", "failed"])
 def test_a_child_that_cancels_its_siblings_fails_beside_one_that_ends(stage: Stage, other: str) -> None:
-    """Fail x complete and fail x fail, of siblings that take each other with them."""
     for play in stage.orders(2, 2):
         parent_id, _ = family(stage.engine, 3, on_failure="cancel_siblings")
         first, second, _ = stage.engine.claim_all().values()
@@ -217,7 +210,7 @@ def test_a_child_that_cancels_its_siblings_fails_beside_one_that_ends(stage: Sta
 
 
 def test_children_of_two_roots_end_in_batches_of_opposite_order(stage: Stage) -> None:
-    """Complete x complete, in batches: roots are locked in one order."""
+    """Roots are locked in one order."""
     for play in stage.orders(2, 2):
         stage.engine.enqueue_many([WORK, WORK])
         first, second = stage.engine.claim(2, worker=1)

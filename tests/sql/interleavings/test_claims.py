@@ -1,4 +1,4 @@
-"""Claims against claims, completions, cancellations and renewals, in every order."""
+"""Claims concurrent with claims, completions, cancellations and renewals, in every order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def claims_in(answers: list[list[object]]) -> list[Claim]:
 
 
 def test_two_claims_of_one_key_make_one_run(stage: Stage) -> None:
-    """Neither waits, neither fails, one of them gets a task."""
+    """No call waits or fails, and one of them gets a task."""
     for play in stage.orders(2, 2):
         stage.engine.enqueue_many([{"role": "work", "key": "store"}] * 2)
         script = (opening(lambda engine: engine.claim(2, worker=1)), commit)
@@ -40,7 +40,7 @@ def test_a_claim_that_is_rolled_back_leaves_its_key_to_the_others(stage: Stage) 
 
 
 def test_claims_of_new_keys_in_opposite_order_do_not_wait_for_each_other(stage: Stage) -> None:
-    """A key that nobody has used before is a new row, and a new row can be waited for."""
+    """An unused key needs a new row, and inserting it could wait for another transaction."""
 
     def claim_again(engine: Engine, role: str) -> object:
         claims = engine.claim(1, role, worker=1)
@@ -65,7 +65,6 @@ def test_claims_of_new_keys_in_opposite_order_do_not_wait_for_each_other(stage: 
 
 
 def test_a_claim_beside_a_completion_leaves_nothing_parked_behind(stage: Stage) -> None:
-    """Park against free, in every order."""
     for play in stage.orders(2, 2):
         stage.engine.enqueue_many([{"role": "work", "key": "store"}] * 3)
         holder = stage.engine.claim_one()
@@ -94,7 +93,7 @@ def test_a_claim_beside_a_completion_that_is_rolled_back(stage: Stage) -> None:
 
 
 def test_a_rescue_beside_a_completion_ends_the_task_once(stage: Stage) -> None:
-    """Either the completion counts, or the rescue does and the completion returns its reason."""
+    """The completion is stored, or the rescue is and the completion returns its reason."""
     for play in stage.orders(2, 2):
         claim = expired(stage.engine)
 
@@ -120,7 +119,6 @@ def test_a_rescue_beside_a_renewal_takes_nothing_that_is_renewed(stage: Stage) -
 
 
 def test_a_cancellation_beside_a_completion(stage: Stage) -> None:
-    """An earlier completion counts, and an earlier cancellation is reported."""
     for play in stage.orders(2, 2):
         task_id = stage.engine.enqueue()
         claim = stage.engine.claim_one()
@@ -149,7 +147,7 @@ def test_a_cancellation_beside_a_claim(stage: Stage) -> None:
 
 
 def expired(engine: Engine) -> Claim:
-    """A claim whose lease has run out."""
+    """Return a claim whose lease has expired."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)

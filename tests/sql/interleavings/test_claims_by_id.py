@@ -1,4 +1,4 @@
-"""Claims by id against claims, offers, completions and rescues, in every order."""
+"""Claims by id concurrent with claims, offers, completions and rescues, in every order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.sql.interleavings.stage import Stage, Step, commit, opening, rollback
 
 
 def by_id(*ids: int, worker: int) -> Step:
-    """Begin a transaction and claim these tasks in it."""
+    """Return a step that begins a transaction and claims these tasks."""
     return opening(lambda engine: engine.claim_these(*ids, worker=worker))
 
 
@@ -61,7 +61,7 @@ def test_a_claim_by_id_that_is_rolled_back_leaves_the_key_to_others(stage: Stage
 
 
 def test_keys_named_in_opposite_order_make_nobody_wait(stage: Stage) -> None:
-    """Also keys that nobody has used before."""
+    """This includes keys without a row."""
     for play in stage.orders(3, 3):
         a, b = (stage.engine.enqueue(key=key) for key in "ab")
         workers = [stage.engine.worker() for _ in range(2)]
@@ -76,7 +76,6 @@ def test_keys_named_in_opposite_order_make_nobody_wait(stage: Stage) -> None:
 
 
 def test_a_claim_by_id_or_an_offer_beside_a_completion_leaves_nothing_parked_behind(stage: Stage) -> None:
-    """Park against free, in every order."""
     for play in stage.orders(2, 2, 1):
         first, second, _third = (stage.engine.enqueue(key="store") for _ in range(3))
         [holder], _ = stage.engine.claim_these(first)
@@ -108,7 +107,7 @@ def test_a_claim_by_id_beside_a_rescue_gets_a_task_only_when_it_was_let_go(stage
 
 
 def expired(engine: Engine) -> Claim:
-    """A claim whose lease has run out."""
+    """Return a claim whose lease has expired."""
     [claim], _ = engine.claim_these(engine.enqueue(key="store"))
     engine.clock.advance(seconds=LEASE + 1)
     return claim

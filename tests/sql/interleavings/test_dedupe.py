@@ -1,4 +1,4 @@
-"""Tasks of one dedupe key from several sessions, in every order: each payload is present once in the end."""
+"""Concurrent tasks of one dedupe key, in every order: each payload is stored exactly once."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def payloads(engine: Engine) -> list[list[int]]:
 
 @pytest.mark.parametrize("dedupe", MODES, ids=str)
 def test_if_the_first_is_rolled_back_the_second_is_stored(stage: Stage, dedupe: Document) -> None:
-    """The second waits for the first, in every order."""
+    """The second call waits for the first, in every order."""
     for play in stage.orders(2, 1):
         answers = play.run((opening(adding(1, dedupe)), rollback), (adding(2, dedupe),))
 
@@ -102,7 +102,7 @@ def test_keeping_waits_for_no_one_who_holds_the_standing_task(stage: Stage) -> N
 
 
 def test_a_claim_beside_a_merge_loses_nothing(stage: Stage) -> None:
-    """Either the claim has the merged payload, or the merge made a task of its own."""
+    """The claim has the merged payload, or the merge stored a new task."""
     for play in stage.orders(2, 2):
         adding(1)(stage.engine)
 
@@ -148,7 +148,7 @@ def test_a_throttled_task_that_came_and_went_meanwhile_is_seen(stage: Stage) -> 
 
 @pytest.mark.parametrize("standing", [False, True])
 def test_mixed_batches_with_the_same_keys_in_unlike_order_do_not_deadlock(stage: Stage, standing: bool) -> None:
-    """A gate holds what is in the middle, so that each has its first locks when it opens."""
+    """A gate locks the middle key, so that each batch has its first locks when it opens."""
     ways = [UNION, {"mode": "replace"}, {"scope": "any", "window": 60}, {"scope": "open"}]
     batches = [
         [draft(n, ways[(n + turn) % 4], key) for n, key in enumerate(keys)]
@@ -166,7 +166,7 @@ def test_mixed_batches_with_the_same_keys_in_unlike_order_do_not_deadlock(stage:
 
 
 def test_a_batch_of_merges_beside_a_cancellation_of_the_same_tasks_does_not_deadlock(stage: Stage) -> None:
-    """The tasks to change are locked in the order of their ids, before the first is changed."""
+    """The tasks to change are locked in the order of their ids before the first is changed."""
     for play in stage.orders(2, 1, 1):
         ids, _ = stage.engine.enqueue_many([draft(1, UNION, key) for key in "zma"])
 
@@ -180,7 +180,7 @@ def test_a_batch_of_merges_beside_a_cancellation_of_the_same_tasks_does_not_dead
 
 
 def test_merges_into_keyed_tasks_beside_the_end_of_their_keys_holder(stage: Stage) -> None:
-    """Who frees a key brings a parked task back, which a merge is putting off."""
+    """Freeing a key unparks a task that the merge postpones."""
     put_off = {**draft(2, {"mode": "replace"}), "key": "k", "after": 60}
     for play in stage.orders(2, 2):
         stage.engine.enqueue(key="k")
@@ -198,7 +198,6 @@ def test_merges_into_keyed_tasks_beside_the_end_of_their_keys_holder(stage: Stag
 
 @pytest.mark.parametrize("also_claimed", [False, True])
 def test_fifty_concurrent_merges_make_one_whole_payload(engine: Engine, session: Session, also_claimed: bool) -> None:
-    """One complete row; with a worker, one row at a time."""
     sessions = [session() for _ in range(10)]
     rounds = [[(one, 10 * turn + n) for n, one in enumerate(sessions)] for turn in range(5)]
     with ThreadPoolExecutor(10) as threads:
@@ -214,7 +213,7 @@ def test_fifty_concurrent_merges_make_one_whole_payload(engine: Engine, session:
 
 
 def test_two_batches_with_the_same_dedupe_keys_beside_the_end_of_a_task_that_stood_for_one(stage: Stage) -> None:
-    """The batch that met that task has other keys already when it finds it gone, which the second batch waits for."""
+    """The first batch already has locked other keys, which the second waits for, when it finds the task gone."""
     for play in stage.orders(2, 1, 1, 1):
         stage.engine.enqueue(dedupe_key="a")
         standing = stage.engine.claim_one(worker=1)

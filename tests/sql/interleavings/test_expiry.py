@@ -7,7 +7,7 @@ from tests.sql.interleavings.stage import Stage, Step, commit, opening
 
 
 def at_the_last_moment(step: Step) -> Step:
-    """Do something as it was a second before the tasks expired."""
+    """Return a step that runs with the clock one second before the tasks expire."""
 
     def early(engine: Engine) -> object:
         engine.rows("select set_config('rolecall.fake_now', (rolecall.clock() - interval '1 s')::text, true)")

@@ -1,4 +1,4 @@
-"""Calls that wait for a row release their own locks, so two calls cannot wait for each other."""
+"""Calls that wait for a row release their own locks, so that two calls cannot wait for each other."""
 
 from __future__ import annotations
 
@@ -119,10 +119,10 @@ def hold(engine: Engine, task_id: int) -> None:
 
 
 def until_held(engine: Engine, task_id: int) -> None:
-    """Wait until another session has the row."""
+    """Wait until another session has locked the row."""
     deadline = time.monotonic() + DEADLINE
     while engine.rows("select from rolecall.tasks where id = %s for update skip locked", task_id):
-        assert time.monotonic() < deadline, "nobody wants it"
+        assert time.monotonic() < deadline, "no other session has locked it"
         time.sleep(0.001)
 
 

@@ -1,6 +1,6 @@
-"""Batches that touch the same rows in unlike order: one may wait for the other, and no two wait for each other.
+"""Batches that lock the same rows in different order: one can wait for the other, but there is no deadlock.
 
-A gate holds a row that both want, so that each has its first locks when the gate opens.
+A gate locks a row that both need, so that each has its first locks when the gate opens.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def errors(answers: list[list[object]]) -> list[psycopg.Error]:
 
 
 def behind_a_gate(play: Play, gate: Step, *calls: Step) -> list[psycopg.Error]:
-    """Run the calls while a session holds the gate, then open it."""
+    """Run the calls while a session holds the gate, then open it; return the errors."""
     return errors(play.run((opening(gate), rollback), *((call,) for call in calls)))
 
 
@@ -91,9 +91,7 @@ def test_a_cancellation_of_holder_and_parked_beside_the_holders_end(stage: Stage
 
 
 def test_a_cancellation_of_what_is_claimed_and_given_back_while_it_waits_for_keys(stage: Stage) -> None:
-    """A session that holds the key of a running task must not wait for that task, because its release waits for
-    the key.
-    """
+    """A session that holds the key of a running task must not wait for the task, whose release waits for the key."""
     for play in stage.orders(2, 3, 1):
         stage.engine.rows("insert into rolecall.keys (key) values ('a'), ('b')")
         low, high = (stage.engine.enqueue(key=key) for key in "ab")
@@ -129,7 +127,7 @@ def test_a_cancellation_of_what_is_snoozed_and_parked_while_it_waits_for_it(stag
 
 
 def test_two_mixed_batches_that_free_the_same_keys(stage: Stage) -> None:
-    """With room for two tasks a key, two workers can hold the same keys."""
+    """With a capacity of two, two workers can hold the same keys."""
     for play in stage.orders(2, 1, 1):
         claims = two_claims_of_each(stage.engine, "a", "m", "z")
 
@@ -218,7 +216,7 @@ def give_back(taken: list[Claim]) -> Step:
 
 
 def snooze_behind_another(claim: Claim) -> Step:
-    """Snooze a task, and let a claim park it behind one that goes first."""
+    """Return a step that snoozes a task and claims another, which parks the first."""
 
     def act(engine: Engine) -> None:
         engine.finish(1, report(claim, "snoozed", after=0))

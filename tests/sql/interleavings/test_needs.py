@@ -1,4 +1,4 @@
-"""Needs that are declared while what is needed ends, goes on or is cancelled, in every order."""
+"""Needs declared while the needed task finishes, continues or is cancelled, in every order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ def failed(answers: list[list[object]]) -> list[str | None]:
 @pytest.mark.parametrize("kind", NEEDS)
 @pytest.mark.parametrize("outcome", ["completed", "failed"])
 def test_what_is_needed_ends_while_its_dependent_is_enqueued(stage: Stage, kind: str, outcome: str) -> None:
-    """Never stuck blocked."""
     for play in stage.orders(2, 2):
         needed = stage.engine.enqueue()
         claim = stage.engine.claim_one()
@@ -83,7 +82,7 @@ def test_two_needs_fail_together(stage: Stage) -> None:
 
 
 def test_a_chain_goes_on_while_it_comes_to_be_needed(stage: Stage) -> None:
-    """The lock is on the chain's last task at that time."""
+    """The last task of the chain at that time is locked."""
     for play in stage.orders(2, 2):
         chain = stage.engine.enqueue()
         claim = stage.engine.claim_one()
@@ -139,7 +138,7 @@ def test_a_running_task_comes_to_need_one_that_ends(stage: Stage) -> None:
 
 
 def test_two_running_tasks_do_not_come_to_need_each_other(stage: Stage) -> None:
-    """One of them is refused, or undone and refused when it is tried again."""
+    """One of them is rejected, or rolled back and then rejected."""
     for play in stage.orders(2, 2):
         stage.engine.enqueue_many([WORK, WORK])
         first, second = stage.engine.claim_all().values()
@@ -153,7 +152,7 @@ def test_two_running_tasks_do_not_come_to_need_each_other(stage: Stage) -> None:
 
 
 def test_four_tasks_do_not_come_to_need_each_other_in_a_ring(stage: Stage) -> None:
-    """Neither of the two last edges of the ring touches a task of the other's."""
+    """The two last edges of the circle have no task in common."""
     for play in stage.orders(2, 2):
         stage.engine.enqueue_many([WORK] * 4)
         a, b, c, d = stage.engine.claim_all().values()

@@ -1,4 +1,4 @@
-"""What is decided from outside against what workers do, in every order."""
+"""Finishing, deleting and triggering tasks from outside, concurrently with workers, in every order."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_completion_from_outside_beside_a_failure_that_is_to_be_tried_again(st
 
 
 def test_a_completion_from_outside_beside_a_claim(stage: Stage) -> None:
-    """The claim skips the task, or is void."""
+    """The claim skips the task, or is lost."""
     for play in stage.orders(2, 2):
         task_id = stage.engine.enqueue(key="k")
 
@@ -115,7 +115,7 @@ def test_one_token_shown_twice_at_once_is_used_once(stage: Stage) -> None:
 
 
 def test_a_parent_completed_from_outside_beside_its_last_child_s_end(stage: Stage) -> None:
-    """The tree's locks are had in one order, children first."""
+    """The tree is locked in one order, children first."""
     for play in stage.orders(2, 2):
         parent, [child] = family(stage.engine, 1)
         claim = stage.engine.claim_one()
@@ -133,7 +133,7 @@ def test_a_parent_completed_from_outside_beside_its_last_child_s_end(stage: Stag
 
 
 def test_a_chain_that_goes_on_beside_its_completion_from_outside(stage: Stage) -> None:
-    """The current task is the one that is open once the locks are had."""
+    """The open task is determined after the locks are taken."""
     for play in stage.orders(2, 2):
         claim = running(stage.engine)
 
@@ -150,7 +150,7 @@ def test_a_chain_that_goes_on_beside_its_completion_from_outside(stage: Stage) -
 
 
 def test_a_deletion_beside_a_completion(stage: Stage) -> None:
-    """The worker hears `deleted`, or what it completed is deleted."""
+    """The worker gets `deleted`, or its completed task is deleted."""
     for play in stage.orders(2, 2):
         claim = running(stage.engine, key="k")
 
@@ -162,7 +162,6 @@ def test_a_deletion_beside_a_completion(stage: Stage) -> None:
 
 
 def test_a_deletion_beside_a_completion_that_continues_the_chain(stage: Stage) -> None:
-    """Nothing of the chain is left, whoever came first."""
     for play in stage.orders(2, 2):
         claim = running(stage.engine)
 
@@ -187,7 +186,7 @@ def test_a_deletion_beside_a_parent_that_spawns(stage: Stage) -> None:
 
 
 def test_a_deletion_beside_a_new_need(stage: Stage) -> None:
-    """The chain is kept for the dependent, or the dependent is refused."""
+    """The chain is kept for the dependent, or the dependent is rejected."""
     for play in stage.orders(2, 2):
         chain = stage.engine.enqueue()
 
@@ -237,7 +236,6 @@ def test_a_deletion_of_a_failed_task_beside_its_retry(stage: Stage) -> None:
 
 
 def test_a_trigger_beside_a_claim(stage: Stage) -> None:
-    """Due now, or refused as it runs already."""
     for play in stage.orders(2, 2):
         task_id = stage.engine.enqueue(after=1, key="k")
         stage.engine.clock.advance(seconds=1)

@@ -1,4 +1,4 @@
-"""Ticks, people and apps at the same schedule, in every order."""
+"""Concurrent ticks, manual changes and declarations of one schedule, in every order."""
 
 from __future__ import annotations
 
@@ -85,7 +85,6 @@ def test_two_ticks_with_the_same_plan_fire_it_once(stage: Stage) -> None:
 
 
 def test_a_plan_beside_a_change_of_the_expression(stage: Stage) -> None:
-    """The slot fires before the change, or not at all."""
     changed = '{"name": "tick", "cron": "@hourly"}'
     for play in stage.orders(2, 2):
         put('{"name": "tick", "role": "work", "cron": "@daily"}')(stage.engine)
@@ -107,7 +106,7 @@ def test_two_runs_now_are_one_task(stage: Stage) -> None:
 
 
 def test_a_run_now_beside_a_tick_leaves_no_slot_out(stage: Stage) -> None:
-    """The slot fires once; the run now is its task, or one of its own before it."""
+    """The manual run is the task of the fire time, or a separate task before it."""
     for play in stage.orders(2, 2):
         stage.engine.put_schedule()
 
@@ -120,7 +119,6 @@ def test_a_run_now_beside_a_tick_leaves_no_slot_out(stage: Stage) -> None:
 
 
 def test_of_two_changes_of_one_revision_one_is_refused(stage: Stage) -> None:
-    """The second caller gets an error instead of a lost update."""
     for play in stage.orders(2, 2):
         stage.engine.put_schedule()
         one, other = (put(f'{{"name": "tick", "revision": 1, "priority": {number}}}') for number in (1, 2))
@@ -146,7 +144,7 @@ def test_an_end_that_counts_what_it_made_beside_a_deletion(stage: Stage) -> None
 
 
 def test_a_tick_that_makes_way_beside_the_end_of_the_task_in_its_way(stage: Stage) -> None:
-    """Cancel and completion lock in one order. The new task is stored in any case."""
+    """Cancellation and completion lock in one order. The new task is stored in any case."""
     for play in stage.orders(2, 2):
         stage.engine.put_schedule(overlap="cancel", key="k", first_run_at="2025-12-31T23:59:30Z")
         stage.engine.fire_schedules()

@@ -1,4 +1,4 @@
-"""Calls that touch the same trees in unlike order: children before parents, deeper parents before those above them."""
+"""Calls on the same trees in different order: children are locked before parents, deeper parents first."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_sibling_that_needs_another_beside_the_end_of_that_one(stage: Stage) -
 
 
 def test_a_parent_that_ends_with_its_child_beside_the_end_of_another_child(stage: Stage) -> None:
-    """A parent that runs is reported in one batch with a leaf of another tree."""
+    """A running parent is reported in one batch with a leaf of another tree."""
     for play in stage.orders(2, 1, 1):
         ours, theirs = two_families(stage.engine)
         running = stage.engine.enqueue()

@@ -1,4 +1,4 @@
-"""Partitions are made ahead, one a day."""
+"""Partitions are created in advance, one per day."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def make(engine: Engine, days: int = 7) -> int:
 
 
 def make_in_use(engine: Engine) -> int:
-    """Make them while others use the tables."""
+    """Create partitions while others use the tables."""
     return insist(engine, MAKE_PARTITIONS)
 
 

@@ -1,4 +1,4 @@
-"""Partitions are known by their bounds: neither their own names nor those of other relations matter."""
+"""Partitions are identified by their bounds: their own names and those of other relations do not matter."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_taken_name_does_not_keep_a_day_from_its_partition(engine: Engine) -> 
 def test_a_renamed_partition_is_dropped_in_its_time(engine: Engine, kept_too: bool) -> None:
     engine.rows("select rolecall.make_partitions(1)")
     finish(engine, 3)
-    if kept_too:  # A task that something open needs moves into the default partition.
+    if kept_too:  # A finished task that an open one needs moves to the default partition.
         engine.enqueue(needs=[1])
     engine.clock.advance(days=1)
     while engine.value("select rolecall.roll_up_counts('0 s')"):
@@ -78,7 +78,7 @@ def test_a_renamed_partition_is_dropped_in_its_time(engine: Engine, kept_too: bo
 
 
 def test_a_partition_of_a_week_is_kept_until_it_is_over(engine: Engine) -> None:
-    """As a database administrator may make one."""
+    """A database administrator may have created it."""
     engine.rows("set timezone = 'UTC'")
     engine.rows(
         "create table public.week partition of rolecall.finished_tasks for values from ('2026-01-01') to ('2026-01-08')"
@@ -102,7 +102,7 @@ def test_a_partition_of_a_week_is_kept_until_it_is_over(engine: Engine) -> None:
     "call", ["select * from rolecall.prune()", "select rolecall.roll_up_counts()", "select rolecall.roll_up_history()"]
 )
 def test_names_of_other_programs_stop_no_upkeep_however_the_catalog_is_read(engine: Engine, call: str) -> None:
-    """Django names an index auth_user_groups_group_id_97559544, whose end is no date."""
+    """Django names an index auth_user_groups_group_id_97559544, which does not end in a date."""
     for way in ("nestloop", "indexscan", "indexonlyscan", "bitmapscan"):
         engine.rows(f"set enable_{way} = off")
     engine.rows("select rolecall.make_partitions(1)")

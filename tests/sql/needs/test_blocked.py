@@ -1,4 +1,4 @@
-"""Needs given when a task is enqueued: it is blocked until all of them have ended."""
+"""Needs set when a task is enqueued: it is blocked until all of them have finished."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.sql.families import WORK, finish_off, parent_of
 
 
 def outcomes(engine: Engine, task_id: int) -> list[tuple[str | None, int, str | None]]:
-    """Read the needs of a task, in the order declared."""
+    """Return the needs of a task, in the order declared."""
     return engine.rows(
         "select name, needed_id, outcome::text from rolecall.needs where task_id = %s order by position", task_id
     )
@@ -46,7 +46,7 @@ def test_a_need_is_an_id_or_an_object(engine: Engine, need: Document) -> None:
 
 
 def test_needs_keep_their_names_and_their_order(engine: Engine) -> None:
-    """The results are read in the order declared, whatever ended first."""
+    """Results are read in the order declared, whichever need finished first."""
     first, second, third = engine.enqueue_many([WORK] * 3)[0]
     task_id = engine.enqueue(needs=[third, {"task": first, "name": "menu"}, {"task": second, "name": "store"}])
     claims = engine.claim_all()

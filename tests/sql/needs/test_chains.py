@@ -1,4 +1,4 @@
-"""Needs on whole chains: they are met by the end of the chain, wherever it comes."""
+"""Needs on whole chains: they are met by the end of the chain."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.sql.refusals import refused
 
 
 def go_on(engine: Engine) -> int:
-    """Let the chain of the next claim go on; return the id of its next task."""
+    """Continue the chain of the next claim; return the id of its next task."""
     engine.complete(engine.claim_one(), next={"continuation": WORK})
     task_id: int = engine.value("select max(id) from rolecall.tasks where chain_index > 0")
     return task_id
@@ -36,7 +36,7 @@ def test_a_need_on_the_first_task_of_a_chain_is_met_by_that_task(engine: Engine)
 
 
 def test_a_need_on_a_chain_that_has_gone_on_already(engine: Engine) -> None:
-    """The lock is on the chain's last task."""
+    """The last task of the chain is locked."""
     chain = engine.enqueue()
     last = go_on(engine)
     task_id = engine.enqueue(needs=[{"chain": chain}])
@@ -107,7 +107,6 @@ def test_a_continuation_may_not_need_a_task_that_needs_its_chain(engine: Engine)
 
 
 def test_a_continuation_may_need_other_tasks(engine: Engine) -> None:
-    """It may carry blockers."""
     engine.enqueue()
     claim = engine.claim_one()
     needed = engine.enqueue(after=60)

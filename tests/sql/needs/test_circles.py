@@ -1,4 +1,4 @@
-"""Tasks that would wait for themselves are refused."""
+"""Circular needs are rejected."""
 
 from __future__ import annotations
 

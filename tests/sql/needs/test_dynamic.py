@@ -1,4 +1,4 @@
-"""A running task finds out that it needs others: it gives its slot back and waits for them."""
+"""A running task adds needs: it frees its slot and waits for them."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_what_cannot_be_needed_is_refused_and_changes_nothing(engine: Engine, ne
 
 @pytest.mark.parametrize("needs", [None, []])
 def test_a_task_that_waits_for_nothing_is_refused(engine: Engine, needs: object) -> None:
-    """It would come back at once, again and again."""
+    """The task would be claimed again immediately, endlessly."""
     engine.enqueue()
 
     with refused("RC042", "not by what"):

@@ -1,4 +1,4 @@
-"""When what a task needs does not complete."""
+"""The effects of needs that fail or are cancelled."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.sql.families import WORK, family, finish_off, parent_of
 
 
 def ended_badly(engine: Engine, way: str) -> int:
-    """Return a task that has failed or was cancelled."""
+    """Return a failed or cancelled task."""
     task_id = engine.enqueue()
     if way == "failed":
         engine.fail(engine.claim_one(), final=True)
@@ -20,7 +20,6 @@ def ended_badly(engine: Engine, way: str) -> int:
 
 @pytest.mark.parametrize("way", ["failed", "cancelled"])
 def test_a_task_fails_with_what_it_needs(engine: Engine, way: str) -> None:
-    """The default of a need."""
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[needed])
     if way == "failed":
@@ -84,7 +83,6 @@ def test_a_try_that_fails_with_more_to_come_fails_nobody(engine: Engine) -> None
 
 
 def test_a_child_that_fails_with_what_it_needs_ends_its_parent(engine: Engine) -> None:
-    """By any path."""
     needed = engine.enqueue(after=600)
     parent_id, (child,) = parent_of(engine, {**WORK, "needs": [needed]})
     engine.cancel(needed)
@@ -93,7 +91,7 @@ def test_a_child_that_fails_with_what_it_needs_ends_its_parent(engine: Engine) -
 
 
 def test_a_child_that_fails_as_it_is_spawned_is_counted_once(engine: Engine) -> None:
-    """The parent's count is right before the child can end."""
+    """The parent's count must be correct before the child can finish."""
     needed = ended_badly(engine, "cancelled")
     parent_id, _ = parent_of(engine, {**WORK, "needs": [needed]}, WORK)
 

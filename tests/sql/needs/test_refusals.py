@@ -1,4 +1,4 @@
-"""Needs that cannot be: refused when they are declared."""
+"""Invalid needs are rejected when they are declared."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_needing_what_does_not_exist_is_refused(engine: Engine, kind: str) -> No
 
 
 def test_a_task_of_a_batch_needs_only_those_before_it(engine: Engine) -> None:
-    """So that a batch has no circles."""
+    """This prevents circles within a batch."""
     with refused("RC040", "only what was enqueued before it"):
         engine.enqueue_many([{**WORK, "needs": [{"item": 1}]}, WORK])
     with refused("RC043", "would wait for itself"):

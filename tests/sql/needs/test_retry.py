@@ -1,4 +1,4 @@
-"""Operators bring back what was blocked, and what it needs."""
+"""Operators retry blocked tasks and the tasks that they need."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_task_and_what_it_needs_that_are_retried_together_run_in_order(engine:
 
 
 def test_a_task_whose_failed_need_is_still_failed_runs_when_it_is_retried(engine: Engine) -> None:
-    """An operator decides."""
+    """The retry by an operator overrides the failed need."""
     engine.enqueue()
     task_id = engine.enqueue(needs=[1])
     engine.fail(engine.claim_one(), final=True)

@@ -1,4 +1,4 @@
-"""Needs and a moment: first the needs, then the moment; nobody jumps the queue."""
+"""Needs and due times: a task waits for its needs and then for its due time, and does not overtake others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from tests.sql.families import WORK, finish_off
 
 
 def test_a_task_whose_needs_are_met_still_waits_for_its_moment(engine: Engine) -> None:
-    """Blockers first, then schedule."""
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[needed], after=60)
     engine.complete(engine.claim_one())

@@ -1,4 +1,4 @@
-"""How long a worker may sleep."""
+"""The time that a worker can sleep."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ CALLS = (
 
 @pytest.fixture
 def facts(live_engine: Engine) -> dict[str, int]:
-    """A task that runs, and the worker that runs it and is idle all the same."""
+    """A running task, and its worker, which is marked as idle."""
     if live_engine.value("select current_setting('max_prepared_transactions')") == "0":
         pytest.skip("the server has no room for prepared transactions")
     live_engine.rows("create procedure count_up(payload jsonb, inout info jsonb) language plpgsql as 'begin end'")

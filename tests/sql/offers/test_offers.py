@@ -1,4 +1,4 @@
-"""Offers: what may be handed to workers, without a claim."""
+"""Offers: tasks that can be handed to workers, without a claim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An outline names few tasks, whatever the size of the tree."""
+"""An outline lists few tasks, whatever the size of the tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pauses of a role: nothing of it begins, until a time or until somebody resumes it."""
+"""Pauses of a role: no task starts until the pause expires or is lifted."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ def next_due(engine: Engine) -> float | None:
 
 
 def test_nothing_begins_until_the_role_is_resumed_and_what_runs_goes_on(engine: Engine) -> None:
-    """A pause that is resumed."""
     first, second = engine.enqueue(), engine.enqueue()
     running = engine.claim_one()
     assert pause(engine) == (START, None)
@@ -48,7 +47,7 @@ def test_nothing_begins_until_the_role_is_resumed_and_what_runs_goes_on(engine: 
 
 
 def test_a_pause_for_a_time_ends_for_claims_at_that_moment(engine: Engine) -> None:
-    """Auto-resume, whether or not somebody is there to clear the pause."""
+    """The pause ends even if no process clears it."""
     task_id = engine.enqueue()
     assert pause(engine, 600) == (START, START + timedelta(seconds=600))
     engine.clock.advance(seconds=599)
@@ -61,7 +60,7 @@ def test_a_pause_for_a_time_ends_for_claims_at_that_moment(engine: Engine) -> No
 
 
 def test_a_pause_whose_time_is_up_is_told_once(engine: Engine) -> None:
-    """The warning names the pause."""
+    """The warning contains the pause."""
     pause(engine, 600, "ada")
     assert ended(engine) == []
     engine.clock.advance(seconds=600)

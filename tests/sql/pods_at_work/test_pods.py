@@ -6,7 +6,7 @@ from tests.sql.engine import Engine
 
 
 def pod(engine: Engine, name: str, running: int = 0, claimed: int = 0) -> int:
-    """A worker in a pod, which runs some tasks and has claimed others."""
+    """Register a worker in a pod, with some running and some claimed tasks."""
     worker_id: int = engine.value(
         "select rolecall.register_worker('w', '{}', %s, 9, 'host', 1, '0', %s)", engine.handlers(), name
     )

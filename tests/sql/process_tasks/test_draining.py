@@ -1,4 +1,4 @@
-"""CALL rolecall.process_tasks: works off what SQL handlers can do, trees included."""
+"""CALL rolecall.process_tasks runs the tasks of SQL handlers, including trees."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.sql.procedures import COUNT, NEVER, counted, declare, handler, proced
 
 @pytest.fixture
 def shop(engine: Engine) -> Engine:
-    """The engine with a table to count in and the SQL handler that counts."""
+    """The engine with a table and a SQL handler that inserts into it."""
     table(engine)
     handler(engine, COUNT)
     return engine
@@ -101,7 +101,6 @@ def test_tasks_of_other_handlers_are_left_to_their_workers(shop: Engine) -> None
 
 
 def test_it_drains_a_tree_and_its_parents(shop: Engine) -> None:
-    """Children, their children, and the parents that wait for them."""
     procedure(shop, "branch", spawning([{"handler": "count", "payload": {"n": n}} for n in (1, 2)]))
     procedure(shop, "root", spawning([{"handler": "branch"}, {"handler": "branch"}]))
     declare(shop, "branch")
@@ -116,7 +115,7 @@ def test_it_drains_a_tree_and_its_parents(shop: Engine) -> None:
 
 
 def test_serial_children_run_one_after_the_other(shop: Engine) -> None:
-    """Each in its place, also where an elder one only groups others."""
+    """This applies also if an earlier child only groups others."""
     shop.rows("alter table shop.counted add at int generated always as identity")
     procedure(shop, "phase", spawning([{"handler": "count", "payload": {"n": n}} for n in (1, 2)]))
     procedure(shop, "root", spawning([{"handler": "phase"}, {"handler": "count", "payload": {"n": 3}}], serial=True))
@@ -131,7 +130,6 @@ def test_serial_children_run_one_after_the_other(shop: Engine) -> None:
 
 
 def test_infos_of_children_add_up(shop: Engine) -> None:
-    """Each reports its own contribution."""
     handler(shop, "info := jsonb_build_object('rows', (payload ->> 'n')::int);")
     procedure(shop, "root", spawning([{"handler": "count", "payload": {"n": n}} for n in (1, 2, 3)]))
     declare(shop, "root")

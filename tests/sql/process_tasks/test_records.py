@@ -10,7 +10,6 @@ from tests.sql.procedures import COUNT, NEVER, counted, declare, handler, proced
 
 
 def test_the_pool_shows_all_that_is_known_of_it(engine: Engine) -> None:
-    """One view over open and finished work, with role and handler."""
     handler(engine, "info := '{\"rows\": 3}';", description="Counts stores")
     task_id = engine.enqueue(handler="count", payload={"store": 7}, priority=2)
     engine.clock.advance(seconds=5)
@@ -62,7 +61,7 @@ def test_a_task_is_in_one_of_these_states_at_every_moment(engine: Engine) -> Non
 
 
 def test_what_a_crash_interrupted_has_done_nothing_and_is_pending_again(engine: Engine) -> None:
-    """No state of its own: its history says that it crashed."""
+    """There is no separate state; the crash is recorded in the history."""
     table(engine)
     handler(engine, COUNT)
     task_id = engine.enqueue(handler="count", payload={"n": 7})
@@ -78,7 +77,7 @@ def test_what_a_crash_interrupted_has_done_nothing_and_is_pending_again(engine: 
 
 
 def test_what_was_interrupted_is_pending_again_and_says_that_it_was(engine: Engine) -> None:
-    """Interruption is a transition, not a state. A task that waits for children is `waiting`."""
+    """Interruption is an event, not a state."""
     handler(engine, "null;")
     task_id = engine.enqueue(handler="count")
     claim = engine.claim_one()

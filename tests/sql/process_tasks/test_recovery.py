@@ -1,4 +1,4 @@
-"""Who died over a SQL handler: its session, not a lease alone, tells."""
+"""Recovery of SQL handlers: a dead session is detected, not only an expired lease."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Errors = list[psycopg.Error]
 
 @pytest.fixture
 def holder(engine: Engine, session: Session) -> Engine:
-    """Holds the lock that the one SQL handler waits for in the middle of its task."""
+    """Holds the lock that the SQL handler waits for while it runs."""
     table(engine)
     handler(engine, f"{COUNT} {WAIT}")
-    # The first rescue only notes since when this server is up; the next ones do what they say.
+    # The first rescue only records how long this server has been up; later ones rescue.
     engine.rescue()
     holder = session()
     holder.rows("select pg_advisory_lock(1)")
@@ -30,7 +30,7 @@ def holder(engine: Engine, session: Session) -> Engine:
 
 @contextmanager
 def hanging(engine: Engine, claim: Claim | None = None) -> Iterator[Errors]:
-    """Have a session wait in a procedure: a drain's, or that of the worker who has this claim."""
+    """Make a session wait in a procedure: that of a drain, or of the worker with this claim."""
     with another(engine) as other:
         action = partial(process, other) if claim is None else partial(run, other, claim)
         with beside(action) as errors:
@@ -39,7 +39,6 @@ def hanging(engine: Engine, claim: Claim | None = None) -> Iterator[Errors]:
 
 
 def test_a_drain_takes_over_what_a_lost_worker_held(engine: Engine) -> None:
-    """At its start, as the first thing."""
     handler(engine, "null;")
     task_id = engine.enqueue(handler="count", retry={"kind": "linear", "step": 0})
     engine.claim_one()
@@ -90,7 +89,7 @@ def test_a_drain_that_hangs_beyond_the_deadline_is_ended(engine: Engine) -> None
 
 @pytest.mark.usefixtures("holder")
 def test_a_session_that_hangs_in_a_rescued_task_is_ended(engine: Engine) -> None:
-    """With its locks, so that the next attempt does not wait for it."""
+    """Its locks are released, so that the next attempt does not wait for it."""
     task_id = engine.enqueue(handler="count")
 
     with hanging(engine, engine.claim_one()) as errors:
@@ -119,7 +118,7 @@ def test_a_session_that_holds_its_tasks_row_is_ended_once_its_worker_is_gone(eng
 
 
 def test_other_sessions_are_never_ended(engine: Engine, session: Session) -> None:
-    """No pid is taken for another's, and no other database is touched."""
+    """Sessions of other workers and other databases are not affected."""
     handler(engine, "null;")
     engine.rescue()
     task_id = engine.enqueue(handler="count")

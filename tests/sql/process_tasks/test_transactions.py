@@ -1,4 +1,4 @@
-"""Where process_tasks commits, and where it never does: inside its caller's transaction."""
+"""process_tasks commits each task, but never inside its caller's transaction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TABLES = (
 
 @pytest.fixture
 def shop(engine: Engine) -> Engine:
-    """The engine with a table to count in and the SQL handler that counts."""
+    """The engine with a table and a SQL handler that inserts into it."""
     table(engine)
     handler(engine, COUNT)
     return engine
@@ -39,7 +39,6 @@ def everything(engine: Engine) -> list[list[tuple[Any, ...]]]:
 
 
 def test_a_drain_that_is_rolled_back_leaves_no_trace(shop: Engine) -> None:
-    """The style of a test in SQL."""
     shop.enqueue(handler="count", payload={"n": 1})
     before = everything(shop)
 
@@ -53,7 +52,6 @@ def test_a_drain_that_is_rolled_back_leaves_no_trace(shop: Engine) -> None:
 
 
 def test_a_drain_that_is_rolled_back_notifies_nobody(shop: Engine, session: Session) -> None:
-    """An idle worker hears nothing of tasks that never were."""
     shop.rows("select rolecall.mark_idle(%s, true)", shop.worker())
     handler(shop, "perform rolecall.enqueue('work'); notify shop;")
     listener = session()
@@ -84,7 +82,7 @@ def test_it_commits_with_its_callers_transaction(shop: Engine) -> None:
     ],
 )
 def test_a_transaction_of_several_statements_in_one_text_is_noticed_too(shop: Engine, text: str) -> None:
-    """Clocks and transaction ids do not show it, so Postgres itself is queried."""
+    """Clocks and transaction ids do not show it, so the state of the server is queried."""
     shop.enqueue(handler="count", payload={"n": 1})
 
     try:
@@ -117,7 +115,7 @@ def test_alone_it_commits_every_task(shop: Engine) -> None:
 
 
 def test_others_see_what_runs(shop: Engine, session: Session) -> None:
-    """The claim and the hook before it are committed first."""
+    """The claim and the before hook are committed first."""
     hook(shop, "before", "insert into shop.counted values (0);")
     handler(shop, WAIT, before="shop.before")
     task_id = shop.enqueue(handler="count")

@@ -1,4 +1,4 @@
-"""A role's progress is what is open and what ended lately."""
+"""The progress of a role: open tasks, and recently finished ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tree's progress is counted from the tree itself, whatever its size."""
+"""The progress of a tree is counted from the tree itself, whatever its size."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_task_that_has_not_begun_is_pending_and_not_idle(engine: Engine) -> No
 
 
 def test_the_children_of_one_handler_are_a_phase_counted_by_state(engine: Engine) -> None:
-    """Failed counts as done."""
+    """Failed children count as done."""
     root, children = parent_of(engine, *[{**FETCH, "on_failure": "ignore", "max_attempts": 1}] * 4, MERGE)
     held = claims(engine)
     engine.complete(held[children[0]])

@@ -1,4 +1,4 @@
-"""Expired rows are pruned batch by batch, one session at a time."""
+"""Expired rows are pruned in batches, by one session at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def prune_due(engine: Engine, limit: int = 2) -> dict[str, int]:
 
 
 def prune_all(engine: Engine, limit: int = 2) -> dict[str, list[int]]:
-    """Every batch until nothing is due, by kind."""
+    """Prune until nothing is due; return the batches by kind."""
     batches: dict[str, list[int]] = {}
     while batch := prune_due(engine, limit):
         for kind, number in batch.items():
@@ -72,7 +72,7 @@ def test_two_sessions_are_never_at_the_same_kind(engine: Engine, session: Sessio
 
 
 def test_a_day_with_nothing_past_its_time_is_not_read(engine: Engine) -> None:
-    """The counts tell: what is kept for long costs nothing each hour."""
+    """The rolled-up counts show that nothing has expired."""
     engine.declare({"name": "work", "keep_completed": 400 * DAY, "keep_failed": DAY})
     engine.declare({"name": "short", "keep_completed": DAY, "keep_failed": DAY})
     engine.rows("select rolecall.make_partitions(3)")
@@ -113,7 +113,7 @@ def test_a_day_that_is_in_use_is_tried_again_in_a_minute_and_noted(engine: Engin
 
 
 def test_a_new_roles_days_are_dropped_whole(engine: Engine) -> None:
-    """Completed and failed tasks have the same retention, so that no task is deleted alone."""
+    """Completed and failed tasks have the same retention, so that no task is deleted individually."""
     engine.declare({"name": "new"})
     engine.rows("delete from rolecall.roles where name = 'work'")
     engine.rows("select rolecall.make_partitions(2)")

@@ -1,4 +1,4 @@
-"""Keys are forgotten when nobody wants them, and never while somebody does."""
+"""Keys are deleted when they are unused, and never while they are in use."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def prune_keys(engine: Engine, after: str | None = None, limit: int = 100) -> tu
 
 @pytest.fixture
 def pruner(engine: Engine, session: Session) -> Iterator[Engine]:
-    """A session that stops at the second look at a key, in the middle of a statement, until GATE is open."""
+    """A session that stops at the second check of a key, within a statement, until GATE is opened."""
     name = f"pruner_{uuid4().hex[:12]}"
     engine.rows(f"create role {name}; grant all on schema rolecall to {name}")
     engine.rows(f"grant all on all tables in schema rolecall to {name}")
@@ -53,7 +53,7 @@ def pruner(engine: Engine, session: Session) -> Iterator[Engine]:
 
 
 def test_a_key_that_is_taken_while_it_is_looked_for_stays(engine: Engine, session: Session, pruner: Engine) -> None:
-    """The look has found nobody, and its lock comes after whoever took the key has committed."""
+    """The scan has found no user, but the key is taken and committed before it is locked."""
     idle(engine, "store:1")
     looker = session()
     engine.rows("select pg_advisory_lock(%s)", GATE)

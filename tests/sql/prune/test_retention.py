@@ -1,4 +1,4 @@
-"""Prune forgets what is past its retention, and nothing that lives."""
+"""Pruning deletes rows past their retention, and nothing open."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_failed_or_cancelled_task_is_kept_as_long_as_failures_are(engine: Engi
 
 
 def test_whole_days_past_every_roles_retention_are_dropped(engine: Engine) -> None:
-    """A drop, no mass of dead rows."""
+    """Dropping partitions leaves no dead rows."""
     engine.declare({"name": "work", "keep_completed": DAY, "keep_failed": 5 * DAY})
     engine.rows("select rolecall.make_partitions(10)")
     finish_one(engine)
@@ -84,7 +84,6 @@ def test_events_in_the_net_are_forgotten_too(engine: Engine) -> None:
 
 
 def test_open_work_outlives_every_retention(engine: Engine) -> None:
-    """Nothing that lives is pruned, however old."""
     later = engine.enqueue(after=3650 * DAY, key="a")
     engine.enqueue(key="b")
     running = engine.claim_one()

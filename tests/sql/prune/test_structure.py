@@ -1,4 +1,4 @@
-"""Prune keeps what belongs to a chain or a tree that is open, and what something open needs, however old it is."""
+"""Pruning keeps tasks of open chains and trees, and tasks that open ones need, however old they are."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LATER = {"role": "work", "after": 365 * DAY}
 
 @pytest.fixture(params=["rows", "partitions"])
 def engine(engine: Engine, request: pytest.FixtureRequest) -> Engine:
-    """Both ways to forget: row by row out of the net, and whole days."""
+    """Runs both ways of pruning: row by row in the default partition, and whole days."""
     engine.declare({"name": "work", "keep_completed": KEEP * DAY, "keep_failed": KEEP * DAY})
     if request.param == "partitions":
         engine.rows("select rolecall.make_partitions(20)")
@@ -28,7 +28,7 @@ def known(engine: Engine) -> list[int]:
 
 
 def forget(engine: Engine) -> None:
-    """Prune until nothing more is forgotten."""
+    """Prune until nothing more is deleted."""
     while any(engine.prune().values()):
         pass
 
@@ -45,7 +45,7 @@ def parent_with(engine: Engine, *children: dict[str, object]) -> Claim:
 
 
 def test_the_finished_tasks_of_an_open_chain_stay(engine: Engine) -> None:
-    """The first task, and those in the middle."""
+    """This includes the first task and those in between."""
     chain = engine.enqueue()
     for following in ({"role": "work"}, {"role": "work"}, LATER):
         engine.complete(engine.claim_one(), result=1, next={"continuation": following})
@@ -68,7 +68,6 @@ def test_the_children_whose_results_a_parent_will_gather_stay(engine: Engine) ->
 
 
 def test_a_tree_is_kept_down_to_its_leaves_while_its_root_waits(engine: Engine) -> None:
-    """By whole tree only."""
     root = parent_with(engine, {"role": "work"}, LATER)
     middle = engine.claim_one()
     engine.complete(middle, next={"children": [{"role": "work"}]})
@@ -84,7 +83,6 @@ def test_a_tree_is_kept_down_to_its_leaves_while_its_root_waits(engine: Engine) 
 
 
 def test_what_an_open_task_needs_stays_though_it_has_finished(engine: Engine) -> None:
-    """An open need on a finished task."""
     engine.enqueue()
     needed = engine.claim_one()
     engine.complete(needed, result="read me")
@@ -121,7 +119,6 @@ def test_the_ancestors_of_a_child_that_was_put_back_stay(engine: Engine) -> None
 
 
 def test_a_closed_tree_goes_as_a_whole_once_its_root_s_time_is_up(engine: Engine) -> None:
-    """A root goes when every member is old enough."""
     root = parent_with(engine, {"role": "work"}, {"role": "work"})
     early = engine.claim_one()
     engine.complete(early)
@@ -154,7 +151,7 @@ def test_a_closed_chain_goes_as_a_whole_once_its_last_task_s_time_is_up(engine: 
 
 
 def test_a_parent_outlives_children_that_are_kept_for_longer(engine: Engine) -> None:
-    """No child is left without its tree."""
+    """No child remains without its tree."""
     engine.declare({"name": "work", "keep_completed": KEEP * DAY, "keep_failed": 3 * KEEP * DAY})
     root = parent_with(engine, {"role": "work", "on_failure": "ignore"})
     child = engine.claim_one()
@@ -193,7 +190,7 @@ def test_the_needs_of_a_forgotten_task_are_forgotten(engine: Engine) -> None:
 
 
 def test_a_day_with_very_many_kept_tasks_is_emptied_row_by_row(engine: Engine) -> None:
-    """Moving them would lock the table for long."""
+    """Moving them would lock the table for a long time."""
     engine.rows("select rolecall.make_partitions(20)")
     [plain, *ids], _ = engine.enqueue_many([{"role": "work"}] * 10_003)
     parent = engine.enqueue()

@@ -31,7 +31,7 @@ def test_a_new_schedule_may_name_its_first_run(engine: Engine) -> None:
 
 
 def test_the_name_is_the_schedule(engine: Engine) -> None:
-    """Names are unique, so putting one again changes it."""
+    """Names are unique."""
     schedule_id = engine.put_schedule(priority=5)
 
     assert engine.put_schedule(every=120) == schedule_id
@@ -39,7 +39,6 @@ def test_the_name_is_the_schedule(engine: Engine) -> None:
 
 
 def test_what_is_not_said_keeps_its_value(engine: Engine) -> None:
-    """A schedule can be edited."""
     engine.put_schedule(priority=5, payload={"state": "AZ"}, key="k", enabled=False)
 
     engine.put_schedule(payload=None)
@@ -103,7 +102,6 @@ def test_a_deleted_schedule_is_gone_and_its_tasks_stay(engine: Engine) -> None:
 
 
 def test_ensuring_schedules_leaves_edited_ones_alone(engine: Engine) -> None:
-    """Defaults exist after the first start, and an operator's change survives the next."""
     defaults = Jsonb([{"name": name, "every": 60, "role": "work"} for name in ("tick", "tock")])
     engine.put_schedule(every=7200, enabled=False)
 
@@ -113,7 +111,6 @@ def test_ensuring_schedules_leaves_edited_ones_alone(engine: Engine) -> None:
 
 
 def test_moments_are_read_with_their_zone(engine: Engine) -> None:
-    """A moment is one, whatever the session's time zone."""
     engine.rows("set timezone = 'America/Phoenix'")
     engine.put_schedule(first_run_at="2026-03-08T09:30:00Z")
 

@@ -16,7 +16,7 @@ RECORD = "select rolecall.record_audit('ada', 'cli', null, 'tasks.cancel', '{}',
 
 @pytest.fixture
 def log(connection: Connection) -> Connection:
-    """An audit log with a row."""
+    """An audit log with one entry."""
     connection.execute(RECORD)
     return connection
 

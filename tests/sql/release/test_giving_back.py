@@ -1,4 +1,4 @@
-"""Releases, as at shutdown: the task is pending again at once and the attempt is not spent."""
+"""Releases, for example at shutdown: the task is pending again immediately and its attempt is refunded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_a_released_task_is_claimable_at_once_and_not_charged(engine: Engine) ->
 
 
 def test_ten_releases_are_free_and_the_eleventh_spends_an_attempt(engine: Engine) -> None:
-    """A loop of deploys is no endless retry."""
+    """Repeated deployments must not retry a task endlessly."""
     engine.enqueue()
     for _ in range(10):
         engine.release(engine.claim_one())

@@ -1,4 +1,4 @@
-"""Releasing a task before its start costs it nothing, however often."""
+"""Returning a task before its start costs it nothing, however often."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_a_cancelled_task_is_not_renewed(engine: Engine) -> None:
 
 
 def test_a_lost_claim_renews_nothing(engine: Engine) -> None:
-    """A zombie's heartbeat does not extend the new owner's lease."""
+    """A late heartbeat must not extend the lease of the new owner."""
     engine.enqueue()
     zombie = engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)
@@ -81,7 +81,7 @@ def test_a_lost_claim_renews_nothing(engine: Engine) -> None:
 
 
 def test_a_renewal_that_crosses_its_own_completion_says_completed(engine: Engine) -> None:
-    """Renewals know no `already`: the words are those of a lost claim."""
+    """Renewals do not return `already`."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.complete(claim)

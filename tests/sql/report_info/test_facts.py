@@ -1,4 +1,4 @@
-"""Facts that a running task reports before it ends."""
+"""Info that a running task reports."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ def test_facts_outlive_a_failed_attempt_and_the_task(engine: Engine) -> None:
 
 
 def test_a_lost_claim_reports_nothing(engine: Engine) -> None:
-    """Every write shows the fence."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)

@@ -6,7 +6,7 @@ from tests.sql.engine import STEP, Engine
 
 
 def crash(engine: Engine) -> int:
-    """Let the worker die that claims what is next; return what that was."""
+    """Claim the next task and make its worker die; return the task id."""
     claim = engine.claim_one()
     engine.rows("select rolecall.rescue_workers(%s)", [claim.worker_id])
     return claim.id
@@ -27,7 +27,7 @@ def test_crashed_work_comes_before_what_was_enqueued_later(engine: Engine) -> No
 
 
 def test_a_higher_priority_still_comes_first(engine: Engine) -> None:
-    """A crash costs no place in the line; it does not lead into a better one either."""
+    """A crash does not change the position of a task."""
     crashed = engine.enqueue()
     crash(engine)
     urgent = engine.enqueue(priority=1)
@@ -57,7 +57,7 @@ def test_after_a_lease_that_ran_out_it_comes_first_too(engine: Engine) -> None:
 
 
 def test_what_ran_over_its_deadline_does_not(engine: Engine) -> None:
-    """It is the task that took so long, not its worker that died."""
+    """The task took too long; its worker did not die."""
     engine.enqueue(timeout=5)
     engine.claim_one()
     engine.clock.advance(minutes=2)
@@ -68,7 +68,7 @@ def test_what_ran_over_its_deadline_does_not(engine: Engine) -> None:
 
 
 def test_whoever_was_lost_with_three_workers_waits_like_after_an_error(engine: Engine) -> None:
-    """It may be what kills them, and must not be all that they ever come to."""
+    """It may be what kills the workers, and must not keep them from other tasks."""
     suspect = engine.enqueue(max_attempts=5)
     later = engine.enqueue()
 

@@ -13,7 +13,6 @@ def expire(engine: Engine) -> None:
 
 
 def test_an_expired_task_is_pending_again(engine: Engine) -> None:
-    """Stale is a name for a moment, not a state."""
     task_id = engine.enqueue()
     engine.claim_one()
     expire(engine)
@@ -45,7 +44,7 @@ def test_a_rescue_finds_each_task_once(engine: Engine) -> None:
 
 
 def test_a_task_that_kills_its_worker_ends_after_its_last_attempt(engine: Engine) -> None:
-    """It does not stay running, and keeps no store locked."""
+    """It must not stay running or keep its key."""
     poison = engine.enqueue(key="store", max_attempts=3)
     claims = 0
     while engine.task(poison).state == "pending":
@@ -82,7 +81,6 @@ def test_one_call_rescues_no_more_than_its_limit(engine: Engine) -> None:
 
 
 def test_a_task_of_any_role_is_rescued_whoever_lives(engine: Engine) -> None:
-    """A role without a living worker is rescued too."""
     engine.declare({"name": "lonely", "lease": 10})
     task_id = engine.enqueue("lonely")
     engine.claim_one("lonely")
@@ -117,7 +115,6 @@ def test_a_rescued_key_is_the_crashed_tasks_again_and_then_the_next_ones(engine:
 
 
 def test_a_worker_that_beats_and_renews_nothing_keeps_nothing(engine: Engine) -> None:
-    """The lease alone says whose a task is; that the worker lives, is no reason."""
     task_id = engine.enqueue()
     claim = engine.claim_one()
     expire(engine)
@@ -153,7 +150,7 @@ def test_after_a_restart_of_the_server_nothing_is_rescued_for_one_lease(
 
 
 def test_after_a_failover_nothing_is_rescued_for_one_lease(engine: Engine) -> None:
-    """A promoted standby has been up for days, longer than the server before it."""
+    """A promoted standby has been up longer than the server before it."""
     engine.enqueue()
     claim = engine.claim_one()
     engine.clock.advance(days=1)
@@ -191,7 +188,7 @@ def test_a_rescued_task_is_due_as_it_was(engine: Engine) -> None:
 def test_with_a_threshold_only_what_nobody_has_renewed_for_so_long_is_rescued(
     engine: Engine, minutes: int, rescued: int
 ) -> None:
-    """The lease ran out in both cases."""
+    """The lease has expired in both cases."""
     engine.rescue()
     engine.enqueue()
     engine.claim_one()

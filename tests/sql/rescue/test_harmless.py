@@ -1,4 +1,4 @@
-"""Workers that may live: only those of their claims are returned that may run twice."""
+"""Workers that may be alive: only tasks that can safely run twice are returned."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rescue_harmless(engine: Engine, *workers: int) -> dict[int, str]:
 
 
 def held(engine: Engine, role: str = "free", *, start: int | None = None, **words: Any) -> tuple[int, int]:
-    """A task that a worker claimed ten seconds ago and more, and that worker."""
+    """Return a task that a worker claimed more than ten seconds ago, and that worker."""
     task_id, worker = engine.enqueue(role, **words), engine.worker()
     engine.claim(1, worker=worker, start=start)
     engine.clock.advance(seconds=11)
@@ -58,7 +58,7 @@ def test_task_that_has_not_begun_is_returned_and_keeps_its_attempt(engine: Engin
 
 
 def test_task_that_its_worker_may_still_begin_is_not_returned(engine: Engine) -> None:
-    """A worker begins a task for up to ten seconds after it asked for it, or for its renewal."""
+    """A worker starts a task up to ten seconds after claiming it or renewing its lease."""
     task_id, worker = held(engine, "work", start=0)
     engine.rows("select * from rolecall.renew(%s, %s, '{1}')", worker, [task_id])
     engine.clock.advance(seconds=9)
@@ -67,7 +67,7 @@ def test_task_that_its_worker_may_still_begin_is_not_returned(engine: Engine) ->
 
 
 def test_unbegun_task_whose_lease_ends_at_its_deadline_waits_for_it(engine: Engine) -> None:
-    """That lease does not tell when the task was last asked for."""
+    """Such a lease does not show when the task was last claimed or renewed."""
     engine.declare({**WORK, "name": "short", "timeout": LEASE / 2})
     _, worker = held(engine, "short", start=0)
 

@@ -1,4 +1,4 @@
-"""Dead workers: their tasks are returned at once, as after an ended lease."""
+"""Dead workers: their tasks are released immediately, as after an expired lease."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_dead_are_off_the_roll_at_once(engine: Engine) -> None:
 
 
 def test_a_wrong_guess_has_nothing_done_twice(engine: Engine) -> None:
-    """The live worker is notified, its late report is rejected, and it can register again."""
+    """The live worker is notified, its late outcome is rejected, and it can register again."""
     task_id = engine.enqueue()
     live = engine.claim_one()
 
@@ -102,7 +102,7 @@ def test_who_was_taken_for_dead_is_told(engine: Engine) -> None:
 
 
 def test_whose_row_is_locked_lives(engine: Engine, session: Session) -> None:
-    """As by a beat that is under way."""
+    """A heartbeat in progress locks the row."""
     worker = engine.worker()
     other = session()
     with other.connection.transaction():

@@ -1,4 +1,4 @@
-"""An operator brings ended tasks back."""
+"""Operators retry finished tasks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ def test_a_failed_task_has_all_its_attempts_before_it(engine: Engine) -> None:
 
 
 def test_its_fence_goes_on(engine: Engine) -> None:
-    """Not even an operator resets a fence."""
     task_id = engine.enqueue(max_attempts=1)
     zombie = engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)

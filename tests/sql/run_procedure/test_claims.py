@@ -1,4 +1,4 @@
-"""A SQL handler shows its claim like any other worker: who lost it changes nothing."""
+"""A SQL handler shows its fence like any other worker: with a lost claim, it changes nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from tests.sql.procedures import COUNT, NEVER, counted, handler, run, table
 
 
 def test_a_claim_that_was_lost_runs_nothing(engine: Engine) -> None:
-    """The fence tells, not a process id."""
     table(engine)
     handler(engine, COUNT)
     task_id = engine.enqueue(handler="count", payload={"n": 7})
@@ -52,7 +51,7 @@ def test_a_task_that_ran_twice_by_mistake_tells_the_second_run_so(engine: Engine
 
 
 def test_the_session_is_named_after_worker_and_task_while_it_runs(engine: Engine) -> None:
-    """By that name, and in this database only, a session that hangs is found."""
+    """A hanging session is found by that name, in this database only."""
     handler(engine, "info := jsonb_build_object('name', current_setting('application_name'));")
     task_id = engine.enqueue(handler="count")
     claim = engine.claim_one()

@@ -1,4 +1,4 @@
-"""The hooks before and after a procedure: when they run, and that their errors harm nothing."""
+"""The hooks before and after a procedure: when they run, and that their errors have no effect."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOTE = "insert into shop.notes values ('{}', rolecall.current_task(), (select st
 
 @pytest.fixture
 def noted(engine: Engine) -> Engine:
-    """The engine with two hooks that write down that they ran, for which task, and its state."""
+    """The engine with two hooks that record the task and its state."""
     engine.rows("create schema shop")
     engine.rows("create table shop.notes (hook text, task_id bigint, state text)")
     hook(engine, "before", NOTE.format("before"))
@@ -34,7 +34,7 @@ def test_one_hook_runs_while_the_task_runs_and_one_when_it_has_completed(noted: 
 
 
 def test_what_the_hook_before_says_is_seen_while_the_procedure_runs(noted: Engine, session: Session) -> None:
-    """It is committed before the procedure begins."""
+    """It is committed before the procedure starts."""
     handler(noted, "null;", before="shop.before")
     task_id = noted.enqueue(handler="count")
     claim = noted.claim_one()
@@ -61,7 +61,7 @@ def test_an_attempt_that_will_be_followed_by_another_is_no_end(noted: Engine) ->
 
 
 def test_the_hook_after_a_parent_runs_when_the_parent_finishes(noted: Engine) -> None:
-    """Not when its procedure returns, but when its last child has ended."""
+    """It does not run when the procedure of the parent returns."""
     procedure(noted, "leaf", "null;")
     declare(noted, "leaf")
     handler(noted, spawning([{"handler": "leaf"}]), after="shop.after")

@@ -13,7 +13,6 @@ BOOM = "raise exception 'no such store' using detail = 'store 7', hint = 'ask th
 
 
 def test_the_work_and_the_completion_commit_together(engine: Engine) -> None:
-    """The handler runs wholly inside the database."""
     table(engine)
     handler(engine, COUNT)
 
@@ -37,7 +36,6 @@ def test_an_error_undoes_the_work_and_fails_the_attempt(engine: Engine) -> None:
 
 
 def test_an_error_is_told_with_its_detail_hint_and_context(engine: Engine) -> None:
-    """Message, context, detail and hint, without the engine's own frames."""
     handler(engine, BOOM)
 
     _, end = run_one(engine)
@@ -52,7 +50,6 @@ def test_an_error_is_told_with_its_detail_hint_and_context(engine: Engine) -> No
 
 
 def test_a_policy_that_never_retries_makes_the_first_error_the_last(engine: Engine) -> None:
-    """No automatic retry where the handler is declared so; else the role's policy counts."""
     handler(engine, BOOM, retry=NEVER)
 
     task_id, end = run_one(engine)
@@ -90,7 +87,7 @@ def test_a_procedure_knows_its_task(engine: Engine) -> None:
 
 
 def test_a_procedure_that_commits_fails_its_attempt(engine: Engine) -> None:
-    """Work and completion are one transaction, which is not the procedure's to end."""
+    """The procedure must not end the transaction that contains its work and its completion."""
     handler(engine, "commit;")
 
     _, end = run_one(engine)

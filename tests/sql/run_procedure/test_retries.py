@@ -1,4 +1,4 @@
-"""Deadlocks and serialization failures are tried again inside the attempt."""
+"""Deadlocks and serialization failures are retried within the attempt."""
 
 from __future__ import annotations
 

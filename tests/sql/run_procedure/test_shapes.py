@@ -1,4 +1,4 @@
-"""A SQL handler that takes the payload alone, and hooks that take nothing, are called in the shape that they have."""
+"""SQL handlers that take only the payload, and hooks without arguments, are called with their own signature."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.sql.procedures import (
 
 @pytest.fixture
 def plain(engine: Engine) -> Engine:
-    """The engine with a handler `count` that takes the payload alone."""
+    """The engine with a handler `count` that takes only the payload."""
     table(engine)
     hook(engine, "count", COUNT)
     declare(engine, retry=NEVER)
@@ -46,7 +46,6 @@ def test_an_error_of_it_undoes_the_work_and_is_told_without_our_frames(plain: En
 
 
 def test_a_drain_calls_it_too(plain: Engine) -> None:
-    """By a plain CALL, as the database's own cron would."""
     plain.enqueue(handler="count", payload={"n": 7})
 
     process(plain, role="work")
@@ -55,7 +54,7 @@ def test_a_drain_calls_it_too(plain: Engine) -> None:
 
 
 def test_a_second_procedure_of_the_name_fails_the_task_and_says_so(plain: Engine) -> None:
-    """It was created after the declaration. The choice between the two is not guessed."""
+    """It was created after the declaration. The choice between the two is ambiguous."""
     procedure(plain, "count", COUNT)
 
     task_id, end = run_one(plain, payload={"n": 7})

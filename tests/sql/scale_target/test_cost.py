@@ -1,4 +1,4 @@
-"""The cost of an autoscaler's query, which runs every other second."""
+"""The cost of an autoscaler's query, which runs every two seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many tasks of a key run at once: what was set for the key, or for all that begin alike."""
+"""The capacity of a key, set for the key or for a pattern."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def declare(engine: Engine, **capacities: int) -> None:
 
 
 def running(engine: Engine, key: str, tasks: int = 9) -> int:
-    """How many of some tasks of a key run when workers take what they can."""
+    """Return how many of several tasks of a key run at once."""
     engine.enqueue_many([{"role": "work", "key": key}] * tasks)
     engine.claim(tasks)
     engine.claim(tasks)
@@ -148,7 +148,7 @@ def test_the_list_says_what_holds_what_was_declared_and_what_was_set(engine: Eng
     declare(engine, **{"tenant:*": 2, "api": 3})
     set_capacity(engine, "tenant:*", 4)
     set_capacity(engine, "store:7", 5)
-    running(engine, "of which nothing was said")
+    running(engine, "a key with no declared capacity")
 
     assert engine.rows("select * from rolecall.key_capacities()") == [
         ("api", 3, 3, None),

@@ -1,4 +1,4 @@
-"""The time until which nothing can finish any more, with transactions of other logins and prepared ones."""
+"""The time before which no finish can be committed any more, with transactions of other logins and prepared ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WAITING = "select exists (select from pg_stat_activity where pid = %s and wait_e
 
 @pytest.fixture
 def ordinary(live_engine: Engine) -> Iterator[Engine]:
-    """A session of a role that may use the engine, and sees nothing of other roles' sessions."""
+    """A session of a role that can use the engine but cannot see sessions of other roles."""
     name = Identifier(f"ordinary_{uuid4().hex[:12]}")
     live_engine.connection.execute(SQL("create role {}").format(name))
     for right in ("usage on schema", "all on all tables in schema", "all on all sequences in schema"):

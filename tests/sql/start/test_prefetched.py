@@ -1,4 +1,4 @@
-"""Starting what was claimed ahead."""
+"""Starting prefetched tasks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from tests.sql.engine import LEASE, START, Engine
 
 
 def test_a_prefetched_task_starts_when_its_turn_comes(engine: Engine) -> None:
-    """Claimed, then running."""
     engine.enqueue()
     [claim] = engine.claim(start=0)
     assert engine.task(claim.id).status == "claimed"
@@ -51,7 +50,7 @@ def test_what_ended_meanwhile_is_said(engine: Engine) -> None:
 
 
 def test_a_start_of_a_locked_task_is_to_be_reported_again(engine: Engine, session: Session) -> None:
-    """A renewal or a cancellation may have the row just then; a start that nobody stored would be a crash before it."""
+    """A renewal or cancellation may have locked the row. A crash after a lost start would count as one before it."""
     engine.enqueue()
     [claim] = engine.claim(start=0)
     other = session()

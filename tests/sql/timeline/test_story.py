@@ -1,4 +1,4 @@
-"""A task's story, from its row and its events."""
+"""The timeline of a task, from its row and its events."""
 
 from __future__ import annotations
 

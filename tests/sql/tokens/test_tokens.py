@@ -1,4 +1,4 @@
-"""A token ends its task once, from wherever it is shown."""
+"""A completion token finishes its task once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ def tokens(engine: Engine) -> int:
 
 
 def test_who_shows_the_token_completes_the_task(engine: Engine) -> None:
-    """An early decision from outside."""
     task_id = engine.enqueue(after=7200)
     token = issue(engine, task_id)
 

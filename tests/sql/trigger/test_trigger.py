@@ -34,7 +34,6 @@ def test_a_retry_that_waits_for_its_turn_is_due_now(engine: Engine) -> None:
 
 
 def test_the_answers_stand_in_the_order_of_the_ids(engine: Engine) -> None:
-    """Input order kept."""
     ids = [engine.enqueue(after=60, key=key) for key in (None, "a", None)]
 
     assert [task_id for task_id, _ in trigger(engine, *reversed(ids))] == ids[::-1]
@@ -50,7 +49,7 @@ def test_what_is_due_already_keeps_its_place(engine: Engine) -> None:
 
 @pytest.mark.parametrize("state", ["blocked", "running", "completed", "cancelled"])
 def test_what_is_not_pending_cannot_be_triggered_and_nothing_is(engine: Engine, state: str) -> None:
-    """A batch is all or nothing, and the error says which and why."""
+    """A batch is atomic, and the error names the task and the reason."""
     later = engine.enqueue(after=60)
     odd = engine.enqueue(needs=[later]) if state == "blocked" else engine.enqueue()
     if state in {"running", "completed"}:
@@ -79,7 +78,6 @@ def test_a_task_that_never_was_cannot_be_triggered(engine: Engine) -> None:
 
 
 def test_an_idle_worker_is_woken(engine: Engine) -> None:
-    """The worker is notified."""
     task_id = engine.enqueue(after=60)
     worker = engine.worker("work")
     engine.rows("select rolecall.mark_idle(%s, true)", worker)

@@ -23,7 +23,6 @@ def test_a_schedule_runs_now_beside_its_plan(engine: Engine) -> None:
 
 
 def test_twice_while_the_task_is_open_is_once(engine: Engine) -> None:
-    """Run Now does not duplicate pending work."""
     engine.put_schedule()
     first = engine.trigger()
     assert engine.trigger() == first

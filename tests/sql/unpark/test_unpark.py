@@ -14,7 +14,7 @@ def unpark(engine: Engine, after: str = "", limit: int = 1000) -> tuple[list[int
 
 
 def forget(engine: Engine, *keys: str) -> list[int]:
-    """Leave a task of each key parked though nothing holds the key, as a bug would; return them."""
+    """Leave a task of each key parked although no task holds the key, as a bug would; return their ids."""
     ids, _ = engine.enqueue_many([{"role": "work", "key": key} for key in keys])
     engine.rows("update rolecall.tasks set parked = true")
     return ids
@@ -67,7 +67,7 @@ def test_where_something_holds_the_key_the_rest_of_its_room_is_used_without_a_wo
 
 @pytest.mark.parametrize(("handler", "told"), [("work", False), ("other", True)])
 def test_a_task_that_only_another_handler_could_have_unparked_says_so(engine: Engine, handler: str, told: bool) -> None:
-    """A worker that has the one handler may lack the other, so that the one is never claimed."""
+    """A worker that has one handler may lack the other, so that the task would never be claimed."""
     engine.declare(handlers=[{"name": "other", "role": "work"}, {"name": "work", "role": "work"}])
     [task_id] = forget(engine, "k")
     engine.enqueue(key="k", handler=handler)

@@ -1,4 +1,4 @@
-"""The net is cast by one session at a time, key after key, and a minute after it has been through all of them again."""
+"""One session at a time processes the keys in order, and starts again a minute after the last pass."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def unpark_due(engine: Engine, limit: int = 1000) -> list[tuple[list[int], bool]
 
 
 def forget(engine: Engine, *keys: str) -> list[int]:
-    """Leave a task of each key parked though nothing holds the key, as a bug would; return them."""
+    """Leave a task of each key parked although no task holds the key, as a bug would; return their ids."""
     ids, _ = engine.enqueue_many([{"role": "work", "key": key} for key in keys])
     engine.rows("update rolecall.tasks set parked = true where id = any(%s)", ids)
     return ids

@@ -1,4 +1,4 @@
-"""Who is notified, and when: only roles for which an idle worker waits, and only after the commit."""
+"""Notifications are sent only to roles with an idle worker, and only after the commit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.sql.conftest import Session
 from tests.sql.costs import buffers
 from tests.sql.engine import LEASE, Document, Engine
 
-# A worker that becomes idle and busy in turn, once a second, each time in a transaction of its own; and beats.
+# A worker that becomes idle and busy alternately once a second, each in its own transaction, with heartbeats.
 MARKS_EVERY_SECOND = """
 do $$ begin
     for second in 1..{seconds} loop
@@ -27,7 +27,7 @@ Woken = Callable[[], list[str]]
 
 @pytest.fixture
 def woken(engine: Engine, session: Session) -> Woken:
-    """Says which roles were notified since the last look."""
+    """Returns the roles notified since the last call."""
     listener = session()
     listener.rows("listen rolecall_wake")
 
@@ -58,7 +58,7 @@ def test_an_enqueue_wakes_the_role_that_somebody_waits_for(engine: Engine, woken
 
 
 def test_nobody_idle_nobody_notified(engine: Engine, woken: Woken) -> None:
-    """A busy fleet pays nothing for notifications."""
+    """Notifications must cost nothing while all workers are busy."""
     engine.worker("work")
     engine.enqueue()
 
@@ -69,7 +69,7 @@ def test_nobody_idle_nobody_notified(engine: Engine, woken: Woken) -> None:
 def test_a_task_that_another_stands_for_wakes_all_the_same(
     engine: Engine, woken: Woken, dedupe: Document | None
 ) -> None:
-    """A wake for nothing is accepted; a start that was put forward is none."""
+    """An unnecessary wake-up is harmless, but an earlier start time must wake a worker."""
     engine.enqueue(dedupe_key="d", after=60)
     idle_worker(engine, "work")
     engine.enqueue(dedupe_key="d", dedupe=dedupe)
@@ -113,7 +113,6 @@ def test_a_task_due_later_wakes_nobody(engine: Engine, woken: Woken) -> None:
 def test_a_worker_that_has_been_silent_for_five_minutes_is_not_waited_for(
     engine: Engine, woken: Woken, minutes: int
 ) -> None:
-    """A heartbeat is recent for five minutes."""
     idle_worker(engine)
     engine.clock.advance(minutes=minutes)
     engine.enqueue()
@@ -122,7 +121,6 @@ def test_a_worker_that_has_been_silent_for_five_minutes_is_not_waited_for(
 
 
 def test_a_rolled_back_enqueue_leaves_no_task_and_wakes_nobody(engine: Engine, woken: Woken) -> None:
-    """Notifications are sent at commit or not at all."""
     idle_worker(engine)
     engine.rows("begin")
     engine.enqueue()
@@ -190,7 +188,7 @@ def chosen(payload: str) -> set[int]:
 def test_one_idle_worker_more_is_woken_than_there_are_tasks(
     engine: Engine, woken: Woken, tasks: int, number: int
 ) -> None:
-    """A fleet does not claim at once for one task."""
+    """A single task must not make all workers claim at once."""
     idle = {idle_worker(engine, *roles) for roles in [("work",), ()] * 10}
     engine.enqueue_many([{"role": "work"}] * tasks)
 
@@ -249,7 +247,7 @@ def test_a_dispatcher_that_watches_is_notified_of_a_handler_that_was_declared_la
 
 
 def test_a_worker_with_an_old_idle_mark_is_woken_only_if_others_do_not_suffice(engine: Engine, woken: Woken) -> None:
-    """A worker that died is not what a task waits for while others live."""
+    """A task must not wait for a dead worker while others are alive."""
     dead = {idle_worker(engine, "work") for _ in range(9)}
     engine.clock.advance(seconds=61)
     alive = {idle_worker(engine, "work") for _ in range(3)}
@@ -282,7 +280,7 @@ def test_a_mark_is_taken_back_after_a_second_at_the_soonest(engine: Engine, woke
 
 
 def test_an_old_snapshot_does_not_make_an_enqueue_pay_for_past_marks(engine: Engine) -> None:
-    """It meets the marks of the last minutes, however long the snapshot is held."""
+    """It reads the marks of the last minutes only, however long the snapshot is held."""
     worker = idle_worker(engine, "work")
     engine.enqueue()
     costs = []

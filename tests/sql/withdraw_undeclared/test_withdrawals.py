@@ -1,4 +1,4 @@
-"""Declarations end with the code that made them."""
+"""Declarations are withdrawn when no running release contains them."""
 
 from __future__ import annotations
 

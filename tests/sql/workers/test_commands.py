@@ -45,7 +45,7 @@ def test_what_the_next_beat_does_not_say_is_unknown_again(engine: Engine) -> Non
 
 @pytest.mark.parametrize("ahead", [-300, 0, 300])
 def test_a_beat_shows_how_far_the_workers_clock_is_ahead(engine: Engine, ahead: int) -> None:
-    """The offset is only shown by doctor."""
+    """The offset is only shown by the doctor."""
     worker = engine.worker()
     beat(engine, worker, clock=time.time() + ahead)
 

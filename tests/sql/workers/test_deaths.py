@@ -1,4 +1,4 @@
-"""Which workers have no session left, and whose process can be looked at from one machine."""
+"""Workers without a session, and workers whose process can be inspected from one machine."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ STANDING = "from pg_stat_activity where datname = current_database() and applica
 
 
 class Crew:
-    """A worker with a session by whose name it is known, and somebody who looks."""
+    """A worker with a named session, and another session that checks it."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.session = self._open(f"rolecall:worker:claim:{MARK}")
         self.worker_id = engine.worker()
         self.tell(self.session, MARK)
-        # A restart proves nothing for a lease.
+        # A restart delays the proof by one lease.
         engine.rows("select rolecall.server_up_since()")
         engine.clock.advance(seconds=2 * LEASE)
 
@@ -41,7 +41,7 @@ class Crew:
         return [worker_id for (worker_id,) in self.engine.rows("select * from rolecall.unseen_workers()")]
 
     def looks(self) -> list[int]:
-        """What the second look finds."""
+        """Return the result of the second check."""
         self.look()
         self.engine.clock.advance(seconds=10)
         return self.look()
@@ -96,7 +96,7 @@ def test_a_beat_between_the_looks_proves_that_it_lives(crew: Crew) -> None:
 
 
 def test_a_session_that_runs_a_procedure_is_its_workers(crew: Crew) -> None:
-    """It outlives its client, and has the name of its task meanwhile."""
+    """The session can outlive its client, and is named after its task meanwhile."""
     with crew.session.transaction():
         crew.session.execute("select rolecall.name_session(%s, 5)", [crew.worker_id])
 
@@ -104,7 +104,7 @@ def test_a_session_that_runs_a_procedure_is_its_workers(crew: Crew) -> None:
 
 
 def test_another_server_proves_nothing_for_a_lease(crew: Crew) -> None:
-    """Those that live come back meanwhile."""
+    """Live workers reconnect within a lease."""
     crew.end_session()
     crew.look()
     crew.engine.clock.advance(seconds=10)
@@ -131,7 +131,7 @@ def test_another_server_proves_nothing_for_the_lease_of_what_is_held(crew: Crew)
 
 
 def test_a_name_that_is_not_the_sessions_own_proves_nothing(crew: Crew) -> None:
-    """As where the address of the database names the application."""
+    """The DSN may set application_name."""
     crew.tell(crew.engine.connection, MARK)
     crew.end_session()
 
@@ -175,7 +175,7 @@ def test_session_that_completes_a_task_is_its_workers(crew: Crew) -> None:
 
 
 def test_every_login_sees_whose_sessions_stand(crew: Crew) -> None:
-    """The server hides what others do, not their names: nobody is dead to one and alive to another."""
+    """The server hides the queries of other roles but not the names of their sessions."""
     name = "rolecall_stranger"
     crew.engine.rows(f"drop role if exists {name}")
     crew.engine.connection.execute(SQL("create role {}").format(Identifier(name)))

@@ -1,4 +1,4 @@
-"""The roll: who lives, who waits, who has gone."""
+"""The worker registry: registration, heartbeats, idle marks and deregistration."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_worker_stands_on_the_roll_with_what_it_said(engine: Engine) -> None:
 
 
 def test_one_name_twice_is_two_workers(engine: Engine) -> None:
-    """A restarted pod with its old name is not the one that died."""
+    """A restarted pod with its old name is another worker."""
     first, second = engine.worker(name="pod-1"), engine.worker(name="pod-1")
 
     assert first != second
@@ -66,7 +66,7 @@ def test_a_worker_that_has_left_is_unknown(engine: Engine) -> None:
 
 
 def test_leaving_gives_back_what_it_held(engine: Engine) -> None:
-    """Also a claim whose answer was lost."""
+    """This includes a claim whose response was lost."""
     ids, _ = engine.enqueue_many([{"role": "work", "key": str(n)} for n in range(3)])
     worker, other = engine.worker(), engine.worker()
     engine.claim(2, worker=worker)

@@ -1,4 +1,4 @@
-"""The crawler as a Rolecall app: its roles, their settings, and the schedules that keep it going."""
+"""The crawler as a Rolecall app: its roles, their settings, and its schedules."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from storecrawl.roles.storage_upkeep import add_storage_upkeep
 from storecrawl.roles.store_discovery import add_store_discovery
 from storecrawl.settings import CrawlSettings
 
-# Roles that talk to the upstream outlive its bad hours: ten attempts are about forty minutes with the default delays.
-# The timeouts bound one attempt; a discovery walks every city of the country.
+# Roles that call the upstream survive its outages: ten attempts take about forty minutes with the default
+# delays. Timeouts limit one attempt; a discovery searches every city of the country.
 UPSTREAM_ROLES = {
     "store_discovery": timedelta(hours=4),
     "entry_point_discovery": timedelta(minutes=10),
@@ -35,17 +35,17 @@ OTHER_ROLES = {
     "product_refresh": timedelta(minutes=10),
     "storage_upkeep": timedelta(hours=4),
 }
-# A role of its own: what is counted never stands in the way of what is fetched. One round at a time.
+# A separate role, so that statistics never delay fetches. One round at a time.
 ANALYTICS_TIMEOUT = timedelta(hours=1)
 ANALYTICS_ATTEMPTS = 10
 PRIORITIES = {"store_discovery": 5}
-# The one platform that is crawled; each has a schedule of its own.
+# The only crawled platform; each one has a separate schedule.
 PLATFORM = "dutchie"
 DISCOVERY = f"store_discovery_{PLATFORM}"
 
 
 def build_app(settings: CrawlSettings) -> App:
-    """Put the app together."""
+    """Build the app."""
     crawler = Crawler(settings)
     app = App(
         "storecrawl",
@@ -77,7 +77,7 @@ def build_app(settings: CrawlSettings) -> App:
 
 def _declare_roles(app: App, settings: CrawlSettings) -> None:
     patience = exponential(first=settings.retry_first, cap=30 * settings.retry_first)
-    # At most one task of a store is claimed: the health queries of the original system report a second one.
+    # At most one task of a store is claimed, as the health queries of the original system expect.
     declare = partial(app.role, retry=patience, lease=settings.lease, strict_keys=True)
     for name, timeout in UPSTREAM_ROLES.items():
         declare(name, max_attempts=UPSTREAM_ATTEMPTS, timeout=timeout)
@@ -87,7 +87,7 @@ def _declare_roles(app: App, settings: CrawlSettings) -> None:
 
 
 def _declare_schedules(app: App, settings: CrawlSettings) -> None:
-    # Each looks at everything: where a round takes longer than its interval, another one behind it is of no use.
+    # Each run covers everything, so that a second one behind a long run would be useless.
     every = {
         "payload_fetch_all": settings.fetch_every,
         DISCOVERY: settings.discover_every,

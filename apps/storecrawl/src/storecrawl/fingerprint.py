@@ -1,4 +1,4 @@
-"""Which code this is: what a package makes of a document can change with its code, and with nothing else."""
+"""Versions of code: results for the same document change only with the code of a package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DIGEST_BYTES = 8
 
 @cache
 def fingerprint_of(package: str) -> str:
-    """Tell a package's code from any other: by the release and the text of its modules, comments included."""
+    """Return a text that identifies a package's code: the release and the text of its modules, including comments."""
     digest = hashlib.blake2b(metadata.version("storecrawl").encode(), digest_size=DIGEST_BYTES)
     modules = [file for file in files(package).iterdir() if file.name.endswith(".py")]
     for file in sorted(modules, key=lambda each: each.name):

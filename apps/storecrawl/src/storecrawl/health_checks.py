@@ -1,4 +1,4 @@
-"""What Rolecall's doctor looks at for the crawler: whether requests can leave, and whether stores let us in."""
+"""The crawler's checks for Rolecall's doctor: usable routes and blocked stores."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ NAMED = 3
 
 
 async def routes(connection: Connection) -> list[Finding]:
-    """Find out whether there is a route by which requests can leave, and which ones are paused."""
+    """Check whether there is a usable route, and which ones are paused."""
     return list(_of_routes(await list_routes(connection)))
 
 
 async def blocked_stores(connection: Connection) -> list[Finding]:
-    """Find out whether the upstream refuses stores to us."""
+    """Check whether the upstream refuses the menus of stores."""
     found = await count_blocked_stores(connection)
     if not found.blocked:
         return []

@@ -21,31 +21,27 @@ BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9][A-Za-z0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlSettings:
-    """Where the crawler crawls and how hard it tries.
+    """The settings of the crawler. Times are in seconds.
 
-    `upstream` is the base URL of the menu platform, `data_dir` the root of all files that are kept, or `store` a
-    bucket in its stead (s3://bucket/prefix; endpoint and credentials are those of the AWS_* variables), `states` the
-    two-letter codes that discovery covers (empty: every state the platform names). `fetch_every` and the other
-    times are seconds; the fetches of one `fetch_every` are spread over it in `fetch_batches`. `retry_first` is the
-    delay after a task's first failed attempt; it doubles up to 30 times that.
-    `lease` is how long a worker that says nothing keeps a task: after that the task is given to another.
-    `derive_pause` is the least time between the beginnings of two rounds that count what has changed.
-    `miss_threshold` is how many complete menus in a row must lack a product before it counts as removed.
-    A crawl payload may have `payload_bytes` unpacked. Payload files are kept for good, unless `keep_days` or
-    `keep_last` (so many of each store) is given; with both, a file stays that either keeps. `sweep_every` is how often
-    that is looked after, and how often files without a row are, of which those go that are `orphan_age` old.
-    With `images`, those that products name are fetched, of `image_bytes` at most, and looked at again after
-    `image_every`; from public addresses only, and from those of `image_networks`.
-    `page_pause` and `backoff` are the client's politeness between pages and after a failed request. `stores_path` and
-    `menus_path` are where the upstream answers questions about stores and menus. `hashes` names persisted-query hashes,
-    `FilteredProducts=<64 hex digits>` and so on, an operation as often as it has hashes: they are tried in this order
-    before our own query texts are sent. Without `schedules`
-    nothing runs but what somebody enqueues.
-    The egress: outgoing routes are loaded every `routes_every`. One on which `forbidden_limit` different stores in a
-    row are answered 403, and on no other, is paused for `route_pause` at first; otherwise the store is blocked, for
-    `block_first` at first (0: nobody is ever blamed). `host_rate` is the requests a second that all workers together
-    send to a host, `store_rate` those about one store. After `breaker_failures` failures in a row a host is left alone
-    for `breaker_seconds`. What the upstream asks to wait counts as `longest_retry_after` at most.
+    Upstream and files: `upstream` is the menu platform's URL, `data_dir` the root of all files, unless `store` is a
+    bucket (s3://bucket/prefix; endpoint and credentials in AWS_* variables). `states` are the codes that discovery
+    covers; empty means all. `hashes` are persisted-query hashes in the form `FilteredProducts=<64 hex digits>`,
+    tried in order before our own query texts.
+
+    Rounds: the fetches of one `fetch_every` are spread in `fetch_batches`. Retries of a task start after
+    `retry_first`, doubling up to 30 times that. Rounds of statistics start at least `derive_pause` apart. A product
+    missing from `miss_threshold` complete menus in a row is removed. Without `schedules`, only enqueued tasks run.
+
+    Retention: files of payloads, limited to `payload_bytes` when decompressed, expire only if `keep_days` or
+    `keep_last` (files per store) is set; either keeps a file. `sweep_every` is the interval of that check and of
+    the search for orphans older than `orphan_age`. `images` enables product images of at most `image_bytes`,
+    checked again after `image_every`, from public addresses and `image_networks`.
+
+    Egress: routes are reloaded every `routes_every`. A route is paused, at first for `route_pause`, if
+    `forbidden_limit` stores in a row are forbidden on it and on no other; otherwise the store is blocked, at first
+    for `block_first` (0: never). `host_rate` is per second for all workers, `store_rate` per second and store.
+    After `breaker_failures` failures in a row, a host is paused for `breaker_seconds`. Waits requested by the
+    upstream count as at most `longest_retry_after`.
     """
 
     upstream: str = ""
@@ -87,13 +83,13 @@ class CrawlSettings:
 
     @property
     def hashes_by_operation(self) -> dict[str, tuple[str, ...]]:
-        """The persisted-query hashes of each operation that has any."""
+        """The persisted-query hashes by operation."""
         pairs = [one.split("=", 1) for one in self.hashes]
         return {name: tuple(digest for other, digest in pairs if other == name) for name, _ in pairs}
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> CrawlSettings:
-        """Read STORECRAWL_UPSTREAM, _DATA_DIR, _STATES and the periods; raises ConfigError for a value that is none."""
+        """Read the STORECRAWL_* variables. Raises ConfigError for an invalid value."""
         given = {name: environment[PREFIX + name.upper()] for name in _FIELDS if environment.get(PREFIX + name.upper())}
         return cls(**{name: _READERS[name](name, value) for name, value in given.items()})  # type: ignore[arg-type]  # each reader gives its field's type
 

@@ -1,9 +1,9 @@
-"""SQL by name: files of named statements beside the code that asks for them, and the two ways to run one.
+"""Named SQL statements in files next to the code that uses them, and functions to run them.
 
-A file holds the statements of one noun. Each begins with its name, and what it does and returns stands below that:
+A file contains the statements of one noun. Each starts with its name, followed by a description:
 
     -- name: lock_store
-    -- One refresh of a store at a time: the later one waits here.
+    -- Run one refresh of a store at a time: a second one waits here.
     select ...
 
     STORES = Statements.of("storecrawl.catalog.sql", "stores")
@@ -33,19 +33,19 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """The statements of one file, each an attribute: `STORES.lock_store`."""
+    """The statements of one file as attributes: `STORES.lock_store`."""
 
     source: str
     texts: Mapping[str, bytes]
 
     @classmethod
     def of(cls, package: str, noun: str) -> Self:
-        """Read `<noun>.sql` of a package. Raises ValueError for a file that is not one of named statements."""
+        """Read `<noun>.sql` of a package. Raises ValueError if it is not a file of named statements."""
         return cls.read(f"{noun}.sql", resources.files(package).joinpath(f"{noun}.sql").read_text("utf-8"))
 
     @classmethod
     def read(cls, source: str, text: str) -> Self:
-        """Split a text at its names. Raises ValueError, which says what `source` has wrong."""
+        """Split a text at its names. Raises ValueError with the problem in `source`."""
         before, *parts = NAME.split(text)
         if before.strip():
             raise ValueError(f"{source}: text before the first name")
@@ -61,7 +61,7 @@ class Statements:
         return cls(source, texts)
 
     def __getattr__(self, name: str) -> bytes:
-        """The text of a statement. Raises AttributeError for a name that the file does not have."""
+        """Return a statement's text. Raises AttributeError if the file has no such name."""
         try:
             return self.texts[name]
         except KeyError:
@@ -81,24 +81,24 @@ async def fetch(
 
 
 async def execute(connection: Connection, query: bytes, parameters: Mapping[str, object]) -> int:
-    """Run a statement in the caller's transaction and return the number of rows that it wrote."""
+    """Run a statement in the caller's transaction and return the number of written rows."""
     async with connection.cursor(row_factory=tuple_row) as cursor:
         await cursor.execute(query, parameters)
         return cursor.rowcount
 
 
 def json_text(value: object) -> str:
-    """A parameter for jsonb: exact decimals as texts, moments in ISO form."""
+    """Return a value for a jsonb parameter: exact decimals as texts, times in ISO form."""
     return msgspec.json.encode(value).decode()
 
 
 def exact_json(value: object) -> str:
-    """A parameter for jsonb that is kept as it is: exact decimals as numbers, which jsonb keeps exactly."""
+    """Return a value for a jsonb parameter with exact decimals as numbers, which jsonb stores exactly."""
     return _WITH_NUMBERS.encode(value).decode()
 
 
 def containing(text: str | None) -> str | None:
-    """A parameter for ilike that finds what holds this text, taken literally; None stays None."""
+    """Return a pattern for ilike that matches texts containing this one literally; None stays None."""
     if text is None:
         return None
     literal = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

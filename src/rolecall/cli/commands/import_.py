@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit, Option, echo
 
 from rolecall.cli.shell import Shell
-from rolecall.foreign_code import Inventory, module_text, read_code
-from rolecall.foreign_code.systems import SYSTEMS
 from rolecall.model.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rolecall_import import Inventory
 
 PARTLY = 1
 
-System = Annotated[str, Argument(metavar="SYSTEM", help=f"The system the code was written for: {', '.join(SYSTEMS)}.")]
+System = Annotated[str, Argument(metavar="SYSTEM", help="The system it was written for: celery, procrastinate, rq.")]
 Code = Annotated[Path, Argument(metavar="PATH", help="A file or a folder, read recursively and not run.")]
 Out = Annotated[Path | None, Option("--out", metavar="FILE", help="Write the module to a new file.")]
 Name = Annotated[str | None, Option("--name", metavar="APP", help="The name of the app; by default that of PATH.")]
@@ -28,6 +29,10 @@ def import_(shell: Shell, system: System, path: Code, out: Out = None, name: Nam
     The output is a module with the declarations, followed by the replacement of each call. Code without an equivalent
     is listed with the reason. Exits with 1 if a file could not be read.
     """
+    try:
+        from rolecall_import import module_text, read_code  # noqa: PLC0415 - a distribution of its own
+    except ModuleNotFoundError:
+        raise ConfigError("not installed; run: pip install rolecall-import", variable="rolecall-import") from None
     inventory = read_code(system, path)
     text = module_text(inventory, name or _app_name(path))
     if out is not None:

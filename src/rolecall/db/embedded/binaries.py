@@ -1,4 +1,4 @@
-"""Finding the Postgres programs: the variable, the wheels, then the system's, newest first."""
+"""Finds the Postgres programs: by the variable, in wheels, then on the system, newest first."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ VERSION_SECONDS = 20
 class Binaries:
     """A folder with `postgres` and `initdb`, and what must be copied along with it.
 
-    `base` is the folder that `trees` stand in; the programs find their libraries by paths relative to
-    themselves.
+    `base` is the folder that contains `trees`; the programs find their libraries by relative paths.
     """
 
     folder: Path
@@ -38,20 +37,18 @@ class Binaries:
 
     @property
     def postgres(self) -> Path:
-        """The server program."""
         return self.folder / "postgres"
 
     @property
     def initdb(self) -> Path:
-        """The program that makes a cluster."""
         return self.folder / "initdb"
 
 
 def find_binaries(major: int | None = None, environment: Mapping[str, str] = os.environ) -> Binaries:
-    """The first usable Postgres, of the given major where one is given.
+    """Return the first usable Postgres, of the given major version if one is given.
 
-    A folder named by ROLECALL_PG_BIN is the only one that counts.
-    Raises `BinariesNotFound`, or `OtherMajor` where there are only others.
+    If ROLECALL_PG_BIN names a folder, no other is searched. Raises `BinariesNotFound`, or `OtherMajor` if only other
+    versions are installed.
     """
     others: set[int] = set()
     for binaries in _installed(environment):
@@ -64,7 +61,7 @@ def find_binaries(major: int | None = None, environment: Mapping[str, str] = os.
 
 
 def find_psql(environment: Mapping[str, str] = os.environ) -> Path | None:
-    """The first psql that can be run: beside the server programs, else on the path; None where there is none."""
+    """Return the first executable psql, next to the server programs or on the path; None if there is none."""
     folders = [str(folder) for folder in _folders(environment)]
     return next((Path(found) for place in [*folders, None] if (found := shutil.which("psql", path=place))), None)
 
@@ -115,7 +112,9 @@ def _inspect(folder: Path) -> Binaries | None:
 
 
 def _tree_of(folder: Path) -> tuple[Path, tuple[Path, ...]]:
-    """A wheel's programs load their libraries from the sibling folder `<package>.libs`."""
+    """Return the folders to copy: a wheel's programs load their libraries from the sibling folder
+    `<package>.libs`.
+    """
     install = folder.parent
     package = install.parent
     libraries = package.with_name(f"{package.name}.libs")

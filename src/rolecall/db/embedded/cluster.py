@@ -1,4 +1,4 @@
-"""Making a cluster (initdb under another name, then rename) and writing its settings."""
+"""Creates a cluster (initdb under a temporary name, then rename) and writes its settings."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ INITDB_SECONDS = 300
 
 
 def make_cluster(home: Home, binaries: Binaries, account: Account) -> Path:
-    """Make the cluster of the binaries' major version; whoever is killed here leaves only what is discarded
-    later.
+    """Create the cluster of the binaries' major version. If the process is killed, the unfinished cluster is
+    discarded later.
 
     Raises `StartFailed`.
     """
     data = home.cluster_of(binaries.major)
-    # a name for this attempt alone: the initdb of a killed starter may still be writing to the last one
+    # unique for each attempt, because the initdb of a killed starter may still write to the previous one
     unfinished = data.with_name(f"{data.name}.{secrets.token_hex(4)}{UNFINISHED}")
     home.make_password()
     home.make_superuser_password()
@@ -38,10 +38,10 @@ def make_cluster(home: Home, binaries: Binaries, account: Account) -> Path:
 
 
 def configure(data: Path, settings: Mapping[str, str], port: int) -> None:
-    """Write `postgresql.conf` whole; what `ALTER SYSTEM` says still comes after it."""
+    """Replace `postgresql.conf`; settings of `ALTER SYSTEM` still take precedence."""
     lines = [f"{name} = {_quoted(value)}" for name, value in {**settings, "port": str(port)}.items()]
-    text = "\n".join(["# written by rolecall at each start; changes belong into ServerOptions", *lines, ""])
-    # readable by the server's user, who may not be us; its folder is closed to all others
+    text = "\n".join(["# written by rolecall at each start; change ServerOptions instead", *lines, ""])
+    # readable by the server's user, who may be another one; the folder is closed to all others
     write_durably(data / "postgresql.conf", text, mode=0o644)
 
 
@@ -75,20 +75,20 @@ def _run(command: list[str], *, stdin: int, inherited: tuple[int, ...]) -> None:
         )
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         output = (error.stderr or b"").decode(errors="replace")
-        raise StartFailed("no cluster could be made by initdb", output.strip()) from error
+        raise StartFailed("initdb failed to create the cluster", output.strip()) from error
     finally:
         os.close(stdin)
 
 
 def _locale(major: int) -> tuple[str, ...]:
-    """Sorting by code point, the same on every system; the builtin provider knows Unicode's letter case."""
+    """Sort by code point, the same on every system; the builtin provider has Unicode's case mapping."""
     if major >= BUILTIN_LOCALES_SINCE:
         return "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"
     return ("--locale=C",)
 
 
 def _pipe_with(text: str, account: Account) -> int:
-    """A pipe that already holds the text, and that the account may open by its name."""
+    """Return a pipe that contains the text and that the account can open by its name."""
     reading, writing = os.pipe()
     account.give_descriptor(reading)
     os.write(writing, f"{text}\n".encode())

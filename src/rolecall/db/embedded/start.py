@@ -1,4 +1,4 @@
-"""Getting from whatever the last processes left behind to a server that answers, where root can run it too."""
+"""Starts or joins a server from any state that earlier processes left, also as root."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ from rolecall.db.embedded.process import (
     wait_until,
 )
 
-# below the ports that the kernel lends to outgoing connections, so that ours is rarely taken when we come
-# back to it
+# below the ports that the kernel assigns to outgoing connections, so that ours is rarely taken at the next start
 PORTS = range(20_000, 32_768)
 READY = "ready"
 REFUSED_SECONDS = 5.0
@@ -53,14 +52,14 @@ ALWAYS: Mapping[str, str] = {
     "wal_level": "minimal",
     "max_wal_senders": "0",
     "autovacuum": "on",
-    # mmap lives in the data directory: containers give /dev/shm (posix) no more than 64 MB
+    # mmap uses the data directory; containers limit /dev/shm (posix) to 64 MB
     "dynamic_shared_memory_type": "mmap",
-    # the owner is called like the engine's schema: without this, a table of one's own would land in it
+    # the owner has the same name as the engine's schema, so without this a user's table would be created there
     "search_path": "public",
     "timezone": "UTC",
     "log_timezone": "UTC",
     "lc_messages": "C",
-    # one file a weekday, overwritten a week later: the log cannot grow for ever
+    # one file per weekday, overwritten a week later, so that the log does not grow without limit
     "logging_collector": "on",
     "log_directory": "log",
     "log_filename": "postgres-%a.log",
@@ -76,7 +75,7 @@ PROBE_SECONDS = 20
 
 
 def ensure_running(home: Home, options: ServerOptions) -> Address:
-    """Join the running server or start one, under the start lock; returns where it has just answered.
+    """Join the running server or start one, and return its address once it has answered. Requires the start lock.
 
     Raises `EmbeddedServerError`.
     """
@@ -88,11 +87,11 @@ def ensure_running(home: Home, options: ServerOptions) -> Address:
 
 
 class _Start:
-    """Looks at the facts afresh at each step: a server may come or go between any two of them."""
+    """Checks the state again at each step, because a server may start or end between any two of them."""
 
     def __init__(self, home: Home, options: ServerOptions) -> None:
         self.address = Address(home.folder, 0)
-        self.refusal: str | None = "the server did not come up"
+        self.refusal: str | None = "the server did not start"
         self._home = home
         self._options = options
         self._launched: int | None = None
@@ -101,7 +100,7 @@ class _Start:
         self._refused_since: float | None = None
 
     def advance(self) -> bool:
-        """Go one step; True once the server has answered."""
+        """Do one step; return True once the server has answered."""
         cluster = self._home.newest_cluster()
         postmaster = running_postmaster(cluster[1]) if cluster else None
         if cluster is not None and postmaster is not None:
@@ -123,17 +122,17 @@ class _Start:
         return self.refusal is None
 
     def _count_refusal(self, reason: str) -> None:
-        """All connections may be taken for a moment; a wrong password stays wrong."""
+        """Raise if refusals last: all connections may be taken for a moment, but a wrong password stays wrong."""
         self._refused_since = self._refused_since or time.monotonic()
         if time.monotonic() - self._refused_since > REFUSED_SECONDS:
-            raise StartFailed(f"the server runs but refuses us: {reason}", "")
+            raise StartFailed(f"the server runs but rejects our connections: {reason}", "")
 
     def _take_failure(self) -> None:
-        """A launch has ended: a taken port or an orphaned backend heals, what fails each time does not."""
+        """Handle the end of a launch: a taken port or an orphaned backend is temporary, repeated failures are not."""
         self._launched = None
         self._not_before = time.monotonic() + BETWEEN_LAUNCHES_SECONDS
         if ORPHANS_IN_LOG in _text(self._home.startup_log):
-            self.refusal = "a backend of the last server is still at work"
+            self.refusal = "a backend of the previous server is still running"
             return
         self._launches += 1
         if self._launches >= MAX_LAUNCHES:
@@ -163,7 +162,7 @@ def _free_port(last: int | None) -> int:
 
 def _is_free(port: int) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        # as Postgres does: connections of the last run that linger in TIME_WAIT do not count
+        # as Postgres does, because connections of the last run in TIME_WAIT do not matter
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
@@ -174,7 +173,6 @@ def _is_free(port: int) -> bool:
 
 
 def _log_tail(home: Home) -> str:
-    """The last lines of what the server said, before its own log was open and after."""
     lines = [line for path in (home.startup_log, _newest_log(home)) if path for line in _text(path).splitlines()]
     return "\n".join(lines[-LOG_TAIL_LINES:])
 
@@ -194,11 +192,11 @@ def _text(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """Settings of the server; whoever starts it decides, whoever joins a running one takes it as it is.
+    """Settings of the server. They apply when a server is started, not when a running one is joined.
 
-    `extra` holds further Postgres settings by name and wins over everything but the address, the port and the
-    folders. Timeouts are in seconds: `start_timeout` includes crash recovery, `stop_timeout` is each shutdown
-    mode's share. Raises `InvalidOption`.
+    `extra` contains further Postgres settings and overrides everything except the address, the port and the folders.
+    Timeouts are in seconds: `start_timeout` includes crash recovery, and `stop_timeout` is that of each shutdown
+    mode. Raises `InvalidOption`.
     """
 
     shared_buffers: str = "128MB"
@@ -221,7 +219,7 @@ class ServerOptions:
             _check_extra(name)
 
     def settings(self) -> dict[str, str]:
-        """All Postgres settings but the port."""
+        """Return all Postgres settings except the port."""
         chosen = {
             "shared_buffers": self.shared_buffers,
             "max_connections": str(self.max_connections),
@@ -240,11 +238,11 @@ def _check_extra(name: str) -> None:
     if not SETTING_NAME.fullmatch(name):
         raise InvalidOption(f"extra[{name!r}]", "is not the name of a Postgres setting")
     if name.lower() in DECIDED_BY_US:
-        raise InvalidOption(f"extra[{name!r}]", "is decided by the supervisor")
+        raise InvalidOption(f"extra[{name!r}]", "is set by Rolecall and cannot be changed")
 
 
 def within_reach(binaries: Binaries, account: Account, shared: Path = SHARED) -> Binaries:
-    """The binaries themselves where the account can run them, else a copy under `shared`.
+    """Return the binaries themselves if the account can run them, otherwise a copy under `shared`.
 
     Raises `BinariesUnreachable`.
     """
@@ -258,7 +256,7 @@ def within_reach(binaries: Binaries, account: Account, shared: Path = SHARED) ->
 
 
 def _refusal(binaries: Binaries, account: Account) -> str | None:
-    """Why the account cannot run the programs, found out by running them; None when it can."""
+    """Try to run the programs and return why the account cannot; None if it can."""
     for program in (binaries.postgres, binaries.initdb):
         command = [*account.prefix, str(program), "--version"]
         try:
@@ -288,7 +286,7 @@ def _copy_once(binaries: Binaries, account: Account, shared: Path) -> Binaries:
 
 
 def _stamp(binaries: Binaries) -> str:
-    """Tells builds of the same version apart."""
+    """Return a digest that distinguishes builds of the same version."""
     return hashlib.sha256(binaries.postgres.read_bytes()).hexdigest()[:12]
 
 

@@ -1,4 +1,4 @@
-"""The loop that looks and tells every stream what it wants, and the listener that hastens it."""
+"""The loop that looks for changes and passes them to the streams, and the listener that hastens it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ log = logging.getLogger("rolecall.live")
 
 
 class Looker:
-    """Looks until it is stopped; an error of the database delays it and ends nothing."""
+    """Looks until it is stopped. Errors of the database only delay it."""
 
     def __init__(self, database: Database, tasks: TaskLook, streams: Sequence[Stream]) -> None:
         self._database = database
@@ -52,7 +52,7 @@ class Looker:
     async def start(
         cls, database: Database, connect: Connect | None, closing: asyncio.Event, streams: Sequence[Stream]
     ) -> Looker:
-        """Make now the beginning of what is told, and look from now on; without `connect`, unhastened."""
+        """Start with the current state, and look from now on. Without `connect`, no notifications hasten it."""
         looker = cls(database, await TaskLook.begin(database), streams)
         await looker._look_at_roles(stirred=True)
         looker._working = {
@@ -65,16 +65,15 @@ class Looker:
         return looker
 
     async def stop(self) -> None:
-        """Look no more."""
         pending, self._working = self._working, set()
         while pending:
             for task in pending:
                 task.cancel()
-            # Again, until it is heard: a cancellation that meets the result of a `wait_for` is lost before Python 3.12.
+            # Repeat: before Python 3.12, a cancellation that coincides with the result of a `wait_for` is lost.
             _, pending = await asyncio.wait(pending, timeout=CANCEL_AGAIN)
 
     async def welcome(self, stream: Stream, after: str | None) -> None:
-        """Tell a new stream how far its trees are, and what it missed since the event with this id."""
+        """Send a new stream the progress of its trees, and the changes since the event with this id."""
         for root in sorted(stream.wanted.roots):
             tree = await self._progress.tree(root)
             self._trees.know(tree)
@@ -108,7 +107,7 @@ class Looker:
         while True:
             try:
                 found = await self._look()
-            except Exception as error:  # noqa: BLE001 - who watches must hear again, whatever failed
+            except Exception as error:  # noqa: BLE001 - the loop must survive every error
                 await self._pause_for(error)
             else:
                 self._is_back()
@@ -143,7 +142,7 @@ class Looker:
         return await self._roles.look(stirred=stirred)
 
     async def _pause_for(self, error: Exception) -> None:
-        # An error of our own says what happened; any other one is a bug and needs its traceback.
+        # Expected errors explain themselves; any other one is a bug and needs its traceback.
         unexpected = None if isinstance(error, RolecallError) else error
         level = logging.DEBUG if self._away else logging.WARNING
         log.log(level, "Nothing is told for now: %s", error, exc_info=unexpected)

@@ -1,4 +1,4 @@
-"""The three looks: which tasks changed, how far the roles are, how far the trees are that somebody asked for."""
+"""The three looks: changed tasks, counts of roles, and progress of requested trees."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 MOST_TASKS = 1_000
 LONGEST_REACH = timedelta(seconds=5)
 FARTHEST = timedelta(seconds=120)
-# Between reading the clock, or drawing an id, and the write that gives a transaction its number.
+# Between reading the clock, or drawing an id, and the write that assigns the transaction id.
 SLACK = timedelta(milliseconds=500)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -39,7 +39,7 @@ LONGEST_PAUSE = 20.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RhythmOptions:
-    """Seconds between two looks, at least and, while nothing happens, at most; and the share of time spent looking."""
+    """The minimum and, while idle, maximum seconds between two looks, and the share of time spent looking."""
 
     least: float
     most: float
@@ -52,7 +52,7 @@ SUMMARIES = RhythmOptions(least=1.0, most=5.0, share=0.005)
 
 
 class Rhythm:
-    """The pause after each look, and the part of it that nothing may shorten: longer than twenty seconds is neither."""
+    """The pause after each look. `floor` is the part that nothing may shorten. Both are at most twenty seconds."""
 
     def __init__(self, options: RhythmOptions) -> None:
         self._options = options
@@ -61,7 +61,7 @@ class Rhythm:
         self.floor = options.least
 
     def looked(self, took: float, *, stirred: bool) -> float:
-        """Return how long to pause after a look of `took` seconds, that found something or nothing."""
+        """Return the pause after a look that took `took` seconds; `stirred` if it found something."""
         options = self._options
         self._delay = options.least if stirred else min(options.most, self._delay * GROWTH)
         self.floor = max(options.least, min(LONGEST_PAUSE, self._cost.after(took) / options.share))
@@ -70,7 +70,7 @@ class Rhythm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a look found, and for how long to pause after it: at least `floor`, without news `pause` seconds."""
+    """The result of a look, and the seconds to pause: at least `floor`, and `pause` if nothing happens."""
 
     tasks: list[TaskChange]
     reload: ReloadReason | None
@@ -79,12 +79,11 @@ class Found:
 
     @property
     def stirred(self) -> bool:
-        """True if anything happened."""
         return bool(self.tasks or self.reload)
 
 
 class TaskLook:
-    """Asks which tasks changed, again and again, and leaves out what it has found already."""
+    """Queries changed tasks repeatedly, and skips changes that it has already returned."""
 
     def __init__(self, database: Database, reach: Reach) -> None:
         self._database = database
@@ -95,19 +94,19 @@ class TaskLook:
 
     @classmethod
     async def begin(cls, database: Database) -> TaskLook:
-        """Make what has committed so far the past."""
+        """Start after everything that has committed so far."""
         reach = Reach(await database.run(live.horizon()))
-        # The second one tells which of the transactions before the first have not ended meanwhile.
+        # The second horizon shows which of the transactions before the first are still open.
         reach.saw(await database.run(live.horizon()))
         return cls(database, reach)
 
     @property
     def event_id(self) -> str | None:
-        """Where the telling stands; None while that cannot be said."""
+        """The id of the latest position; None while it is unknown."""
         return self._reach.start.text if self._reach.is_whole else None
 
     async def look(self) -> Found:
-        """Find what changed since the last look."""
+        """Return the changes since the last look."""
         began = monotonic()
         start = self._reach.start
         changes = await self._database.run(live.changes(start.since, start.after_id, MOST_TASKS))
@@ -120,7 +119,7 @@ class TaskLook:
         return Found(tasks=fresh, reload=_reload(crowd=crowd, missed=missed), floor=rhythm.floor, pause=pause)
 
     async def since(self, start: Start) -> list[TaskChange] | None:
-        """Find what changed since an earlier look; None where that is too much, or too long ago."""
+        """Return the changes since an earlier look; None if there are too many, or it is too long ago."""
         if not self._reach.reaches_back_to(start):
             return None
         changes = await self._database.run(live.changes(start.since, start.after_id, MOST_TASKS))
@@ -128,7 +127,7 @@ class TaskLook:
 
 
 class RoleLook:
-    """Asks how far the roles are, and finds those that moved on."""
+    """Queries the counts of roles, and returns those that changed."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -136,7 +135,7 @@ class RoleLook:
         self._last: frozenset[RoleProgress] = frozenset()
 
     async def look(self, *, stirred: bool) -> list[RoleProgress]:
-        """Find the roles that moved on, if it is time to look."""
+        """Return the roles that changed, if a look is due."""
         if not self._turn.is_due(stirred=stirred):
             return []
         began = monotonic()
@@ -148,7 +147,7 @@ class RoleLook:
 
 
 class TreeLook:
-    """Asks how far the trees are that somebody asked for, and finds those that moved on."""
+    """Queries the progress of requested trees, and returns those that changed."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -156,7 +155,7 @@ class TreeLook:
         self._last: dict[int, TreeProgress] = {}
 
     async def look(self, roots: Iterable[int], *, stirred: bool) -> list[TreeProgress]:
-        """Find the trees that moved on, if it is time to look."""
+        """Return the trees that changed, if a look is due."""
         if not self._turn.is_due(stirred=stirred):
             return []
         began = monotonic()
@@ -166,7 +165,7 @@ class TreeLook:
         return moved
 
     def know(self, tree: TreeProgress) -> None:
-        """Take it that this was told already."""
+        """Note that this progress was already sent."""
         self._last[tree.id] = tree
 
     async def _tree(self, root: int) -> TreeProgress | None:
@@ -177,7 +176,7 @@ class TreeLook:
 
 
 class Turn:
-    """Whose turn comes when something has stirred, though not too soon, and anyway after a while."""
+    """Decides when a look is due: soon after a change, but not too soon, and at regular intervals."""
 
     def __init__(self, options: RhythmOptions) -> None:
         self._rhythm = Rhythm(options)
@@ -186,12 +185,12 @@ class Turn:
         self._stirred = True
 
     def is_due(self, *, stirred: bool) -> bool:
-        """True if it is time; what stirred before its time is remembered."""
+        """Return whether a look is due. An early change is remembered."""
         self._stirred = self._stirred or stirred
         return monotonic() >= (self._soonest if self._stirred else self._latest)
 
     def taken(self, began: float, *, stirred: bool) -> None:
-        """Say that the turn was taken, and whether anything was found."""
+        """Note that a look was done, and whether it found something."""
         now = monotonic()
         self._latest = now + self._rhythm.looked(now - began, stirred=stirred)
         self._soonest = now + self._rhythm.floor
@@ -206,19 +205,19 @@ def _reload(*, crowd: bool, missed: bool) -> ReloadReason | None:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """From where a look looks: everything that was written since, and every task with a higher id."""
+    """The start of a look: it returns everything written since then, and all tasks with a higher id."""
 
     since: datetime
     after_id: int
 
     @property
     def text(self) -> str:
-        """As an event's id."""
+        """The position as the id of an event."""
         return f"{(self.since - EPOCH) // MICROSECOND}-{self.after_id}"
 
     @classmethod
     def read(cls, text: str) -> Start | None:
-        """Read an event's id; None for one that is not ours."""
+        """Parse the id of an event; None if it is invalid."""
         try:
             since, after_id = map(int, text.split("-"))
             return cls(EPOCH + since * MICROSECOND, after_id)
@@ -227,10 +226,10 @@ class Start:
 
 
 class Reach:
-    """Remembers horizons back to before the oldest transaction that is under way.
+    """Remembers horizons back to the start of the oldest open transaction.
 
-    A transaction writes no time and no id from before the horizon at which it had not begun; the slack, and one
-    horizon more, cover those that it had read when it began.
+    A transaction writes no time and no id from before the last horizon at which it had not begun. The slack, and one
+    more horizon, cover values that it read as it began.
     """
 
     def __init__(self, first: Horizon) -> None:
@@ -239,30 +238,30 @@ class Reach:
 
     @property
     def start(self) -> Start:
-        """From where the next look must look."""
+        """The start of the next look."""
         return Start(self._horizons[0].at - SLACK, self._horizons[0].last_id)
 
     @property
     def is_whole(self) -> bool:
-        """False while a transaction is under way that began before the start."""
+        """False while a transaction is open that began before the start."""
         return not self._overdue
 
     def reaches_back_to(self, start: Start) -> bool:
-        """True if what was told up to there is known, and not too long ago to tell the rest."""
+        """Return whether changes since that position can still be returned."""
         last = self._horizons[-1]
         return last.at - FARTHEST <= start.since <= last.at and 0 <= start.after_id <= last.last_id
 
     def saw(self, horizon: Horizon) -> bool:
-        """Take in what the look from `start` could see; return whether something may have been missed."""
-        # What ends between the two things that a horizon is made of is known by then to be another database's.
+        """Add the horizon of the latest look. Return whether changes may have been missed."""
+        # A transaction that ended between the two reads of a horizon is now known to belong to another database.
         horizon = replace(horizon, under_way=horizon.under_way - self._horizons[-1].elsewhere)
         if horizon.next_xid < self._horizons[-1].next_xid:
-            # Another server, or an older copy of this one.
+            # Another server, or a restored backup of this one.
             self._horizons = [horizon]
             self._overdue = horizon.under_way
             return True
         missed = bool(self._overdue - horizon.under_way)
-        # What ended since the look before may have ended too late to be seen by this one.
+        # A transaction that ended since the previous look may have committed too late for this one.
         unseen = self._horizons[-1].under_way | horizon.under_way
         self._horizons.append(horizon)
         self._forget(min(unseen, default=horizon.next_xid), horizon.at - LONGEST_REACH)

@@ -1,4 +1,4 @@
-"""What one client is yet to be told: the latest state of each thing, and no more of them than a page."""
+"""The buffer of one client: the latest state of each item, with a limited number of tasks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MOST_TASKS = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a client asks for: tasks and roles of these roles, or of all; progress of these roots.
+    """What a client requests: changes in these roles (empty: all), and the progress of these roots.
 
-    Without `counts` it is not told how far the roles are, for which all open tasks are counted.
+    Without `counts`, it receives no counts of roles, which require counting all open tasks.
     """
 
     roles: frozenset[str] = frozenset()
@@ -26,15 +26,15 @@ class Wanted:
     counts: bool = True
 
     def includes(self, role: str) -> bool:
-        """True if the client asks for what happens in this role."""
+        """Return whether the client requests changes in this role."""
         return not self.roles or role in self.roles
 
 
 @dataclass(slots=True, kw_only=True)
 class Batch:
-    """What is told at once; `id` says where it ends, where that is known.
+    """Updates to send together; `id` is the position after them, if known.
 
-    `stale` says that the database has not answered for so many seconds, `fresh` that it answers again.
+    `stale` is for how many seconds the database has not responded; `fresh` means that it responds again.
     """
 
     stale: float | None = None
@@ -47,12 +47,11 @@ class Batch:
 
     @property
     def is_empty(self) -> bool:
-        """True if there is nothing to tell."""
         return not (self.fresh or self.stale is not None or self.reload or self.tasks or self.roles or self.trees)
 
 
 class Stream:
-    """Collects what its client wants until the client has taken what came before."""
+    """Collects updates until its client takes them."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
@@ -62,21 +61,21 @@ class Stream:
 
     @property
     def ended(self) -> bool:
-        """True when nothing more will be told."""
+        """True if there will be no more updates."""
         return self._ended
 
     @property
     def id(self) -> str | None:
-        """Where what was told so far ends, if that is known."""
+        """The position after the latest updates, if known."""
         return self._next.id
 
     def end(self) -> None:
-        """Tell nothing more."""
+        """End the stream."""
         self._ended = True
         self._bell.nudge()
 
     def tell_tasks(self, changes: Iterable[TaskChange]) -> None:
-        """Tell of tasks that changed; too many of them are a reload."""
+        """Add changed tasks. Too many of them become a reload."""
         tasks = self._next.tasks
         tasks.update((change.id, change) for change in changes if self.wanted.includes(change.role))
         if len(tasks) > MOST_TASKS:
@@ -84,41 +83,41 @@ class Stream:
         self._ring()
 
     def tell_roles(self, roles: Iterable[RoleProgress]) -> None:
-        """Tell of roles that moved on."""
+        """Add changed counts of roles."""
         if not self.wanted.counts:
             return
         self._next.roles.update((role.role, role) for role in roles if self.wanted.includes(role.role))
         self._ring()
 
     def tell_tree(self, progress: Progress) -> None:
-        """Tell of a tree that moved on."""
+        """Add the changed progress of a tree."""
         if progress.id in self.wanted.roots:
             self._next.trees[progress.id] = progress
             self._ring()
 
     def tell_reload(self, reason: ReloadReason) -> None:
-        """Tell the client that what it shows may be out of date, instead of what changed."""
+        """Replace the changes with a reload, because the client's data may be out of date."""
         self._next.reload = reason
         self._next.tasks.clear()
         self._ring()
 
     def tell_stale(self, seconds: float) -> None:
-        """Tell the client that nobody knows what happened within the last so many seconds."""
+        """Report that the changes of the last seconds are unknown."""
         self._next.stale, self._next.fresh = seconds, False
         self._ring()
 
     def tell_fresh(self) -> None:
-        """Tell the client that changes are known again."""
+        """Report that changes are known again."""
         self._next.stale, self._next.fresh = None, True
         self._ring()
 
     def mark(self, event_id: str | None) -> None:
-        """Say where what was told so far ends."""
+        """Set the position after the latest updates."""
         if event_id is not None:
             self._next.id = event_id
 
     async def next(self, within: float) -> Batch:
-        """Take what there is to tell; an empty batch where nothing came within so many seconds, or at the end."""
+        """Take the collected updates. The batch is empty after `within` seconds without any, or at the end."""
         if self._next.is_empty and not self._ended:
             await self._bell.wait(within)
         batch, self._next = self._next, Batch(id=self._next.id)

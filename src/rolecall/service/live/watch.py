@@ -1,4 +1,4 @@
-"""Who watches: streams open and close, and the one looker of a server process works as long as there is one."""
+"""Streams of viewers. The looker of a process runs while there is at least one."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ WAIT = 30.0
 
 
 class Live:
-    """Opens streams; the first one starts the looking, the last one ends it.
+    """Opens streams. The first one starts the looker, the last one stops it.
 
-    `connect` makes the listener's connection, unless `hears` says that nothing would come. Once `closing` is set, all
-    streams end.
+    `connect` opens the listener's connection, unless `hears` returns False, because notifications would not arrive.
+    Setting `closing` ends all streams.
     """
 
     def __init__(
@@ -49,16 +49,16 @@ class Live:
 
     @property
     def watchers(self) -> int:
-        """How many streams are open."""
+        """The number of open streams."""
         return len(self._streams)
 
     @asynccontextmanager
     async def watch(
         self, wanted: Wanted, after: str | None = None, *, caller: str | None = None
     ) -> AsyncIterator[Stream]:
-        """Open a stream that tells what commits from now on, or after the event with this id.
+        """Open a stream of changes that commit from now on, or after the event with this id.
 
-        A caller who is named has ten of them at most. Raises TooManyRequests, TooManyWatchers, UnknownRole,
+        A caller can have ten streams; None is not limited. Raises TooManyRequests, TooManyWatchers, UnknownRole,
         TaskNotFound for a root, DatabaseUnavailable.
         """
         if len(self._streams) >= self._most_streams:
@@ -75,7 +75,7 @@ class Live:
                     await self.close()
 
     async def close(self) -> None:
-        """Look no more, until the next stream opens."""
+        """Stop the looker until the next stream opens."""
         looker, self._looker = self._looker, None
         if looker is not None:
             await looker.stop()

@@ -1,6 +1,7 @@
--- The only clock: the database's, or the time that a test of the owner has set in rolecall.fake_now.
--- returns: the time now, moving within a transaction
--- search_path: not set, so that it is inlined into what asks for the time
+-- Returns the current time: the database's clock, or the time that the owner's test has set in
+-- rolecall.fake_now. No other function reads the clock.
+-- returns: the current time, which advances within a transaction
+-- search_path: not set, so that it is inlined into its callers
 create or replace function rolecall.clock()
 returns timestamptz
 language sql
@@ -12,9 +13,9 @@ as $$
     end
 $$;
 
--- Reads the time that a session has set in rolecall.fake_now. Only the owner may set the clock: with another
--- login's time, functions that run with the owner's rights would delete or reassign what is not due yet.
--- returns: that time in the owner's session, the real time in all others
+-- Returns the time that the session has set in rolecall.fake_now. Only the owner can set the clock: with
+-- another login's time, functions that run with the owner's rights would delete or reassign rows too early.
+-- returns: that time in the owner's session, the real time in any other session
 create or replace function rolecall.fake_clock()
 returns timestamptz
 language sql
@@ -27,9 +28,9 @@ as $$
     end
 $$;
 
--- Tells whether the login of this session has all rights of the schema's owner. In any other session the
--- functions run with rights that the caller does not have, so neither its settings nor functions that it
--- names may be trusted.
+-- Returns whether the login of this session has all rights of the schema's owner. In any other session the
+-- functions run with rights that the caller does not have, so they must trust neither its settings nor
+-- functions that it names.
 -- returns: true for the owner, its members and superusers
 create or replace function rolecall.is_owners_session()
 returns boolean
@@ -42,7 +43,8 @@ as $$
     where place.nspname = 'rolecall'
 $$;
 
--- Raises a typed error from inside an expression, so that a batch is validated in the pass that stores it.
+-- Raises an error with the given code from inside an expression, so that a batch can be validated by the
+-- statement that stores it.
 -- returns: never
 -- raises: the given SQLSTATE
 create or replace function rolecall.refuse(p_code text, p_message text)
@@ -56,9 +58,9 @@ begin
 end
 $$;
 
--- Notifies, unless the caller has said `set local rolecall.notify = off`: a transaction that has notified can
--- not be prepared for a two-phase commit. What is not said so is found by the next poll.
--- raises: 22P02 for a setting that is neither on nor off
+-- Sends a notification, unless the caller has run `set local rolecall.notify = off`: a transaction that has
+-- notified cannot be prepared for a two-phase commit. The next poll finds what was not notified.
+-- raises: 22P02 the setting is neither on nor off
 -- notifies: the channel
 create or replace function rolecall.notify(p_channel text, p_payload text)
 returns void
@@ -70,8 +72,8 @@ as $$
     where coalesce(nullif(current_setting('rolecall.notify', true), '')::boolean, true)
 $$;
 
--- Insists on READ COMMITTED, where each statement sees what others have committed: the engine's locks rely on
--- it.
+-- Requires isolation level READ COMMITTED. The engine's locks rely on each statement seeing what other
+-- transactions have committed.
 -- raises: RC050 wrong isolation level
 create or replace function rolecall.require_read_committed()
 returns void
@@ -89,9 +91,9 @@ begin
 end
 $$;
 
--- Says whether this session's commits are durable: a crash of the server may lose others.
+-- Returns whether this session's commits are durable. Other commits can be lost if the server crashes.
 -- returns: true or false
--- search_path: not set, so that it is inlined into the condition that asks
+-- search_path: not set, so that it is inlined into its callers
 create or replace function rolecall.is_durable()
 returns boolean
 language sql
@@ -100,7 +102,7 @@ as $$
     select current_setting('synchronous_commit') <> 'off'
 $$;
 
--- Makes the surrounding transaction's commit durable, whatever the session's synchronous_commit says.
+-- Makes the commit of the current transaction durable, regardless of the session's synchronous_commit.
 create or replace function rolecall.require_durability()
 returns void
 language plpgsql
@@ -114,9 +116,9 @@ begin
 end
 $$;
 
--- Gives way for a moment, and makes what is left of a call's last try into a longer one. Whoever holds rows
--- waits for others a moment only, then lets all go and tries anew: so no two can keep waiting for each other,
--- whatever came in between. Chance parts those that try at the same moment.
+-- Sleeps briefly and raises the lock timeout before a call tries again. A call that holds rows waits only
+-- briefly for others, then releases its rows and retries, so two calls cannot block each other forever. The
+-- times are random, so that calls that started together do not collide again.
 create or replace function rolecall.wait_longer()
 returns void
 language plpgsql
@@ -124,12 +126,12 @@ volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    -- Below a second, after which Postgres itself would end one of two that wait for each other, with an
-    -- error.
+    -- Less than a second (deadlock_timeout), after which Postgres would abort one of two deadlocked calls.
     v_most constant interval := '800 ms';
     v_now constant interval := current_setting('lock_timeout');
 begin
-    -- Who waits for what was let go must first wake up: on a busy machine it is all taken again before that.
+    -- Waiters need time to wake up. On a busy machine, the rows would otherwise be locked again before they
+    -- do.
     perform pg_sleep(extract(epoch from v_now) * random() / 5);
     perform set_config(
         'lock_timeout', round(extract(epoch from least(2 * v_now, v_most)) * (600 + 400 * random()))::text,
@@ -138,8 +140,8 @@ begin
 end
 $$;
 
--- Waits before another try as wait_longer does, for a call of an operator that began at p_began: gives up
--- after five seconds. The caller has undone what it did.
+-- Waits before an operator's call tries again, as wait_longer does. Gives up five seconds after p_began.
+-- The caller has undone its changes.
 -- raises: RC051 others hold rows that the call needs
 create or replace function rolecall.wait_a_while(p_began timestamptz)
 returns void
@@ -159,9 +161,9 @@ begin
 end
 $$;
 
--- Says whether somebody wants to hear of events: only then gather them.
+-- Returns whether this transaction collects events. Callers build events only if it does.
 -- returns: true or false
--- search_path: not set, so that it is inlined into the condition that asks
+-- search_path: not set, so that it is inlined into its callers
 create or replace function rolecall.collects_events()
 returns boolean
 language sql
@@ -170,7 +172,7 @@ as $$
     select coalesce(current_setting('rolecall.events', true), '') <> ''
 $$;
 
--- Adds to what is collected.
+-- Adds events to those that this transaction has collected.
 create or replace function rolecall.note_events(p_events jsonb)
 returns void
 language plpgsql
@@ -186,7 +188,8 @@ begin
 end
 $$;
 
--- Collects the ends of tasks that have moved to the finished ones, and of the chains that ended with them.
+-- Collects the events of tasks that have moved to the finished tasks, and of the chains that finished with
+-- them.
 create or replace function rolecall.note_ends(p_ids bigint[])
 returns void
 language plpgsql
@@ -217,7 +220,7 @@ begin
 end
 $$;
 
--- Collects what became of open tasks, one event each.
+-- Collects one event for each of the given open tasks.
 create or replace function rolecall.note_open(p_type text, p_ids bigint[])
 returns void
 language plpgsql
@@ -243,7 +246,7 @@ begin
 end
 $$;
 
--- Collects which of some tasks wait for what they need.
+-- Collects events for those of the given tasks that are blocked by needs.
 create or replace function rolecall.note_blocked(p_ids bigint[])
 returns void
 language plpgsql

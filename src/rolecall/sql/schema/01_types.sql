@@ -1,33 +1,26 @@
--- The closed sets of words that the tables speak in.
+-- Enumerations and composite types of the tables and functions.
 create schema if not exists rolecall;
 
 create type rolecall.task_state as enum (
     'blocked', 'pending', 'running', 'waiting', 'completed', 'failed', 'cancelled'
 );
 
--- Where the last claim of a session stopped in a line, and when it must look below that place again.
+-- A watermark: where a session's last claim stopped in a line, and when it must look below that position
+-- again.
 create type rolecall.floor as (
     scheduled_for timestamptz,
     id bigint,
     look_below_at timestamptz
 );
 
--- What a child's failure does to its parent and its siblings.
+-- The effect of a child's failure on its parent and siblings.
 create type rolecall.child_rule as enum ('fail_parent', 'ignore', 'cancel_siblings');
 
--- What the failure of a task does to one that needs it.
+-- The effect of a task's failure on a task that needs it.
 create type rolecall.need_rule as enum ('fail', 'ignore');
 
--- Who claims, as the functions of the release before say it.
-create type rolecall.claimant as (
-    worker_id bigint,
-    roles text[],
-    handlers text[],
-    ahead boolean
-);
-
--- Who claims, and how: a worker, for its roles (none: all) and handlers, into free slots or ahead; run = how
--- many tasks of one place of a key it may hold, to run them one after another.
+-- A claimant: a worker with its roles (empty: all) and handlers, whether it claims ahead of free slots, and
+-- run = how many tasks of one key's permit it may hold as a sequence.
 create type rolecall.claim_terms as (
     worker_id bigint,
     roles text[],
@@ -36,7 +29,34 @@ create type rolecall.claim_terms as (
     run int
 );
 
--- Where a new task belongs, when it is not the first of a chain without parent; and what it inherits.
+-- A claimed task. key_slot is the task's permit: null without a key, negative if the task follows others
+-- under that permit. expires_seconds is the time within which the task must start, null if it does not
+-- expire.
+create type rolecall.claimed_task as (
+    id bigint,
+    fence int,
+    attempt int,
+    max_attempts int,
+    role text,
+    handler text,
+    priority int,
+    payload jsonb,
+    key text,
+    chain_id bigint,
+    chain_index int,
+    scheduled_for timestamptz,
+    created_at timestamptz,
+    lease_seconds float8,
+    timeout_seconds float8,
+    step int,
+    parent_id bigint,
+    last_error text,
+    key_slot int,
+    expires_seconds float8
+);
+
+-- The position of a new task that is not the first of a chain without a parent, and the values that it
+-- inherits.
 create type rolecall.place as (
     chain_id bigint,
     chain_index int,
@@ -50,7 +70,7 @@ create type rolecall.place as (
     on_failure rolecall.child_rule
 );
 
--- A task that has just ended and that others may wait for.
+-- A task that has just finished and that others may wait for.
 create type rolecall.ending as (
     id bigint,
     state rolecall.task_state,
@@ -63,14 +83,14 @@ create type rolecall.ending as (
     open_children int
 );
 
--- How many tasks of a key may run at once, and which of its slots are free.
+-- The capacity of a key and its free permits.
 create type rolecall.key_room as (
     key text,
     capacity int,
     free smallint[]
 );
 
--- Which tasks are looked for; null does not filter.
+-- A filter for tasks; null matches any value.
 create type rolecall.task_filter as (
     ids bigint[],
     state text,
@@ -88,5 +108,5 @@ create type rolecall.task_filter as (
     finished_to timestamptz
 );
 
--- What a caller may do; each includes those before it.
+-- The rights of a caller; each scope includes those before it.
 create type rolecall.scope as enum ('own', 'read', 'operate', 'admin');

@@ -1,5 +1,4 @@
--- A role is the lane a task stands in and a worker is assigned to; its settings are the defaults of its
--- tasks.
+-- Roles: queues that workers serve. Their settings are the defaults of their tasks.
 create table rolecall.roles (
     name text collate "C" primary key,
     description text not null default '',
@@ -32,7 +31,7 @@ create table rolecall.roles (
     constraint a_pause_ends_after_it_began check (paused_until > paused_at)
 );
 
--- A handler is the code that does a task; what it leaves open comes from its role.
+-- Handlers: the code that runs tasks. Settings that are null come from the role.
 create table rolecall.handlers (
     name text collate "C" primary key,
     role text collate "C" not null,

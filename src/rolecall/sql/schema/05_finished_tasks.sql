@@ -1,5 +1,5 @@
--- Finished work, one partition a day, dropped by retention. The default partition is a net for days without a
--- partition.
+-- Finished tasks, in one partition per day, which retention drops. The default partition takes days without
+-- a partition.
 create table rolecall.finished_tasks (
     id bigint not null,
     chain_id bigint not null,
@@ -42,17 +42,17 @@ create index finished_tasks_by_parent on rolecall.finished_tasks (parent_id, par
 create index finished_tasks_by_chain on rolecall.finished_tasks (chain_id, chain_index) where chain_index > 0;
 create index finished_tasks_by_dedupe_key on rolecall.finished_tasks (dedupe_key, created_at)
     where dedupe_key is not null;
--- What ended lately, for who watches: rows lie in the order in which they ended, so that an index of
--- summaries costs a finish nothing.
+-- For recently finished tasks. Rows are stored in the order in which they finished, so a BRIN index is
+-- sufficient, and costs a finish nothing.
 create index finished_tasks_by_time on rolecall.finished_tasks using brin (finished_at)
     with (pages_per_range = 64, autosummarize = on);
 create index finished_tasks_by_key on rolecall.finished_tasks (key, id) where key is not null;
--- What failed or was cancelled is looked for most, and is a small part: what completes, the common case,
--- costs nothing here.
+-- Failed and cancelled tasks are searched for most and are few. Completed tasks, the common case, cost
+-- nothing here.
 create index finished_tasks_not_completed on rolecall.finished_tasks (state, id) where state <> 'completed';
 
--- Transitions that the rows themselves do not tell: lost attempts, releases, snoozes, operators' acts. What
--- ends an attempt says with it when that was claimed and when it began.
+-- Transitions that the task rows do not contain: lost attempts, returns, snoozes, actions of operators. An
+-- event that ends an attempt also contains when the attempt was claimed and started.
 create table rolecall.task_events (
     task_id bigint not null,
     at timestamptz not null,
@@ -68,9 +68,9 @@ create index task_events_by_task on rolecall.task_events (task_id);
 create index task_events_by_time on rolecall.task_events using brin (at)
     with (pages_per_range = 64, autosummarize = on);
 
--- How many finished tasks there are of each line, state and day, of those that finished before
--- `counted_until`: the sum of its rows. What leaves the finished tasks adds a negative one, so that nobody
--- waits for another; the next roll-up adds them up.
+-- The number of finished tasks of each line, state and day that finished before `counted_until`: the sum of
+-- its rows. Deleting finished tasks adds a negative row, so that no transaction waits for another; the next
+-- roll-up merges the rows.
 create table rolecall.finished_counts (
     day date not null,
     line_id int not null,
@@ -78,18 +78,26 @@ create table rolecall.finished_counts (
     number bigint not null
 );
 create index finished_counts_by_day on rolecall.finished_counts (day);
--- None of these has a primary key: where they are published, their rows are known by all their columns
--- (decision 0017).
+-- These tables have no primary key. Where they are published, all their columns identify a row (decision
+-- 0017).
 alter table rolecall.finished_tasks replica identity full;
 alter table rolecall.finished_tasks_default replica identity full;
 alter table rolecall.task_events replica identity full;
 alter table rolecall.task_events_default replica identity full;
 alter table rolecall.finished_counts replica identity full;
--- Up to when finished tasks are in finished_counts: all that finished before, and none that did later. Who
--- takes some out of them shares its lock until the commit; who moves it on has it alone.
+-- The time up to which finished tasks are in finished_counts: all that finished before it, and none that
+-- finished later. Transactions that delete finished tasks hold a shared lock on its row until they commit;
+-- the roll-up that advances it holds an exclusive one.
 create table rolecall.counted_until (
     only_row boolean primary key default true,
     moment timestamptz not null,
     constraint there_is_only_one_row check (only_row)
 );
 insert into rolecall.counted_until (moment) values ('-infinity');
+
+-- The trigger needs a function to exist; `functions/` replaces this one with its real body.
+create function rolecall.uncount_finished() returns trigger language plpgsql as 'begin return null; end';
+create trigger what_leaves_is_counted_no_more
+after delete on rolecall.finished_tasks
+referencing old table as gone
+for each statement execute function rolecall.uncount_finished();

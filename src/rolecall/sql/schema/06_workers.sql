@@ -1,10 +1,9 @@
--- The roll: one row a worker process, under an id that is never used again. With each beat it says what it
--- uses (cpu and memory as shares of what it may use), how far its own clock is ahead (seconds), why it takes
--- no new tasks for now, which command it has heard of, and once, as intakes, which payloads its handlers
--- take. What proves that it is dead stands here too: where its pid means something (one boot of a machine,
--- one pid namespace) and when that process began, and the last part of its sessions' application_name, with
--- the first look since which none of them stands. `login` has registered it: no other login may report for it
--- (null: registered before logins were recorded).
+-- The worker registry: one row per worker process, with an id that is never reused. Each heartbeat reports
+-- cpu and memory (fractions of what the worker may use), how far its clock is ahead (seconds), why it takes
+-- no new tasks for now, and the command that it has received. intakes are the signature digests that its
+-- handlers accept. For proofs of death: the pid, the space in which it is valid (one boot of a machine, one
+-- pid namespace), the start of the process, the suffix of its sessions' application_name, and since when no
+-- such session has been seen. `login` registered the worker, and no other login may report for it.
 create table rolecall.workers (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     name text not null,
@@ -12,8 +11,6 @@ create table rolecall.workers (
     handlers text[] not null,
     slots int not null,
     held int not null default 0,
-    -- Of the release before; now there are idle_marks.
-    idle boolean not null default false,
     started_at timestamptz not null,
     heartbeat_at timestamptz not null,
     stopped_at timestamptz,
@@ -35,18 +32,17 @@ create table rolecall.workers (
     pid_started bigint,
     sessions text,
     unseen_since timestamptz,
-    login text default session_user,
+    login text not null default session_user,
     app text,
     release text,
     constraint slots_are_positive check (slots > 0),
-    constraint a_stopped_worker_is_not_idle check (stopped_at is null or not idle),
     constraint command_is_one_that_workers_know check (command in ('drain', 'decommission')),
     constraint a_command_has_a_time check ((command is null) = (commanded_at is null))
 ) with (fillfactor = 50);
 
--- Who waits for work, by the roles from which it claims ('' for all): an enqueue notifies some of these. A
--- mark counts until its time has passed, unless the worker renews it: what an enqueue looks for is among the
--- newest, whatever an old snapshot keeps of older ones.
+-- Workers that wait for tasks, by the roles that they claim from ('' for all). An enqueue notifies some of
+-- them. A mark expires unless the worker renews it. An enqueue looks among the newest marks, regardless of
+-- older ones that an old snapshot retains.
 create table rolecall.idle_marks (
     role text collate "C" not null,
     worker_id bigint not null,
@@ -57,11 +53,11 @@ create index idle_marks_by_role on rolecall.idle_marks (role, until);
 create index idle_marks_by_worker on rolecall.idle_marks (worker_id, until);
 alter table rolecall.idle_marks replica identity full;
 
--- Which server answered last, and since when: after a restart or a failover nothing is rescued for one lease.
+-- The server that was seen last, and since when: after a restart or failover nothing is rescued for one
+-- lease.
 create table rolecall.server_epoch (
     only_row boolean primary key default true,
     postmaster_started_at timestamptz not null,
-    timeline text not null,
     seen_at timestamptz not null,
     constraint there_is_only_one_row check (only_row)
 );

@@ -1,4 +1,4 @@
--- A stored, editable rule that enqueues again and again: at an interval, or when a cron expression says so.
+-- Schedules: stored, editable rules that enqueue tasks repeatedly, by an interval or a cron expression.
 create table rolecall.schedules (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     name text collate "C" not null unique,
@@ -36,7 +36,7 @@ create table rolecall.schedules (
 );
 create index schedules_due on rolecall.schedules (next_run_at) where enabled;
 
--- What became of a schedule's slots, and of the runs that people asked for (which have none).
+-- The results of a schedule's fire times, and of manual runs, which have no fire time.
 create table rolecall.schedule_runs (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     schedule_id bigint not null,

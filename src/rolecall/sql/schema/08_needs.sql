@@ -1,5 +1,5 @@
--- What a task needs before it may run: other tasks, or whole chains, by the id of their first task. The rows
--- stay, so that the task can read the results in the order in which it declared its needs.
+-- The needs of tasks: other tasks, or whole chains, by the id of their first task. The rows are kept, so
+-- that the task can read the results in the order in which it declared its needs.
 create table rolecall.needs (
     task_id bigint not null,
     position int not null,

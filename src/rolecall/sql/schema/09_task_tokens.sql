@@ -1,4 +1,4 @@
--- Who shows a token may end its task from outside; only the token's digest is stored.
+-- Completion tokens, each of which can finish its task from outside. Only their digests are stored.
 create table rolecall.task_tokens (
     digest bytea primary key,
     task_id bigint not null,

@@ -1,5 +1,4 @@
--- The audit log: one row a change that somebody asked for through the service layer. It is only ever added
--- to.
+-- The audit log: one row per change that was requested through the service layer. Append-only.
 create table rolecall.audit_log (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     at timestamptz not null,
@@ -13,3 +12,13 @@ create table rolecall.audit_log (
     constraint detail_is_an_object check (jsonb_typeof(detail) = 'object')
 );
 create index audit_log_by_time on rolecall.audit_log (at);
+
+-- The triggers need a function to exist; `functions/` replaces this one with its real body.
+create function rolecall.protect_audit_log() returns trigger language plpgsql as 'begin return null; end';
+create trigger nothing_is_rewritten
+before update or truncate on rolecall.audit_log
+for each statement execute function rolecall.protect_audit_log();
+create trigger nothing_is_deleted_early
+after delete on rolecall.audit_log
+referencing old table as gone
+for each statement execute function rolecall.protect_audit_log();

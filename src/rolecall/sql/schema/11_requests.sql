@@ -1,5 +1,5 @@
--- Answers that are kept for a day, so that a request which is sent again with the same key is answered and
--- not carried out again.
+-- Responses to requests, kept for a day, so that a request that is repeated with the same key gets the
+-- stored response and is not executed again.
 create table rolecall.requests (
     caller text collate "C" not null,
     key text collate "C" not null,

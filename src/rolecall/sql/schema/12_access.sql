@@ -1,5 +1,4 @@
--- Who may come in over HTTP: programs show an API key, people log in by name. Only digests of secrets are
--- stored.
+-- Access over HTTP: programs use an API key, people log in by name. Only digests of secrets are stored.
 create table rolecall.api_keys (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     name text not null,
@@ -22,7 +21,7 @@ create table rolecall.people (
     last_login_at timestamptz,
     constraint name_is_short check (length(name) between 1 and 100)
 );
--- A key that a person has made for herself goes with her.
+-- A key that a person created for herself is deleted together with her.
 alter table rolecall.api_keys add column person_id bigint references rolecall.people on delete cascade;
 create index api_keys_by_person on rolecall.api_keys (person_id) where person_id is not null;
 -- A session without a person was opened with the local token.
@@ -37,7 +36,7 @@ create table rolecall.sessions (
 );
 create index sessions_by_person on rolecall.sessions (person_id);
 create index sessions_by_expiry on rolecall.sessions (expires_at);
--- Browsers in which somebody has logged in: strangers who guess lock nobody out of them.
+-- Browsers in which a person has logged in: failed attempts of others do not lock her out of them.
 create table rolecall.known_browsers (
     digest bytea not null,
     person_id bigint not null references rolecall.people on delete cascade,
@@ -46,9 +45,9 @@ create table rolecall.known_browsers (
     constraint digest_is_sha256 check (length(digest) = 32)
 );
 create index known_browsers_by_person on rolecall.known_browsers (person_id);
--- Attempts to log in since the last success, whether anybody bears the name or not: by the digest of the
--- name, of the name and the network that they came from, or of what a known browser shows. All say which name
--- it was, by its digest.
+-- Login attempts since the last success, whether a person of that name exists or not: by the digest of the
+-- name, of the name with the network, or of a known browser's secret. Each row also has the digest of the
+-- name.
 create table rolecall.login_attempts (
     digest bytea primary key,
     attempts int not null,

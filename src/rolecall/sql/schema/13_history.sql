@@ -1,7 +1,7 @@
--- What ended and how it went, bin by bin: bins of 10 s are made of what finished, wider ones of narrower ones
--- once they are over. Role '' is the sum of all. Durations stand as histograms: how many fell into which
--- bucket of history_bounds(); `samples` says how often the open tasks were counted, `ready` and `running` are
--- the sums of what was found.
+-- Statistics of finished tasks, in bins: bins of 10 s are made from finished tasks, and wider bins are
+-- merged from narrower ones once they are over. Role '' is the sum of all roles. Durations are histograms:
+-- the number in each bucket of history_bounds(). `samples` is how often open tasks were counted; `ready`
+-- and `running` are the sums of these counts.
 create table rolecall.history (
     role text collate "C" not null,
     width int not null,
@@ -21,8 +21,8 @@ create table rolecall.history (
     run_counts int[] not null default '{}',
     primary key (role, width, at)
 );
--- From when on the history is told, and up to when it is made: all that finished before is in it, and nothing
--- that did later.
+-- The start of the history, and the time up to which it is complete: it contains all tasks that finished
+-- before that time, and none that finished later.
 create table rolecall.history_until (
     only_row boolean primary key default true,
     began timestamptz not null,

@@ -1,7 +1,7 @@
--- What is forgotten when its time is up, one row a kind. Who forgets some of it holds the row until the
--- commit, so that one process at a time does. `keep` says after what time, where that is neither each role's
--- to say nor fixed; `next_at` when to look again, `place` up to where the pass that is under way has come;
--- `in_use_since` since when something would go, but is in use.
+-- The state of pruning: one row per kind. The session that prunes a kind holds its row until the commit, so
+-- that only one does. `keep` is the retention, if it is neither fixed nor set per role; `next_at` is when
+-- to look again, `place` how far the current pass has come, and `in_use_since` since when something that is
+-- due could not be pruned because it is in use.
 create table rolecall.retention (
     kind text collate "C" primary key,
     keep interval,

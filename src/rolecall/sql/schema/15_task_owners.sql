@@ -1,5 +1,5 @@
--- Who made a task, and under which title, where somebody asked that it be kept; a row of its own, so that the
--- tasks themselves stay narrow. It is forgotten after its task.
+-- The owners and titles of tasks that were enqueued with one; a separate table, so that the task rows stay
+-- narrow. A row is pruned after its task.
 create table rolecall.task_owners (
     task_id bigint primary key,
     owner text collate "C" not null,

@@ -1,8 +1,8 @@
--- When each duty of the pool comes next, and how its last runs went: one row a duty, made by its first
--- run. Whoever does it holds the row until the commit of the first batch, so that one process at a time
--- begins; `done_by` says who that was. `succeeded_at` is the end of the last run that succeeded,
--- `unfinished_since` the begin of the first run after it, and `error` why the latest run failed. The times
--- are the server's own, whatever a test makes of the clock.
+-- The state of maintenance duties: when each is due next, and how its last runs went. The first run creates
+-- the row. The process that runs a duty holds its row until the commit of the first batch, so that only one
+-- begins; `done_by` names it. `succeeded_at` is the end of the last successful run, `unfinished_since` the
+-- start of the first run after it, and `error` the error of the latest run. The times are the server's own,
+-- even if a test changes the clock.
 create table rolecall.duties (
     name text collate "C" primary key,
     every interval not null,

@@ -1,5 +1,5 @@
--- What each release of an app declares in its code, written when its workers start. A release is the digest
--- of its declarations, so that two deploys which declare the same are one release.
+-- What each release of an app declares in its code, stored when its workers start. A release is the digest
+-- of its declarations, so two deployments with the same declarations are one release.
 create table rolecall.declarations (
     app text collate "C" not null,
     release text collate "C" not null,

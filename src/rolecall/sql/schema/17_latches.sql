@@ -1,5 +1,5 @@
--- Rows that functions lock to exclude each other, where there is no other row to lock. No login may lock them
--- itself, while each may take an advisory lock. Nothing updates them. `keys` and `dedupe` have a row for each
+-- Rows that functions lock to exclude each other when there is no other row to lock. Unlike advisory locks,
+-- logins cannot lock these themselves. Nothing updates them. `keys` and `dedupe` have a row for each
 -- remainder of a key's hash, `needs` has one row.
 create table rolecall.latches (
     kind text collate "C" not null,

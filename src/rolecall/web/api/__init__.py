@@ -1,4 +1,4 @@
-"""The REST routes, one module a subject; static paths stand before those with an id."""
+"""The REST routes, one module for each subject. Static paths come before paths with an id."""
 
 from __future__ import annotations
 

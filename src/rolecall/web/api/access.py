@@ -1,4 +1,4 @@
-"""Access over HTTP: logging in and out, who one is, API keys, and the audit log."""
+"""Access over HTTP: login, logout, sessions, API keys and the audit log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PRINTABLE = r"^[^\x00-\x1f]*$"
 
 
 class Login(Body):
-    """What a person shows."""
+    """A person's credentials."""
 
     name: str = Field(max_length=LONGEST_NAME, pattern=PRINTABLE)
     password: str = Field(max_length=LONGEST, json_schema_extra={"format": "password"})
@@ -37,7 +37,7 @@ class Login(Body):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Me:
-    """Who asks, and what they may do."""
+    """The caller and their scope."""
 
     name: str
     scope: Scope
@@ -45,7 +45,7 @@ class Me:
 
 @login_router.post("/login", status_code=204)
 async def log_in(request: Request, response: Response, shown: Login) -> None:
-    """Open a session, which a cookie keeps; 429 after ten failures in a row, or too many from one address."""
+    """Open a session, stored in a cookie; 429 after ten failures in a row, or too many from one address."""
     require_cookies(request)
     logins = state_of(request).logins
     session = await logins.open(request, shown.name, shown.password)
@@ -54,14 +54,14 @@ async def log_in(request: Request, response: Response, shown: Login) -> None:
 
 @login_router.post("/logout", status_code=204)
 async def log_out(request: Request, response: Response, caller: KnownCaller) -> None:
-    """End the session that the request shows, if it shows one."""
+    """End the session of the request, if it has one."""
     await state_of(request).logins.close(request, caller)
     forget_session(request, response)
 
 
 @login_router.get("/me")
 async def show_caller(caller: KnownCaller) -> Me:
-    """Say who asks."""
+    """Return the caller's name and scope."""
     return Me(name=caller.actor.name, scope=caller.scope)
 
 
@@ -75,7 +75,7 @@ def _require_end(days: object) -> object:
 
 
 class KeyRequest(Body):
-    """The API key to make; it expires after `days`."""
+    """An API key to create. It expires after `days`."""
 
     name: str
     scope: Annotated[Scope, Field(strict=False)]
@@ -84,7 +84,7 @@ class KeyRequest(Body):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenSessions:
-    """All open sessions that the caller may see, on one page."""
+    """All open sessions that the caller can see, on one page."""
 
     items: list[OpenSession]
     next_cursor: str | None = None
@@ -92,13 +92,13 @@ class OpenSessions:
 
 @login_router.get("/sessions")
 async def list_sessions(request: Request, services: Enters, caller: KnownCaller) -> OpenSessions:
-    """The open sessions, the newest first: an admin sees those of everybody, others their own."""
+    """List open sessions, newest first: all of them for an admin, and their own for others."""
     return OpenSessions(items=await sessions_of(request, services, caller))
 
 
 @login_router.delete("/sessions/{session_id}", status_code=204, responses=refuses(404))
 async def end_session(session_id: SessionId, services: Enters, caller: KnownCaller) -> None:
-    """End a session: one's own, or as an admin anybody's."""
+    """End a session of the caller, or any session as an admin."""
     await end_session_of(services, caller, session_id)
 
 
@@ -112,13 +112,13 @@ class ApiKeys:
 
 @key_router.get("")
 async def list_keys(services: Administers) -> ApiKeys:
-    """All API keys, the newest first, with those that were revoked or have expired lately."""
+    """List all API keys, newest first, including those that expired or were revoked recently."""
     return ApiKeys(items=await services.keys.list())
 
 
 @key_router.post("", status_code=201)
 async def create_key(request: KeyRequest, response: Response, services: Administers) -> NewApiKey:
-    """Make an API key; its secret is told here and never again."""
+    """Create an API key. Its secret is returned only here."""
     made = await services.keys.create(request.name, request.scope, request.days)
     response.headers["Location"] = f"/api/keys/{made.key.id}"
     return made
@@ -126,13 +126,13 @@ async def create_key(request: KeyRequest, response: Response, services: Administ
 
 @key_router.get("/{key_id:int}", responses=refuses(404))
 async def show_key(key_id: PathId, services: Administers) -> ApiKey:
-    """One API key, without its secret."""
+    """Return one API key, without its secret."""
     return await services.keys.get(key_id)
 
 
 @key_router.delete("/{key_id:int}", status_code=204, responses=refuses(404))
 async def revoke_key(key_id: PathId, services: Administers) -> None:
-    """Let an API key open nothing from now on."""
+    """Revoke an API key."""
     await services.keys.revoke(key_id)
 
 
@@ -146,7 +146,7 @@ async def list_audit(  # sizes: the filters
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Page[StoredAuditEvent]:
-    """Who changed what, the latest first."""
+    """List audit entries, newest first."""
     filters = AuditFilter(actor=actor, action=action, via=via, since=since, before=position(cursor), limit=limit + 1)
     events = await services.audit.list(filters)
     return page_by_id(events, limit)

@@ -1,4 +1,4 @@
-"""Chains over HTTP: list them, wait for one, complete one, see who needs one, delete them."""
+"""Chains over HTTP: list, wait, complete, list dependents, delete."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ router = APIRouter(prefix="/api/chains", tags=["chains"])
 
 
 class DeletedChain(Body):
-    """A chain that is gone, with how many tasks it had."""
+    """A deleted chain, with its number of tasks."""
 
     id: int
     tasks: int
 
 
 class Deletion(Body):
-    """All that a deletion took with it."""
+    """All chains that were deleted."""
 
     deleted: list[DeletedChain]
 
 
 @router.get("")
-async def list_chains(  # sizes: each is a filter of the list
+async def list_chains(  # sizes: the filters
     services: Reads,
     state: ShortText | None = None,
     role: ShortText | None = None,
@@ -41,14 +41,14 @@ async def list_chains(  # sizes: each is a filter of the list
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Page[ListedChain]:
-    """Chains, open and ended, the newest first; `state` is `open`, or a state or status of the last task."""
+    """List open and finished chains, newest first. `state` is `open`, or a state or status of the last task."""
     filters = ChainFilter(state=state, role=role, handler=handler, before=position(cursor), limit=limit)
     return with_items(await services.chains.list(filters), listed_chain)
 
 
 @router.get("/{chain_id:int}", response_model=ShownChain, responses=UNCHANGED)
 async def get_chain(chain_id: PathId, services: Reads, names: Naming, request: Request) -> Response:
-    """One chain with its tasks."""
+    """Return one chain with its tasks."""
     history = await services.chains.show(chain_id)
     return with_etag(request, shown_chain(history.chain, history.tasks, names))
 
@@ -57,7 +57,7 @@ async def get_chain(chain_id: PathId, services: Reads, names: Naming, request: R
 async def wait_for_chain(
     chain_id: PathId, services: Reads, caller: KnownCaller, request: Request, seconds: Patience = 20.0
 ) -> ListedChain:
-    """The chain once it has ended, or as it stands when the seconds have passed: `open` tells."""
+    """Return the chain once it has finished, or its current state after the seconds; see `open`."""
     chain = await services.chains.get(chain_id)
     if chain.open:
         await state_of(request).waits.for_chain(chain_id, seconds, caller.counted_as)
@@ -69,14 +69,14 @@ async def wait_for_chain(
 async def list_dependents(
     chain_id: PathId, services: Reads, cursor: Cursor = None, limit: Limit = 50
 ) -> Page[Dependent]:
-    """The tasks that need the chain or a task of it, by id; those whose `outcome` is null wait for it."""
+    """List the tasks that need the chain or a task of it, by id. A null `outcome` means that the need is open."""
     dependents = await services.chains.blocking(chain_id, after=position(cursor), limit=limit + 1)
     return page_by_id(dependents, limit, lambda dependent: dependent.task_id)
 
 
 @router.post("/{chain_id:int}/complete", responses=refuses(409))
 async def complete_chain(chain_id: PathId, services: Operates, output: Result | None = None) -> Outcome:
-    """Complete the task with which the chain stands open, without a worker."""
+    """Complete the open task of the chain, without a worker."""
     outcome = await services.chains.complete(chain_id, output and output.result)
     if outcome == "missing":
         raise ChainNotFound(chain_id=chain_id)
@@ -87,7 +87,9 @@ async def complete_chain(chain_id: PathId, services: Operates, output: Result | 
 
 @router.delete("/{chain_id:int}", responses=refuses(409))
 async def delete_chain(chain_id: PathId, services: Operates, *, cascade: bool = False) -> Deletion:
-    """Delete a chain with what is below it, unless an open task needs it; `cascade` adds what it needs."""
+    """Delete a chain including everything below it, unless an open task needs it. `cascade` also deletes what it
+    needs.
+    """
     gone = await services.chains.delete([chain_id], cascade=cascade)
     if chain_id not in gone:
         raise ChainNotFound(chain_id=chain_id)

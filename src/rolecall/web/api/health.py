@@ -1,4 +1,4 @@
-"""Does the process live, and can it answer? For probes, which have no key. And the doctor, who tells operators more."""
+"""Probes for liveness and readiness, which need no key, and the doctor, for operators."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ PATIENCE = 3.0
 
 
 class Health(BaseModel):
-    """The only good answer; anything else is a problem document."""
+    """The response of a working server."""
 
     status: Literal["ok"] = "ok"
 
 
 @router.get("/healthz")
 async def is_alive() -> Health:
-    """Say that this process lives."""
+    """Confirm that this process runs."""
     return Health()
 
 
 @router.get("/readyz")
 async def is_ready(request: Request) -> Health:
-    """Say that the database answers and has this release's schema, and the app's; 503 with the reason otherwise."""
+    """Check that the database responds with the expected schema, including the app's; 503 with the reason otherwise."""
     await require_ready(state_of(request))
     return Health()
 
 
 async def require_ready(state: WebState) -> None:
-    """Raise DatabaseUnavailable where this server cannot answer for the moment."""
+    """Raise DatabaseUnavailable if this server cannot serve requests now."""
     if state.closing.is_set():
         raise DatabaseUnavailable("this server is about to stop")
     try:
@@ -52,14 +52,16 @@ async def require_ready(state: WebState) -> None:
                 async with state.pool.connection(timeout=PATIENCE) as connection:
                     await check_async(connection, ROLECALL, *state.app.migrations)
     except (DatabaseUnavailable, TimeoutError):
-        # What the driver says names hosts and users, and anybody may ask this.
+        # The driver's message contains host and user names, and this route is public.
         raise DatabaseUnavailable("the database does not answer") from None
     except DatabaseError as error:
         raise DatabaseUnavailable(str(error)) from None
 
 
 class Status(BaseModel):
-    """The database answers; what Redis hands over, where it does, or why it does not."""
+    """The database responds. `handoff` is the state of the Redis hand-off, or why it does not work; null without
+    one.
+    """
 
     status: Literal["ok"] = "ok"
     handoff: HandoffNow | None = None
@@ -67,12 +69,14 @@ class Status(BaseModel):
 
 @status_router.get("")
 async def status(request: Request, services: Reads) -> Status:
-    """Say that the database answers, and how the hand-off by Redis is doing: 503 without the database alone."""
+    """Check that the database responds, and return the state of the Redis hand-off. Only a missing database gives a
+    503.
+    """
     await require_ready(state_of(request))
     return Status(handoff=await services.handoff.show())
 
 
 @doctor_router.get("")
 async def examine(services: Operates) -> Diagnosis:
-    """Everything that is wrong with the server and the workers, the worst first; it takes a moment."""
+    """Return all findings about the server and the workers, worst first. This can take seconds."""
     return await services.doctor.examine()

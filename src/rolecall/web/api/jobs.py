@@ -1,4 +1,4 @@
-"""Tasks under the name that other systems have for them: what is asked most often, at /api/jobs."""
+"""The most frequent requests for tasks under the name that other systems use: /api/jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many tasks of one key run at once, over HTTP; a key may hold slashes, so it stands in no path."""
+"""The capacities of keys over HTTP. Keys can contain slashes, so they are not part of the path."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Pattern = Annotated[ShortText, Query(description="A key, or what keys begin with
 
 
 class CapacityRequest(Body):
-    """How many tasks of a key, or of each key that the pattern fits (`tenant:*`), are to run at once."""
+    """The capacity of a key, or of each key that matches a pattern (`tenant:*`)."""
 
     pattern: str
     capacity: int
 
 
 class SetCapacity(BaseModel):
-    """What is set of a key or a pattern now, and what was until now; null where nothing is or was."""
+    """The capacity that is now set for a key or pattern, and the one before; null if none is or was set."""
 
     pattern: str
     set_to: int | None
@@ -35,24 +35,24 @@ class SetCapacity(BaseModel):
 
 @router.get("")
 async def list_key_capacities(services: Reads, cursor: TextCursor = None, limit: Limit = 50) -> Page[KeyCapacity]:
-    """The capacities of keys and patterns; of every other key one task runs at a time."""
+    """List the capacities of keys and patterns. Every other key has the capacity 1."""
     return await services.key_capacities.list(cursor, limit)
 
 
 @router.get("/key")
 async def show_key(services: Reads, key: ShortText) -> KeyDetail:
-    """One key: how many of its tasks run at once, the first ten that do, and how many wait."""
+    """Return a key's capacity, its first ten running tasks, and how many tasks wait."""
     return await services.key_capacities.show(key)
 
 
 @router.put("")
 async def set_key_capacity(request: CapacityRequest, services: Operates) -> SetCapacity:
-    """Let so many tasks of a key run at once, whatever the app declares."""
+    """Set a key's capacity, which overrides the app's declaration."""
     before = await services.key_capacities.set(request.pattern, request.capacity)
     return SetCapacity(pattern=request.pattern, set_to=request.capacity, before=before)
 
 
 @router.delete("")
 async def reset_key_capacity(services: Operates, pattern: Pattern) -> SetCapacity:
-    """Take back what was set: the app's declaration counts again, else the longest pattern that fits, else one."""
+    """Remove a set capacity. The app's declaration applies again, or the longest matching pattern, or 1."""
     return SetCapacity(pattern=pattern, set_to=None, before=await services.key_capacities.reset(pattern))

@@ -1,4 +1,4 @@
-"""What happens in the pool, as it happens: a snapshot, a stream of events, and how far trees are."""
+"""Live updates: a snapshot, a stream of events, and the progress of trees."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ Position = Annotated[str | None, Header(description="The id of the last event th
 
 @router.get("/snapshot")
 async def show_snapshot(services: Reads) -> LiveSnapshot:
-    """How far all roles are; `role_changed` then tells what moves on."""
+    """Return the counts of all roles. The events `role_changed` update them."""
     return await services.progress.roles()
 
 
-async def _watch(  # sizes: each is a word of the request
+async def _watch(  # sizes: the parameters of the request
     _services: Reads,
     caller: KnownCaller,
     request: Request,
@@ -58,9 +58,9 @@ async def _watch(  # sizes: each is a word of the request
 
 @router.get("", status_code=200, response_class=EventStream, responses=EVENTS | refuses(404))
 async def watch_pool(stream: Annotated[Stream, Depends(_watch)], request: Request) -> EventStream:
-    """Tell what changes from now on, or since the event named by `Last-Event-ID`, at most two minutes ago.
+    """Stream changes from now on, or since the event of `Last-Event-ID` if it is at most two minutes old.
 
-    It ends within half a minute once whoever opened it would not be let in any more.
+    The stream ends within half a minute after its caller loses access.
     """
     state = state_of(request)
     return EventStream(events_of(stream, lambda: state.access.still_knows(request), heartbeat=state.heartbeat))
@@ -73,5 +73,5 @@ Weights = Annotated[
 
 @progress_router.get("/{task_id:int}/progress", responses=refuses(404))
 async def show_progress(services: Reads, task_id: PathId, weight: Weights = []) -> Progress:  # noqa: B006 - never changed
-    """How far a task and everything below it is, phase by phase."""
+    """Return the progress of a task and everything below it, phase by phase."""
     return await services.progress.tree(task_id, read_weights(weight))

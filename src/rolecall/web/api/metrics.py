@@ -1,4 +1,4 @@
-"""What Prometheus scrapes from a server: what happened in this process, and how the pool is."""
+"""The metrics endpoint for Prometheus: metrics of this process and of the pool."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ router = APIRouter(tags=["health"])
 
 @router.get("/metrics", response_class=Response)
 async def scrape(request: Request, _services: Reads, accept: Annotated[str, Header()] = "") -> Response:
-    """Metrics in the format of Prometheus; of the pool they are at most 15 s old, and missing while nobody knows."""
+    """Return metrics in the format of Prometheus. Those of the pool are at most 15 s old, and missing until first
+    read.
+    """
     try:
         from rolecall.telemetry.pool_metrics import PoolMetrics  # noqa: PLC0415 - it needs the extra
         from rolecall.telemetry.prometheus import collectors_of, exposition  # noqa: PLC0415 - it needs the extra

@@ -1,4 +1,4 @@
-"""Roles over HTTP: their handlers, their pauses, and how many workers they need."""
+"""Roles over HTTP: roles, pauses, handlers and capacity planning."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ capacity_router = APIRouter(prefix="/api/tasks/capacity", tags=["capacity"])
 
 @router.get("")
 async def list_roles(services: Reads) -> list[DeclaredRole]:
-    """All roles by name."""
+    """List all roles, by name."""
     return await services.roles.list()
 
 
 class PauseRequest(Body):
-    """For how many seconds the role is to rest; without them, until it is resumed."""
+    """The length of the pause in seconds; by default, until the role is resumed."""
 
     seconds: Annotated[float | None, Field(gt=0)] = None
 
 
 class Resumed(BaseModel):
-    """A role that works, and whether it was paused until now."""
+    """A role that is not paused, and whether it was."""
 
     role: str
     was_paused: bool
@@ -41,30 +41,30 @@ class Resumed(BaseModel):
 
 @router.post("/{name}/pause", responses=refuses(404))
 async def pause_role(name: str, services: Operates, request: PauseRequest | None = None) -> Pause:
-    """Let no task of the role begin; what runs goes on."""
+    """Pause a role: none of its tasks starts. Running tasks continue."""
     return await services.roles.pause(name, request.seconds if request else None)
 
 
 @router.post("/{name}/resume", responses=refuses(404))
 async def resume_role(name: str, services: Operates) -> Resumed:
-    """End the role's pause."""
+    """End a role's pause."""
     return Resumed(role=name, was_paused=await services.roles.resume(name))
 
 
 @handler_router.get("")
 async def list_handlers(services: Reads) -> list[DeclaredHandler]:
-    """All handlers by role and name, each with the JSON schema of its payload."""
+    """List all handlers by role and name, with the JSON schemas of their payloads."""
     return await services.handlers.list()
 
 
 @handler_router.get("/{name}", responses=refuses(404))
 async def get_handler(name: str, services: Reads) -> DeclaredHandler:
-    """One handler."""
+    """Return one handler."""
     return await services.handlers.get(name)
 
 
 class Revealed(BaseModel):
-    """A handler, and whether it hid more than its present declaration does."""
+    """A handler, and whether it redacted more than its current declaration does."""
 
     handler: str
     revealed: bool
@@ -72,7 +72,7 @@ class Revealed(BaseModel):
 
 @handler_router.post("/{name}/reveal", responses=refuses(404))
 async def reveal_handler(name: str, services: Administers) -> Revealed:
-    """Show values again that only earlier declarations of the handler hid."""
+    """Stop redacting values that only earlier declarations of the handler redacted."""
     return Revealed(handler=name, revealed=await services.handlers.reveal(name))
 
 
@@ -85,7 +85,7 @@ Hours = Annotated[int, Query(ge=1, le=24, description="How many hours to look ah
 
 @capacity_router.get("")
 async def list_capacity(services: Reads) -> Page[RoleCapacity]:
-    """What each role has to do, what its workers manage, and when it will be done."""
+    """List each role's load, the throughput of its workers, and when its queue will be empty."""
     return Page(items=await services.capacity.list())
 
 
@@ -93,6 +93,6 @@ async def list_capacity(services: Reads) -> Page[RoleCapacity]:
 async def plan_role(
     role: str, services: Reads, workers: Workers = None, target_wait_s: TargetWait = None, hours: Hours = 8
 ) -> RolePlan:
-    """How many workers a role needs, and how it goes on, also with another number of workers."""
+    """Return how many workers a role needs, with a forecast, optionally for another number of workers."""
     question = CapacityQuestion(workers=workers, target_wait_s=target_wait_s, hours=hours)
     return await services.capacity.plan(role, question)

@@ -1,4 +1,4 @@
-"""Schedules over HTTP: the rules, their next runs, and what became of the last ones."""
+"""Schedules over HTTP: the rules, their next runs and their history."""
 
 from __future__ import annotations
 
@@ -36,11 +36,10 @@ IfMatch = Annotated[
 
 
 class ScheduleChanges(OpenBody):
-    """What is to be said of a schedule; what is left out keeps its value, and a `key` of null takes it away.
+    """Changes to a schedule. Omitted fields keep their values; a null `key` removes the key.
 
-    `every` and `jitter` are seconds, `interval_hours` is `every` in hours; of `every` and `cron`, one takes the other's
-    place. Second names of the app for fields of the payload stand beside it; such a field alone leaves the others as
-    they are, and null takes it away.
+    `every` and `jitter` are in seconds, `interval_hours` is `every` in hours. `every` and `cron` replace each other.
+    Field aliases of the app are accepted next to the payload: an alias changes only its own field, and null removes it.
     """
 
     every: float | None = None
@@ -60,7 +59,7 @@ class ScheduleChanges(OpenBody):
     first_run_at: Moment | None = None
 
     def values(self, names: SecondNames, standing: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return what was given, as the service takes it; second names go into the payload, given or standing.
+        """Return the given fields for the service, with field aliases merged into the payload, given or standing.
 
         Raises FilterError, RequestValidationError.
         """
@@ -74,14 +73,14 @@ class ScheduleChanges(OpenBody):
 
 
 class NewSchedule(ScheduleChanges):
-    """A schedule that is to be new: its name, its rhythm (`every` or `cron`), and the handler of its tasks."""
+    """A new schedule: its name, `every` or `cron`, and the handler of its tasks."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Triggered:
-    """The task that a schedule's run now came to."""
+    """The task that a manual run of a schedule enqueued."""
 
     schedule_id: int
     task_id: int
@@ -89,20 +88,20 @@ class Triggered:
 
 @router.get("")
 async def list_schedules(services: Reads, names: Naming) -> Page[ShownSchedule]:
-    """All schedules by name."""
+    """List all schedules, by name."""
     page = Page(items=await services.schedules.list())
     return with_items(page, lambda schedule: shown_schedule(schedule, names))
 
 
 @router.get("/ahead")
 async def look_ahead(services: Reads, hours: Hours = 24) -> Page[ScheduleAhead]:
-    """What all schedules bring within so many hours; slots that follow each other closely are one stretch."""
+    """List the fire times of all schedules in the next hours. Fire times in quick succession are merged."""
     return Page(items=list(await services.schedules.ahead(hours)))
 
 
 @router.post("", status_code=201, responses=refuses(409))
 async def create_schedule(services: Administers, names: Naming, body: NewSchedule, response: Response) -> ShownSchedule:
-    """Store a new schedule; 409 if its name is taken."""
+    """Create a schedule; 409 if the name exists."""
     schedule = await services.schedules.create(Schedule(**body.values(names)))
     response.headers["Location"] = f"{router.prefix}/{schedule.id}"
     return _with_etag(schedule, names, response)
@@ -110,12 +109,12 @@ async def create_schedule(services: Administers, names: Naming, body: NewSchedul
 
 @router.get("/{schedule_id:int}", responses=refuses(404))
 async def get_schedule(services: Reads, names: Naming, schedule_id: PathId, response: Response) -> ShownSchedule:
-    """One schedule."""
+    """Return one schedule."""
     return _with_etag(await services.schedules.get(schedule_id), names, response)
 
 
 @router.put("/{schedule_id:int}", responses=refuses(404, 409, 412))
-async def change_schedule(  # sizes: what is changed, and what an answer is made of
+async def change_schedule(  # sizes: the body and the parts of the response
     services: Administers,
     names: Naming,
     schedule_id: PathId,
@@ -123,12 +122,12 @@ async def change_schedule(  # sizes: what is changed, and what an answer is made
     response: Response,
     if_match: IfMatch = None,
 ) -> ShownSchedule:
-    """Change a schedule; 412 if somebody has changed it since the state that If-Match names."""
+    """Change a schedule; 412 if it has changed since the state that If-Match names."""
     revision = int(if_match.strip('"')) if if_match else None
     if not body.model_extra:
         changed = await services.schedules.change(schedule_id, body.values(names), revision=revision)
     else:
-        # A field of the payload goes into the one that stands: nobody may change that meanwhile.
+        # An alias changes one field of the stored payload, which must not change meanwhile.
         standing = await services.schedules.get(schedule_id)
         changes = body.values(names, standing.payload)
         expected = standing.revision if revision is None else revision
@@ -138,37 +137,37 @@ async def change_schedule(  # sizes: what is changed, and what an answer is made
 
 @router.delete("/{schedule_id:int}", status_code=204, responses=refuses(404, 409))
 async def delete_schedule(services: Administers, schedule_id: PathId) -> None:
-    """Forget a schedule; the tasks that it enqueued stay. 409 for an immutable one."""
+    """Delete a schedule. Its tasks remain. 409 for an immutable schedule."""
     await services.schedules.delete(schedule_id)
 
 
 @router.post("/{schedule_id:int}/trigger", responses=refuses(404))
 async def trigger_schedule(services: OperatesOnce, schedule_id: PathId) -> Triggered:
-    """Run it now; while the task of its last run is open, that one stands for it."""
+    """Run a schedule now. If the task of its last run is open, return that task."""
     return Triggered(schedule_id=schedule_id, task_id=await services.schedules.trigger(schedule_id))
 
 
 @router.post("/{schedule_id:int}/enable", responses=refuses(404, 409))
 async def enable_schedule(services: Operates, names: Naming, schedule_id: PathId, response: Response) -> ShownSchedule:
-    """Let it fire from now on; what it missed meanwhile is not made up for."""
+    """Enable a schedule from now on. Missed fire times are skipped."""
     return _with_etag(await services.schedules.enable(schedule_id), names, response)
 
 
 @router.post("/{schedule_id:int}/disable", responses=refuses(404, 409))
 async def disable_schedule(services: Operates, names: Naming, schedule_id: PathId, response: Response) -> ShownSchedule:
-    """Keep it from firing."""
+    """Disable a schedule."""
     return _with_etag(await services.schedules.disable(schedule_id), names, response)
 
 
 @router.get("/{schedule_id:int}/preview", responses=refuses(404))
 async def preview_schedule(services: Reads, schedule_id: PathId, limit: Limit = 10) -> Page[PlannedRun]:
-    """The next runs; those that a disabled one would have."""
+    """List the next runs, also of a disabled schedule."""
     return Page(items=list(await services.schedules.preview(schedule_id, limit)))
 
 
 @router.get("/{schedule_id:int}/outcomes", responses=refuses(404))
 async def count_outcomes(services: Reads, schedule_id: PathId) -> Mapping[RunOutcome, int]:
-    """How many of its slots came to which outcome, as far as its history goes."""
+    """Count the schedule's recorded runs by outcome."""
     return await services.schedules.outcomes(schedule_id)
 
 
@@ -176,7 +175,7 @@ async def count_outcomes(services: Reads, schedule_id: PathId) -> Mapping[RunOut
 async def list_runs(
     services: Reads, schedule_id: PathId, cursor: Cursor = None, limit: Limit = 50
 ) -> Page[ScheduleRun]:
-    """What became of its slots and of the runs that people asked for, the latest first."""
+    """List the schedule's runs with their outcomes, including manual ones, newest first."""
     return await services.schedules.runs(schedule_id, cursor=cursor, limit=limit)
 
 

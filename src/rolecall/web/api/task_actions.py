@@ -1,6 +1,6 @@
-"""What can be done with tasks over HTTP: with one, with all that a filter finds, and with those that are stale.
+"""Actions on tasks over HTTP: on one task, on all tasks that match a filter, and on stale ones.
 
-A token ends its task from outside: whoever has it needs no other key.
+A completion token finishes its task from outside; its bearer needs no other credentials.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ MOST_AT_ONCE = 10_000
 
 
 class Failure(Body):
-    """Why a task fails."""
+    """The error of a failed task."""
 
     error: Annotated[str, Field(min_length=1, max_length=LONGEST_ERROR)]
 
 
 class Lifetime(Body):
-    """How many seconds a token lives."""
+    """The lifetime of a token in seconds."""
 
     seconds: Annotated[float, Field(gt=0, le=DECADE)] = WEEK
 
 
 class Token(Body):
-    """A secret that ends the task once, from outside; nobody can read it again."""
+    """A completion token, which is returned only once and can be used only once."""
 
     token: str
 
 
 class Ids(Body):
-    """Which tasks."""
+    """Ids of tasks."""
 
     ids: Annotated[list[Id], Field(max_length=MOST_IDS)]
 
 
 class Due(Body):
-    """Since when a task is due."""
+    """A task and its due time."""
 
     id: int
     scheduled_for: datetime
@@ -67,7 +67,7 @@ class Due(Body):
 
 @router.post("/trigger", responses=refuses(404, 409))
 async def trigger_tasks(tasks: Ids, services: Operates) -> list[Due]:
-    """Make pending tasks due now, all or none; the answers come in the order of the ids."""
+    """Make pending tasks due now: all or none. The results are in the order of the ids."""
     due = await services.tasks.trigger(tasks.ids)
     return [Due(id=task_id, scheduled_for=moment) for task_id, moment in due.items()]
 
@@ -80,43 +80,43 @@ async def trigger_task(task_id: PathId, services: Operates) -> Due:
 
 @router.post("/{task_id:int}/retry", responses=refuses(409))
 async def retry_task(task_id: PathId, services: Operates) -> Outcome:
-    """Put a failed or cancelled task back, under its old id."""
+    """Make a failed or cancelled task pending again. Its id stays the same."""
     return Outcome(id=task_id, outcome=await services.tasks.retry_one(task_id))
 
 
 @router.post("/{task_id:int}/cancel", responses=refuses(409))
 async def cancel_task(task_id: PathId, services: Operates) -> Outcome:
-    """Cancel a task, with what is open below it; of a running one it is requested, and its handler must stop."""
+    """Cancel a task, including everything open below it. For a running task, cancellation is only requested."""
     return Outcome(id=task_id, outcome=await services.tasks.cancel_one(task_id))
 
 
 @router.post("/{task_id:int}/complete", responses=refuses(409))
 async def complete_task(task_id: PathId, services: Operates, given: Result | None = None) -> Outcome:
-    """Complete a task in any open state, without a worker."""
+    """Complete an open task, without a worker."""
     return Outcome(id=task_id, outcome=await services.tasks.complete(task_id, given and given.result))
 
 
 @router.post("/{task_id:int}/fail", responses=refuses(409))
 async def fail_task(task_id: PathId, failure: Failure, services: Operates) -> Outcome:
-    """Fail a task in any open state, for good."""
+    """Fail an open task permanently."""
     return Outcome(id=task_id, outcome=await services.tasks.fail(task_id, failure.error))
 
 
 @router.post("/{task_id:int}/token", status_code=201)
 async def issue_token(task_id: PathId, services: Operates, lifetime: Lifetime | None = None) -> Token:
-    """Make a secret that ends the task from outside, once; only its digest is stored."""
+    """Create a completion token for a task. Only its digest is stored."""
     seconds = (lifetime or Lifetime()).seconds
     return Token(token=(await services.tasks.issue_token(task_id, seconds)).reveal())
 
 
 @router.delete("/{task_id:int}", status_code=204, responses=refuses(409))
 async def delete_task(task_id: PathId, services: Operates) -> None:
-    """Delete a task that is the whole of its chain, with what is below it, unless an open task needs it."""
+    """Delete a task that is a whole chain, including everything below it, unless an open task needs it."""
     await services.tasks.delete_one(task_id)
 
 
 class BulkRequest(Body):
-    """Which tasks: the newest of those that the filter finds, which must say something."""
+    """A bulk action on the newest tasks that match the filter, which must not be empty."""
 
     filter: BodyFilter
     limit: Annotated[int, Field(ge=1, le=MOST_AT_ONCE)] = 1_000
@@ -125,19 +125,21 @@ class BulkRequest(Body):
 
 @router.post("/retry")
 async def retry_tasks(request: BulkRequest, services: Operates, names: Naming) -> BulkOutcome:
-    """Put back failed and cancelled tasks; `dry_run` only says which."""
+    """Retry failed and cancelled tasks. `dry_run` only lists them."""
     return await _bulk(services, names, "retry", request)
 
 
 @router.post("/cancel")
 async def cancel_tasks(request: BulkRequest, services: Operates, names: Naming) -> BulkOutcome:
-    """Cancel tasks, with what is open below them; `dry_run` only says which."""
+    """Cancel tasks, including everything open below them. `dry_run` only lists them."""
     return await _bulk(services, names, "cancel", request)
 
 
 @router.post("/delete")
 async def delete_tasks(request: BulkRequest, services: Operates, names: Naming) -> BulkOutcome:
-    """Delete tasks, each with its chain and all below it, unless something open needs it; `dry_run` only says which."""
+    """Delete tasks with their chains and everything below, unless an open task needs them. `dry_run` only lists
+    them.
+    """
     return await _bulk(services, names, "delete", request)
 
 
@@ -147,20 +149,20 @@ async def _bulk(services: Services, names: SecondNames, action: BulkAction, requ
 
 
 class Staleness(Body):
-    """For how long nobody has renewed a task's lease; a lease that has not run out is never taken."""
+    """The minimum time since a lease was renewed. Leases that have not expired are never taken."""
 
     threshold_minutes: Annotated[float, Field(ge=0, le=525_600)] = 10
 
 
 class RecoveredTask(BaseModel):
-    """A task that was taken from a worker that is lost, and what became of it."""
+    """A task that was taken from a lost worker, and its new state."""
 
     id: int
     state: TaskState
 
 
 class Recovered(BaseModel):
-    """Every task that was recovered."""
+    """All tasks that were recovered."""
 
     recovered: int
     tasks: list[RecoveredTask]
@@ -168,9 +170,9 @@ class Recovered(BaseModel):
 
 @router.post("/recover-stale")
 async def recover_stale(services: Operates, staleness: Staleness | None = None) -> Recovered:
-    """Release the tasks of lost workers: pending again, or failed where no attempt is left.
+    """Release the tasks of lost workers. They become pending, or failed if no attempt is left.
 
-    Workers do so every few seconds anyway, with no threshold but the lease.
+    Workers do this every few seconds anyway, for every expired lease.
     """
     minutes = (staleness or Staleness()).threshold_minutes
     became = await services.maintenance.rescue(silent_for=minutes * 60)
@@ -182,27 +184,27 @@ TokenText = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra
 
 
 class TokenCompletion(Result):
-    """The token, and what its task leaves behind."""
+    """A completion token and the result of its task."""
 
     token: TokenText
 
 
 class TokenFailure(Failure):
-    """The token, and why its task fails."""
+    """A completion token and the error of its task."""
 
     token: TokenText
 
 
 @token_router.post("/complete", responses=refuses(404))
 async def complete_by_token(request: Request, shown: TokenCompletion) -> Outcome:
-    """Complete the task that the token stands for; 404 for one that is unknown, used or expired."""
+    """Complete the task of a token; 404 if the token is unknown, used or expired."""
     task_id = await _services(request).tasks.complete_by_token(shown.token, shown.result)
     return Outcome(id=task_id, outcome="completed")
 
 
 @token_router.post("/fail", responses=refuses(404))
 async def fail_by_token(request: Request, shown: TokenFailure) -> Outcome:
-    """Fail the task that the token stands for, for good; 404 for one that is unknown, used or expired."""
+    """Fail the task of a token permanently; 404 if the token is unknown, used or expired."""
     return Outcome(id=await _services(request).tasks.fail_by_token(shown.token, shown.error), outcome="failed")
 
 

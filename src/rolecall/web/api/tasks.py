@@ -1,4 +1,4 @@
-"""Tasks over HTTP: enqueue them, and look at them."""
+"""Tasks over HTTP: enqueue, list and show them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STOOD: Responses = {200: {"model": Enqueued, "description": "A task with its ded
 
 @router.get("", openapi_extra={MARK: True})
 async def list_tasks(listing: Annotated[Listing, Query()], services: Reads, names: Naming) -> Page[ListedTask]:
-    """Tasks, open and finished, the newest first; a page may be short, even empty, and yet have a next one."""
+    """List open and finished tasks, newest first. A page can be short, or even empty, although another one follows."""
     which = await asked_for(listing, services, names, cursor=listing.cursor, limit=listing.limit)
     return with_items(await services.tasks.list(which), lambda task: listed_task(task, names))
 
@@ -50,55 +50,57 @@ async def enqueue_task(
 
 @router.post("/batch", status_code=201, responses=refuses(409))
 async def enqueue_tasks(batch: Batch, services: OperatesOnce, names: Naming, request: Request) -> list[Enqueued]:
-    """Enqueue up to a thousand tasks, all or none; the answers come in their order."""
+    """Enqueue up to 1,000 tasks: all or none. The results are in the same order."""
     return await services.tasks.enqueue_many(read_batch(batch, state_of(request).app, names), trace_of(request))
 
 
 @router.get("/counts")
 async def count_tasks(services: Reads) -> list[RoleCount]:
-    """How many tasks each role has in each state."""
+    """Count the tasks of each role by state."""
     return await services.insight.counts()
 
 
 @router.get("/history", responses=refuses(404))
 async def tell_history(services: Reads, role: ShortText | None = None, minutes: Minutes = 60) -> History:
-    """What ended of a role, or of all, how long it waited and ran, and what was open, in 150 steps at most."""
+    """Return finished tasks, waiting and running times, and open tasks over time, of one or all roles, in up to 150
+    steps.
+    """
     return await services.insight.history(role, minutes)
 
 
 @router.get("/{task_id:int}", response_model=ShownTask, responses=UNCHANGED)
 async def get_task(task_id: PathId, services: Reads, names: Naming, request: Request) -> Response:
-    """One task, open or finished, with payload and result."""
+    """Return one task, open or finished, with its payload and result."""
     return with_etag(request, shown_task(await services.tasks.get(task_id), names))
 
 
 @router.get("/{task_id:int}/payload")
 async def get_payload(task_id: PathId, services: Reads) -> dict[str, Any]:
-    """A task's payload alone."""
+    """Return only the payload of a task."""
     return (await services.tasks.get(task_id)).payload
 
 
 @router.get("/{task_id:int}/result")
 async def get_result(task_id: PathId, services: Reads) -> Any:
-    """A task's result alone; null until it has completed."""
+    """Return only the result of a task; null until it has completed."""
     return (await services.tasks.get(task_id)).result
 
 
 @router.get("/{task_id:int}/timeline")
 async def get_timeline(task_id: PathId, services: Reads) -> list[TimelineEntry]:
-    """What happened to a task, oldest first."""
+    """List what happened to a task, oldest first."""
     return (await services.tasks.show(task_id)).timeline
 
 
 @router.get("/{task_id:int}/attempts")
 async def list_attempts(task_id: PathId, services: Reads) -> Sequence[Attempt]:
-    """Each claim of a task, oldest first: by whom, when claimed, begun and ended, and how; null while it runs."""
+    """List the claims of a task, oldest first, with worker, times and outcome; null for those that still run."""
     return await services.tasks.attempts(task_id)
 
 
 @router.get("/{task_id:int}/tree")
 async def get_tree(task_id: PathId, services: Reads) -> Sequence[TreeNode]:
-    """A task and everything below it, level by level."""
+    """Return a task and everything below it, level by level."""
     return await services.tasks.tree(task_id)
 
 
@@ -106,7 +108,7 @@ async def get_tree(task_id: PathId, services: Reads) -> Sequence[TreeNode]:
 async def list_children(
     task_id: PathId, services: Reads, names: Naming, cursor: Cursor = None, limit: Limit = 50
 ) -> Page[ListedTask]:
-    """The children of a task, the newest first."""
+    """List the children of a task, newest first."""
     await services.tasks.get(task_id)
     tasks = await services.tasks.list(TaskFilter(parent_id=task_id, cursor=cursor, limit=limit))
     return with_items(tasks, lambda task: listed_task(task, names))
@@ -114,21 +116,21 @@ async def list_children(
 
 @router.get("/{task_id:int}/needs")
 async def list_needs(task_id: PathId, services: Reads) -> Sequence[Needed]:
-    """What became of all that a task needs, in the order declared; an `outcome` of null is still open."""
+    """List the needs of a task in the order of their declaration. A null `outcome` means that the need is open."""
     return await services.tasks.needs(task_id)
 
 
 @router.get("/{task_id:int}/why")
 async def explain_task(task_id: PathId, services: Reads) -> Why:
-    """Why a task does not run: everything that keeps it, the most important first, and what would change that."""
+    """List the causes why a task does not run, most important first, and what would change them."""
     return await services.tasks.why(task_id)
 
 
 @router.get("/{task_id:int}/wait")
-async def wait_for_task(  # sizes: who asks, and what an answer is made of
+async def wait_for_task(  # sizes: the caller and the parts of the response
     task_id: PathId, services: Reads, names: Naming, caller: KnownCaller, request: Request, seconds: Patience = 20.0
 ) -> ListedTask:
-    """The task once it has finished, or as it stands when the seconds have passed: `finished_at` tells."""
+    """Return the task once it has finished, or its current state after the seconds; see `finished_at`."""
     task = await services.tasks.get(task_id)
     if not task.is_finished:
         await state_of(request).waits.for_task(task_id, seconds, caller.counted_as)

@@ -1,4 +1,4 @@
-"""Workers over HTTP: the roll, what they are told, and how many a cluster keeps."""
+"""Workers over HTTP: the registry, commands, and the number of replicas in a cluster."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ Everyone = Annotated[bool, Query(alias="all", description="The stopped and the s
 
 @router.get("")
 async def list_workers(services: Reads, *, everyone: Everyone = False) -> Page[RegisteredWorker]:
-    """The workers that were heard of within five minutes, the latest first."""
+    """List the workers with a heartbeat in the last five minutes, latest first."""
     return Page(items=await services.workers.list(everyone=everyone))
 
 
 @router.get("/{worker_id:int}", responses=refuses(404))
 async def show_worker(worker_id: PathId, services: Reads) -> WorkerDetail:
-    """One worker, with the tasks that it runs."""
+    """Return one worker with its running tasks."""
     return await services.workers.show(worker_id)
 
 
 @router.post("/{worker_id:int}/drain", responses=refuses(404))
 async def drain_worker(worker_id: PathId, services: Operates) -> RegisteredWorker:
-    """Let it take no more tasks, finish what it runs, and stay on the roll."""
+    """Drain a worker: it claims no more tasks, finishes the running ones, and stays registered."""
     return await services.workers.drain(worker_id)
 
 
 @router.post("/{worker_id:int}/decommission", responses=refuses(404))
 async def decommission_worker(worker_id: PathId, services: Operates) -> RegisteredWorker:
-    """Let it take no more tasks, finish what it runs, and end its process."""
+    """Decommission a worker: it claims no more tasks, finishes the running ones, and exits."""
     return await services.workers.decommission(worker_id)
 
 
 @router.post("/{worker_id:int}/resume", responses=refuses(404))
 async def resume_worker(worker_id: PathId, services: Operates) -> RegisteredWorker:
-    """Take back what it was told: it claims again."""
+    """Revoke the worker's command, so that it claims tasks again."""
     return await services.workers.resume(worker_id)
 
 
 class ReplicasRequest(BaseModel):
-    """How many pods of workers there are to be."""
+    """The desired number of worker pods."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -62,17 +62,17 @@ class ReplicasRequest(BaseModel):
 
 @scaling_router.get("/replicas")
 async def show_replicas(services: Reads) -> Replicas:
-    """How many pods of workers there are, how many are wanted, and between which numbers that may be changed."""
+    """Return the current and the desired number of worker pods, and the allowed range."""
     return await services.scaling.replicas()
 
 
 @scaling_router.post("/scale")
 async def scale(request: ReplicasRequest, services: Administers) -> Scaled:
-    """Let the cluster keep so many pods of workers; those that go finish what they run and give back the rest."""
+    """Set the number of worker pods. Those that stop finish their running tasks and return the rest."""
     return await services.scaling.scale(request.replicas)
 
 
 @scaling_router.get("/target/{role}")
 async def show_target(role: str, services: Reads) -> ScaleTarget:
-    """How many tasks of a role are due and free to run, or running: what an autoscaler divides by its target."""
+    """Return how many tasks of a role are ready or running, for an autoscaler to divide by its target."""
     return await services.scaling.target(role)

@@ -1,25 +1,20 @@
-"""The service layer as pages: the third shell, beside the command line and the API, and as thin.
+"""The dashboard: the services as web pages, as thin a layer as the API.
 
-    request ──► Access: who is it? ──► route of pages/: Reading, Operating or Administering ──► service ──► Postgres
-                   │                        │
-                nobody: /login         view.page(template)            an error: the error as a page
-                                       view.done(sentence)  ──► 303 ──► the page that the form stood on
+    request ──► Access: identify ──► route in pages/: Reading, Operating or Administering ──► service ──► Postgres
+                   │                     │
+                401: /login          view.page(template)            error: an error page
+                                     view.done(sentence)  ──► 303 ──► the page with the form
 
-Pages are whole without a script: each is one GET with everything it shows in its address, each change is a form.
-With scripts they live: one stream of events tells the browser what moved on, and it asks for those parts of the same
-page again that say so (`data-live`, see assets/live.js).
+Pages work without scripts: each is one GET whose URL contains its whole state, and each change is a form. With scripts,
+one stream of events tells the browser what changed, and it refreshes the page's fragments that declare an interest
+(`data-live`, see assets/live.js).
 
-    pages/      the routes, one module a page
-    forms/      what people type or ask for in an address, read; what is wrong with it
-    presenters/ what services answer, made ready to be shown: sentences, stories, lists
-    drawing/    pictures: where everything stands
-    templates/  what they look like: layout.html around each, ui.html the pieces they are made of
-    assets/     style.css, what was vendored, and five scripts; served under an address that changes with them
-
-The scripts: early.js (before anything is drawn), live.js (the stream), chart.js, widgets.js (our own elements), and
-rolecall.js, which starts the rest.
-
-An app adds pages of its own: a router made by `Pages`, mounted like any other (`App.mount`).
+    pages/      the routes, one module for each page
+    forms/      parsing of forms and queries, with their problems
+    presenters/ results of services, prepared for templates
+    drawing/    layout of pictures
+    templates/  layout.html around each page, ui.html with its macros
+    assets/     styles and scripts, served under a URL that changes with them
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What pages are made of besides HTML: served under an address that changes with it, so that browsers may keep it."""
+"""Serves styles and scripts under a URL that changes with their content, so that browsers can cache them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/assets/{digest}/{name:path}")
 async def get_asset(digest: str, name: str) -> Response:
-    """One file; 404 for what is none, and for that of another release."""
+    """Return a file; 404 for an unknown one, and for one of another release."""
     content = _assets().get(name)
     if content is None or digest != _digest():
         raise HTTPException(404, "there is no such file in this release")
@@ -30,7 +30,7 @@ async def get_asset(digest: str, name: str) -> Response:
 
 
 def asset_address(name: str) -> str:
-    """Return where a file is served, below the server's own path. Raises KeyError for what is none."""
+    """Return the URL of a file below the server's root path. Raises KeyError for an unknown file."""
     _assets()[name]
     return f"/assets/{_digest()}/{name}"
 

@@ -1,4 +1,4 @@
-"""Flash messages: what a form has done, shown once on the next page; the browser keeps it on the way there."""
+"""Flash messages: the result of a form, shown once on the next page. A cookie carries it there."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ LONGEST = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Flash:
-    """A sentence, and whether it is good news."""
+    """A sentence and its tone."""
 
     text: str
     tone: Tone = "good"
 
 
 def remember_flash(request: Request, response: Response, flash: Flash) -> None:
-    """Let the browser bring it back with its next request."""
+    """Store the message in a cookie."""
     kept = Flash(flash.text[:LONGEST], flash.tone)
     value = quote(json.dumps(asdict(kept)))
     response.set_cookie(
@@ -38,7 +38,7 @@ def remember_flash(request: Request, response: Response, flash: Flash) -> None:
 
 
 def read_flash(request: Request) -> Flash | None:
-    """Return what the browser brings back, if it does; nothing for what we have not written."""
+    """Return the message of the cookie; None if there is none, or it is invalid."""
     try:
         kept = json.loads(unquote(request.cookies.get(NAME, "")))
         tone: Tone = {"good": "good", "bad": "bad"}.get(kept["tone"], "info")  # type: ignore[assignment]
@@ -48,5 +48,5 @@ def read_flash(request: Request) -> Flash | None:
 
 
 def forget_flash(request: Request, response: Response) -> None:
-    """Let the browser bring it back no more."""
+    """Delete the cookie."""
     response.delete_cookie(NAME, path=root_of(request.scope) or "/", httponly=True, samesite="strict")

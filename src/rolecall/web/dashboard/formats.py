@@ -1,4 +1,4 @@
-"""How values are written for people; all of them plain text, which the templates escape."""
+"""Formats values for people, as plain text. The templates escape it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FACTS = 4
 
 
 def count(number: float | None) -> str:
-    """A number with its thousands apart; a dash for what is not known."""
+    """Format a number with thousands separators; a dash for None."""
     if number is None:
         return NOTHING
     text = f"{number:,.0f}" if float(number).is_integer() or abs(number) >= HUNDRED else f"{number:,.1f}"
@@ -45,7 +45,7 @@ def count(number: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Seconds in the two largest units that say something: `3 h 5 min`, `1.2 s`, `80 ms`."""
+    """Format seconds in the two largest units: `3 h 5 min`, `1.2 s`, `80 ms`."""
     if seconds is None:
         return NOTHING
     if seconds < 0:
@@ -58,7 +58,7 @@ def duration(seconds: float | None) -> str:
 
 
 def brief(seconds: float | None) -> str:
-    """Seconds in the one unit that says most, for where there is little room: `10.7 min`."""
+    """Format seconds in one unit: `10.7 min`."""
     if seconds is None or seconds < MINUTE:
         return duration(seconds)
     length, name = next((length, name) for length, name in UNITS if seconds >= length)
@@ -66,19 +66,19 @@ def brief(seconds: float | None) -> str:
 
 
 def rate(number: float | None, unit: str = "s") -> str:
-    """So many a second."""
+    """Format a rate per second."""
     return (
         NOTHING if number is None else f"{number:.3g}/{unit}" if number < HUNDRED else f"{count(round(number))}/{unit}"
     )
 
 
 def share(number: float | None) -> str:
-    """A share of 1 as per cent."""
+    """Format a share of 1 as a percentage."""
     return NOTHING if number is None else f"{number * 100:.0f} %"
 
 
 def size(number: float | None) -> str:
-    """Bytes in the unit that fits."""
+    """Format a number of bytes."""
     if number is None:
         return NOTHING
     left = float(number)
@@ -90,12 +90,12 @@ def size(number: float | None) -> str:
 
 
 def exact(moment: datetime | None) -> str:
-    """A moment to the millisecond in UTC, for who has no script that knows their zone."""
+    """Format a time in UTC to the second, for browsers without scripts."""
     return NOTHING if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def moment_field(text: str) -> str:
-    """What an address says of a moment, as the value of a field for it, in UTC; nothing where it says none."""
+    """Return a time from the URL as the value of an input field, in UTC; empty if it is invalid."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -104,7 +104,7 @@ def moment_field(text: str) -> str:
 
 
 def measured(number: float | None, unit: str) -> str:
-    """A figure of a plot, in the words of its unit: s, count, /s, price, B."""
+    """Format a figure of a plot by its unit: s, count, /s, price, B."""
     match unit:
         case "s":
             return duration(number)
@@ -119,34 +119,34 @@ def measured(number: float | None, unit: str) -> str:
 
 
 def minute_of(seconds: float) -> str:
-    """A moment, in seconds since 1970, to the minute in UTC."""
+    """Format a time in seconds since 1970 to the minute, in UTC."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
 
 
 def as_json(value: object) -> str:
-    """JSON with one thing a line."""
+    """Format a value as indented JSON."""
     return json.dumps(value, ensure_ascii=False, indent=2, default=str)
 
 
 def as_line(value: object) -> str:
-    """JSON on one line."""
+    """Format a value as JSON on one line."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def first_line(text: str | None) -> str:
-    """The line of an error that says most, cut where it is very long: the first, but of a traceback the last."""
+    """Return the first line of an error, or the last one of a traceback, shortened if necessary."""
     lines = [line for line in (text or "").splitlines() if line.strip()] or [""]
     line = lines[-1 if lines[0].startswith(TRACEBACK) else 0].strip()
     return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
 
 
 def sentence(text: str) -> str:
-    """A text as a sentence: with a capital letter and a full stop."""
+    """Format a text as a sentence, with a capital letter and a full stop."""
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def gist(facts: Mapping[str, object] | None) -> str:
-    """The first facts of an info in one line: `fetched 3 · failed 1`; what is nested is only named."""
+    """Return the first facts of an info on one line: `fetched 3 · failed 1`. Of nested values, only the names."""
     plain = {name: value for name, value in (facts or {}).items() if isinstance(value, str | int | float)}
     nested = [name for name in facts or {} if name not in plain]
     words = [f"{name} {value}" for name, value in plain.items()] + [f"{name} …" for name in nested]

@@ -1,4 +1,4 @@
-"""The way around: which pages stand in the list at the side, and which of them is the one shown."""
+"""The navigation: its items, and which of them is the current one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["OWN_PAGES", "NavigationEntry", "current_entry"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NavigationEntry:
-    """A page in the list at the side; `path` begins those of all pages that belong to it.
+    """A navigation item. `path` is the prefix of all its pages.
 
-    `icon` is a name of templates/icons.html. Who has less than `scope` does not see it.
+    `icon` is a name from templates/icons.html. Callers with less than `scope` do not see the item.
     """
 
     label: str
@@ -38,7 +38,7 @@ OWN_PAGES = (
 
 
 def current_entry(entries: tuple[NavigationEntry, ...], path: str) -> NavigationEntry | None:
-    """Return the entry whose path begins this one, the longest of them; the overview's only for itself."""
+    """Return the item with the longest prefix of the path. The overview matches only itself."""
     matching = [entry for entry in entries if path == entry.path or path.startswith(f"{entry.path.rstrip('/')}/")]
     exact = [entry for entry in matching if entry.path != "/" or path == "/"]
     return max(exact, key=lambda entry: len(entry.path), default=None)

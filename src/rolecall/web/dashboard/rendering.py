@@ -1,4 +1,4 @@
-"""Turns templates into answers: everything is escaped, a name that does not exist is an error, no page is stored."""
+"""Renders templates into responses. Everything is escaped, unknown names are errors, and pages are not cached."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEADERS = {
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "cross-origin-opener-policy": "same-origin",
-    # A form that could not be carried out leads back to the page that it stood on.
+    # After an error, a form leads back to its page, which the referrer names.
     "referrer-policy": "same-origin",
 }
 FILTERS = {name: getattr(module, name) for module in (formats, settings) for name in module.__all__}
@@ -38,7 +38,7 @@ FILTERS = {name: getattr(module, name) for module in (formats, settings) for nam
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What every page needs to know beside its own context."""
+    """What every page needs in addition to its own context."""
 
     request: Request
     caller: Caller | None = None
@@ -48,13 +48,13 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Renderer:
-    """The templates, and the pages in the list at the side."""
+    """The templates and the navigation items."""
 
     environment: Environment
     entries: tuple[NavigationEntry, ...]
 
     def page(self, template: str, shown: Shown, context: Mapping[str, Any], status: int = 200) -> HTMLResponse:
-        """Write a page."""
+        """Render a template into a response."""
         text = self.environment.get_template(template).render({**self._surroundings(shown), **context})
         return HTMLResponse(text, status_code=status, headers=HEADERS)
 
@@ -85,7 +85,7 @@ def _grouped(entries: Collection[NavigationEntry]) -> dict[str, list[NavigationE
 
 
 def renderer(packages: Collection[str], entries: Collection[NavigationEntry]) -> Renderer:
-    """Make the renderer of our own pages and of those of an app, whose packages hold `templates`."""
+    """Create the renderer of the built-in pages and of an app's pages, whose packages contain `templates`."""
     loaders = [PackageLoader(package) for package in ("rolecall.web.dashboard", *packages)]
     environment = Environment(
         loader=ChoiceLoader(loaders), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -99,7 +99,7 @@ def _url(root: str, path: str) -> str:
 
 
 def _here_with(request: Request, **changes: object) -> str:
-    """The address of this page with another query: what is None leaves it."""
+    """Return the address of this page with a changed query. None removes a parameter."""
     kept = [(name, value) for name, value in request.query_params.multi_items() if name not in changes]
     new = [(name, str(value)) for name, value in changes.items() if value is not None]
     query = urlencode([*kept, *new])

@@ -1,8 +1,7 @@
-"""Routers of pages: who is not known is asked to log in; what goes wrong is told as a page, to programs as a problem.
+"""Routers of pages. Unknown callers are sent to the login; errors become pages, or problem documents for programs.
 
-The session's cookie is not sent with what another site asks for (SameSite=Strict), not even with a link in a chat that
-somebody clicked: they would be asked to log in though they are. A page of ours, the hop, asks for the same address at
-once and mends that; what it leads to is only ever looked at.
+Browsers do not send the session cookie (SameSite=Strict) with a link that is followed from another site. The *hop*, a
+page of this site, requests the same address again, with the cookie. It is used for GET requests only.
 """
 
 from __future__ import annotations
@@ -45,12 +44,12 @@ __all__ = [
 
 CHANGES = frozenset({"POST"})
 UNKNOWN = 401
-# Told as they are, also to who sent a form: no other page would be one of ours, or let them in.
+# Shown as an error page even after a form: every page to redirect to would have the same error.
 REFUSED = frozenset({403, 429})
-# What live.js sends when it asks for a part of a page anew.
+# Sent by live.js when it refreshes a fragment.
 REFRESHES = "hx-request"
 AWAY = 503
-# Seconds after which a page that the database did not answer for asks for itself again.
+# Seconds after which a page reloads if the database did not respond.
 AGAIN = 5
 ENDED = Flash("Your session has ended.", "info")
 UNDONE = Flash("You are not logged in any more, so nothing was changed. Log in, and send it again.", "bad")
@@ -64,10 +63,9 @@ Foreseen = RolecallError | RequestRefused | RequestValidationError | HTTPExcepti
 
 
 class PageRoute(APIRoute):
-    """A route that answers with pages, whatever happens that we foresee."""
+    """A route that turns every expected error into a page."""
 
     def get_route_handler(self) -> Handler:
-        """Stand around the route."""
         inside = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
@@ -86,7 +84,7 @@ class PageRoute(APIRoute):
 
 
 class Pages(APIRouter):
-    """A router of pages, of the `templates` in an app's package if one is named; `entries` stand at the side."""
+    """A router of pages. `package` contains the app's `templates`; `entries` are added to the navigation."""
 
     def __init__(self, package: str | None = None, entries: Collection[NavigationEntry] = ()) -> None:
         super().__init__(route_class=PageRoute, include_in_schema=False)
@@ -95,7 +93,7 @@ class Pages(APIRouter):
 
 
 def error_page(request: Request, status: int, sentence: str) -> Response:
-    """Write the page that tells an error."""
+    """Return the page for an error."""
     context = {"status": status, "phrase": HTTPStatus(status).phrase, "sentence": sentence}
     shown = shown_to(request, getattr(request.state, "caller", None))
     return state_of(request).pages.page("error.html", shown, context, status)
@@ -120,7 +118,9 @@ def _tell(request: Request, error: Foreseen) -> Response:
 
 
 def _tell_away(request: Request, error: DatabaseUnavailable) -> Response:
-    """Tell that the database does not answer; what the driver says of it names hosts and users, and is for the log."""
+    """Return the page for an unavailable database. The driver's message contains host and user names, so it is only
+    logged.
+    """
     log.warning("The database did not answer for %s %s: %s", request.method, request.url.path, error)
     sent = request.method in CHANGES
     context = {"again": None if sent else AGAIN, "back": where_from(request) or first_page(request)}
@@ -131,7 +131,7 @@ def _tell_away(request: Request, error: DatabaseUnavailable) -> Response:
 
 
 def _ask_to_log_in(request: Request) -> Response:
-    """Ask, and lead back afterwards; who had a session until now is told why."""
+    """Send the browser to the login, which leads back here. An ended session is explained there."""
     if request.method in CHANGES:
         back = where_from(request) or first_page(request)
         return _go(request, _login(request, back), UNDONE)
@@ -154,7 +154,7 @@ def _login(request: Request, back: str) -> str:
 
 
 def _here(request: Request) -> str:
-    # Two slashes at its beginning would lead to another host.
+    # Two slashes at the beginning would lead to another host.
     path = "/" + quote(request.scope["path"].lstrip("/"))
     return path + (f"?{request.url.query}" if request.url.query else "")
 
@@ -172,7 +172,7 @@ def _meaning(error: Foreseen) -> tuple[int, str]:
 
 
 def _may_hop(request: Request) -> bool:
-    """Whether this follows a link on another site. The hop itself asks from our site: there is never a second one."""
+    """Return whether the request follows a link on another site. The hop is on this site, so it cannot repeat."""
     headers = request.headers
     return (
         request.method == "GET"
@@ -183,12 +183,11 @@ def _may_hop(request: Request) -> bool:
 
 
 def _hop(request: Request, to: str) -> Response:
-    """The page that asks for an address at once."""
     return state_of(request).pages.page("hop.html", shown_to(request, None), {"to": to})
 
 
 def answer_pages(application: FastAPI) -> None:
-    """Let a browser that asks for a page get one, whatever becomes of it."""
+    """Install error handlers that return a page to browsers."""
     application.exception_handler(HTTPException)(_http)
     application.exception_handler(Exception)(_unforeseen)
 
@@ -203,7 +202,7 @@ async def _http(request: Request, error: HTTPException) -> Response:
 
 
 async def _unforeseen(request: Request, error: Exception) -> Response:
-    """Tell nobody what went wrong but the log, and where to find it there."""
+    """Log the error, and show only a reference to the log entry."""
     reference = token_hex(REFERENCE_BYTES)
     log.error(
         "An error that nobody foresaw, at %s %s, reference %s",
@@ -223,7 +222,7 @@ def _wants_page(request: Request) -> bool:
 
 
 async def _who(request: Request) -> Caller | None:
-    """Who asks, so that the way to other pages can be shown; nobody where that cannot be said."""
+    """Return the caller, for the navigation; None if unknown."""
     try:
         return await state_of(request).access.identify(request)
     except RolecallError:

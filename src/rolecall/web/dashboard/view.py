@@ -1,4 +1,4 @@
-"""What the route of a page works with: the services, a question, and two ways to answer, a page or another address."""
+"""The argument of page routes: the request, the services, and ways to respond: a page, a redirect or a question."""
 
 from __future__ import annotations
 
@@ -33,14 +33,16 @@ __all__ = [
 ]
 
 SEE_OTHER = 303
-# What the form of a question sends beside the fields of the form that it asks about.
+# The field that a confirmation form adds to the fields of the original form.
 CONFIRMED = "confirmed"
-# Where in its address stands the page that the first form stood on.
+# The query parameter of a confirmation form with the page of the original form.
 BACK = "back"
 
 
 class Unconfirmed(Exception):
-    """A form has to be confirmed first: the answer is a page with this question, whose form sends the same again."""
+    """Raised when a form needs confirmation. The response is a page with the question, whose form sends the same
+    fields.
+    """
 
     def __init__(self, question: str, verb: str, meaning: str, fields: Sequence[tuple[str, str]]) -> None:
         super().__init__(question)
@@ -52,20 +54,20 @@ class Unconfirmed(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """One request for a page, by somebody who may see it."""
+    """An authorized request for a page."""
 
     request: Request
     caller: Caller
     services: Services
 
     def wants(self, part: str) -> bool:
-        """Whether this part of the page is asked for: a page that is loaded has all, one that is refreshed a part."""
-        # htmx sends `tag#id`; the page leaves out only what nobody will see.
+        """Return whether the response needs this part: a full page needs all parts, a refresh only one."""
+        # htmx sends `tag#id`. Parts that are not refreshed need not be computed.
         target = self.request.headers.get("hx-target")
         return target is None or target.partition("#")[2] == part
 
     def page(self, template: str, status: int = 200, /, **context: Any) -> Response:
-        """Answer with a page; what the form before it has done is told on it."""
+        """Respond with a page, including the flash message of the previous form."""
         flash = read_flash(self.request)
         shown = shown_to(self.request, self.caller, flash)
         response = state_of(self.request).pages.page(template, shown, context, status)
@@ -74,16 +76,16 @@ class View:
         return response
 
     async def confirm(self, question: str, verb: str, meaning: str = "") -> None:
-        """Go on where the form was confirmed; else end the request with a page that asks this.
+        """Return if the form was confirmed. Otherwise, end the request with a page that asks for confirmation.
 
-        `verb` stands on the button that says yes, `meaning` tells below the question what follows from it.
+        `verb` is the label of the confirming button; `meaning` explains the consequences below the question.
         """
         fields = [(name, value) for name, value in (await self.request.form()).multi_items() if isinstance(value, str)]
         if (CONFIRMED, "true") not in fields:
             raise Unconfirmed(question, verb, meaning, [each for each in fields if each[0] != CONFIRMED])
 
     def done(self, sentence: str, *, to: str | None = None, tone: Tone = "good") -> Response:
-        """Answer a form: tell this on the next page, by default the one that the form stood on."""
+        """Respond to a form: redirect to `to`, or to the page with the form, and show the sentence there."""
         where = (
             (where_from(self.request) or first_page(self.request)) if to is None else root_of(self.request.scope) + to
         )
@@ -93,33 +95,33 @@ class View:
 
 
 def redirect(where: str) -> RedirectResponse:
-    """Send the browser to a page."""
+    """Redirect the browser to a page."""
     return RedirectResponse(where, status_code=SEE_OTHER)
 
 
 def shown_to(request: Request, caller: Caller | None, flash: Flash | None = None) -> Shown:
-    """What every page needs to know, for who asks."""
+    """Return what every page needs, for this caller."""
     can_leave = state_of(request).access.asks and has_login_cookie(request)
     return Shown(request=request, caller=caller, flash=flash, has_session=can_leave)
 
 
 def where_from(request: Request) -> str | None:
-    """The page of ours that a form stood on, as the browser tells; None where it does not, or on another site.
+    """Return the page with the form, by the referrer; None if there is none, or it is on another site.
 
-    The form of a question stands on no page that could be asked for again: its address says where the first one stood.
+    A confirmation form is not on a page that can be requested again, so its URL contains the original page.
     """
     if BACK in request.query_params:
         return own_address(root_of(request.scope), request.query_params[BACK])
     referer = urlsplit(request.headers.get("referer", ""))
     if referer.netloc != request.headers.get("host") or not referer.path.startswith(root_of(request.scope) + "/"):
         return None
-    # A path with two slashes at its beginning would be another host.
+    # Two slashes at the beginning would lead to another host.
     path = "/" + referer.path.lstrip("/")
     return path + (f"?{referer.query}" if referer.query else "")
 
 
 def first_page(request: Request) -> str:
-    """The address of the overview."""
+    """Return the address of the overview."""
     return root_of(request.scope) + "/"
 
 

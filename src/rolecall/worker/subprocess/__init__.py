@@ -1,4 +1,5 @@
-"""Handlers in processes of their own, which can be killed whatever they do: `pool` starts them and minds each
-with a thread, `messages` is what worker and process say to each other, `child` is what runs in the process,
-and `context` is what a handler is given there.
+"""Handlers in child processes, which can be killed at any time.
+
+`pool` starts the processes, `messages` are exchanged with them, `child` runs in them, and `context` is what their
+handlers get.
 """

@@ -1,5 +1,4 @@
-"""The process that runs handlers declared with `process=True`, and functions that other handlers have called
-in one (`ctx.in_process`), one at a time, until its worker has gone.
+"""The child process that runs process handlers, and functions passed to `ctx.in_process`, one at a time.
 
     worker                                           this process
     Processes ──▶ HandlerProcess ─────RunTask─────▶ serve ──▶ import the handler
@@ -7,12 +6,9 @@ in one (`ctx.in_process`), one at a time, until its worker has gone.
                        │  └───────────Go───────────▶ serve ──call──▶ handler
                        └──────log records, Answer─────┘◀───────────────┘
 
-The attempt begins with Go, and not before its start is recorded: a worker that dies while this process still imports
-has spent nothing.
-
-What a task leaves can be read by any process: a result as JSON text, an error as text. What a function
-returns goes to the handler that waits for it, as the object it is. Nothing is written to the database from
-here; whether the task is still its worker's, is the worker's business.
+The attempt starts with Go, after its start is recorded. If the worker dies while this process is still importing,
+no attempt is spent. The result or error of a task is returned as text, the result of a function as a pickled
+object. This process does not write to the database.
 """
 
 from __future__ import annotations
@@ -58,13 +54,12 @@ from rolecall.worker.subprocess.messages import (
 )
 
 MARK = "ROLECALL_PROCESS"
-# The functions whose modules this process has imported.
+# The functions whose modules are imported.
 IMPORTED: set[Address] = set()
 Variables = list[tuple[Any, object]]
 
 
 def serve(connection: Connection, *, parent: int, log_level: int) -> None:
-    """Answer requests until the worker closes the connection or ends."""
     os.environ[MARK] = str(os.getpid())
     del sys.argv[1:]
     die_with(parent)
@@ -82,9 +77,9 @@ def serve(connection: Connection, *, parent: int, log_level: int) -> None:
 
 
 def answer(request: Request, requested: RunTask | None) -> Answer:
-    """Do a request in a context of its own, with the context variables that came along; errors are the answer.
+    """Execute a request in its own context, with the context variables of the request. Errors are returned.
 
-    A `RunTask` is prepared only: `requested` is the latest of them, which `Go` runs.
+    A `RunTask` is only prepared; `requested` is the latest one, which `Go` runs.
     """
     try:
         carried = [(find(address), pickle.loads(pickled)) for address, pickled in request.carried]  # noqa: S301 - they come from the worker
@@ -98,9 +93,9 @@ def answer(request: Request, requested: RunTask | None) -> Answer:
 
 
 def _import(address: Address, carried: Variables) -> None:
-    """Import a handler's module in the context of the process, so that what it sets there stays for every request.
+    """Import a handler's module in a fresh context, so that values it sets do not depend on the request.
 
-    A value that comes along may have something to set up before that, as Django has.
+    The carried values are set first, because they may have to be set up before the import, as with Django.
     """
     fresh_context().run(_accept, carried)
     find(address)
@@ -110,7 +105,7 @@ def _import(address: Address, carried: Variables) -> None:
 def _run(request: Go | CallFunction, requested: RunTask | None, carried: Variables) -> Answer:
     try:
         _accept(carried)
-    except Exception as error:  # noqa: BLE001 - it is told where it can be read
+    except Exception as error:  # noqa: BLE001 - it is reported to the worker
         return Raised(verdict=judge(error))
     if isinstance(request, CallFunction):
         return call_function(request)
@@ -127,7 +122,6 @@ def _accept(carried: Variables) -> None:
 
 
 def call_function(call: CallFunction) -> Answer:
-    """Call a function for a handler; whatever it raises is the answer."""
     try:
         return ReturnValue(pickled=pickle.dumps(function_at(call.address)(*call.arguments, **call.named)))
     except BaseException as error:  # noqa: BLE001 - whatever a function raises belongs to the task
@@ -135,7 +129,6 @@ def call_function(call: CallFunction) -> Answer:
 
 
 def run_task(request: RunTask) -> Answer:
-    """Run a task's handler; whatever it raises is the answer."""
     current.set((request,))
     scrub: Scrub = str
     try:
@@ -164,14 +157,13 @@ def _without_secrets(definition: HandlerDefinition[..., Any], payload_json: str 
 
 
 class Wire:
-    """The connection to the worker, for this process's threads: any of them may log."""
+    """The connection to the worker. Can be used by several threads, because any of them may log."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._turn = threading.Lock()
 
     def next(self) -> Request | None:
-        """Wait for a request; None when the worker has closed the connection or ended."""
         try:
             request: Request = self._connection.recv()
         except (EOFError, OSError):
@@ -182,7 +174,7 @@ class Wire:
         with self._turn:
             self._connection.send(message)
 
-    put_nowait = send  # as a queue of the logging module has it
+    put_nowait = send  # the interface that QueueHandler expects
 
 
 @cache
@@ -196,8 +188,8 @@ def _definition(address: Address, handler: str, *, strict: bool) -> HandlerDefin
 
 
 def _leave_stopping_to_the_worker() -> None:
-    # A terminal or a service manager tells the whole group to stop; the worker lets its handlers finish. Not
-    # SIG_IGN, which the programs that a handler starts would inherit.
+    # A terminal or service manager signals the whole process group, but the worker lets its handlers finish. Not
+    # SIG_IGN, which programs started by a handler would inherit.
     for number in heeded_signals():
         signal.signal(number, lambda *_: None)
 

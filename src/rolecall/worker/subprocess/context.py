@@ -1,4 +1,4 @@
-"""What a handler in a process of its own is told about its attempt."""
+"""The context of a handler that runs in a child process."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ log = logging.getLogger("rolecall.task")
 
 @dataclass(frozen=True, slots=True)
 class ProcessContext(TaskContext):
-    """One attempt at one task, as a handler with `process=True` sees it: facts only.
+    """One attempt at one task, as a handler with `process=True` sees it.
 
-    @app.task(process=True, timeout=60)
-    def render(ctx: ProcessContext, pages: int) -> dict[str, int]: ...
+        @app.task(process=True, timeout=60)
+        def render(ctx: ProcessContext, pages: int) -> dict[str, int]: ...
 
-    There is nothing to ask whether it must stop: the process is killed then. What follows from the task is
-    enqueued by those who read its result.
+    The handler cannot check whether it must stop, because its process is killed then. It cannot add tasks either:
+    let the reader of its result enqueue them.
     """
 
     task: ClaimedTask
@@ -32,17 +32,17 @@ class ProcessContext(TaskContext):
 
     @property
     def attempt(self) -> int:
-        """Which attempt this is, from 1."""
+        """The number of this attempt, from 1."""
         return self.task.attempt
 
     @property
     def max_attempts(self) -> int:
-        """After how many attempts the task fails for good; 0 = never."""
+        """The number of attempts after which the task has failed; 0 means unlimited."""
         return self.task.max_attempts
 
     @property
     def fence(self) -> int:
-        """The number of this claim: higher than that of every earlier claim on the task."""
+        """The fence of this claim, higher than that of every earlier claim of the task."""
         return self.task.fence
 
     @property
@@ -59,19 +59,19 @@ class ProcessContext(TaskContext):
 
     @property
     def chain_id(self) -> int:
-        """The id of the first task of the chain that this one belongs to."""
+        """The id of the task's chain, which is that of its first task."""
         return self.task.chain_id
 
     @property
     def idempotency_key(self) -> IdempotencyKey:
-        """Show this to systems outside, so that they recognise a request that an attempt repeats: `id:step`.
+        """A key with which other systems recognize a repeated request: `id:step`.
 
-        A step with several requests calls it with a suffix for each: `ctx.idempotency_key("mail")`.
+        A step with several requests adds a suffix to each: `ctx.idempotency_key("mail")`.
         """
         return self.task.idempotency_key
 
     @property
     def log(self) -> logging.LoggerAdapter[logging.Logger]:
-        """A logger whose records carry the task's id, handler and attempt; the worker writes them."""
+        """A logger whose records contain the task's id, handler and attempt. The worker writes them."""
         task = self.task
         return logging.LoggerAdapter(log, {"task": task.id, "handler": task.handler, "attempt": task.attempt})

@@ -1,6 +1,4 @@
-"""The messages between a worker and a process that runs handlers and functions for it; and the address of a
-function or context variable, by which the process finds it: its module, or the script's file, and its name there.
-"""
+"""The messages between a worker and its child processes, and the addresses of functions and context variables."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ SCRIPT = "__rolecall_main__"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTask:
-    """Import the handler at this address, to run this task as soon as `Go` follows."""
+    """Import the handler at this address, to run this task when `Go` follows."""
 
     address: Address
     task: ClaimedTask
@@ -37,19 +35,19 @@ class RunTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """The handler is imported, and is called when `Go` comes."""
+    """The handler is imported and waits for `Go`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Go:
-    """Call the handler now: the attempt has begun."""
+    """Call the handler now: the attempt has started."""
 
     carried: Carried = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFunction:
-    """Call the function that stands there, for a handler that waits for it in the worker."""
+    """Call the function at this address for a handler that waits for it."""
 
     address: Address
     arguments: tuple[object, ...]
@@ -59,28 +57,28 @@ class CallFunction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskResult:
-    """The handler returned a result, here as JSON text."""
+    """The handler's result as JSON text."""
 
     result_json: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoTaskResult:
-    """The handler returned what stands for no result."""
+    """The handler returned a NoResult, such as a Snooze."""
 
     outcome: NoResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raised:
-    """The handler or function raised, could not be found or called, or returned what cannot be handed over."""
+    """The handler or function raised, could not be called, or returned something that cannot be sent."""
 
     verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReturnValue:
-    """The function returned this object."""
+    """The function's result, pickled."""
 
     pickled: bytes
 
@@ -91,19 +89,22 @@ Answer = Ready | TaskResult | NoTaskResult | Raised | ReturnValue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """The way to a function, or to the definition that a decorator made of it; `place` is a module or a file."""
+    """The address of a function or of its handler definition; `place` is a module or a script file."""
 
     place: str
     is_file: bool
     name: str
 
 
-# Context variables with their values, pickled: the modules of their types are imported only where they are read.
+# Context variables with their pickled values. The modules of the values' types are imported only when they are read.
 Carried = tuple[tuple[Address, bytes], ...]
 
 
 def address_of(function: Callable[..., object], *, what: str) -> Address:
-    """Return where another process finds a function; raise InvalidDeclaration, which names `what` it is, for none."""
+    """Return the address of a function.
+
+    Raises InvalidDeclaration, with `what` in the message, if another process could not import it.
+    """
     module, name = function.__module__, function.__qualname__
     try:
         found = _follow(sys.modules.get(module), name)
@@ -115,7 +116,7 @@ def address_of(function: Callable[..., object], *, what: str) -> Address:
 
 
 def address_of_variable(variable: ContextVar[Any]) -> Address:
-    """Return where another process finds a context variable; raise InvalidDeclaration for one that it does not find."""
+    """Return the address of a context variable. Raises InvalidDeclaration if no module has it."""
     problem = f"context variable {variable.name!r} cannot be carried into a process"
     for module, home in list(sys.modules.items()):
         for name, value in list(getattr(home, "__dict__", {}).items()):
@@ -135,13 +136,13 @@ def _address(module: str, name: str, problem: str) -> Address:
 
 
 def find(address: Address) -> object:
-    """Import the module or run the script's file, as often as asked but once, and return what stands there."""
+    """Import the module, or run the script file once, and return the object at this address."""
     module = _script(address.place) if address.is_file else import_module(address.place)
     return _follow(module, address.name)
 
 
 def function_at(address: Address) -> Callable[..., Any]:
-    """Return the function that stands there, whatever a decorator made of it."""
+    """Return the function at this address, without decorators."""
     function: Callable[..., Any] = _function(find(address))
     return function
 
@@ -155,7 +156,6 @@ def _function(found: Any) -> Any:
 
 
 def _script(file: str) -> ModuleType:
-    """Run a script under a name that is not `__main__`, so that what it guards by that name stays undone."""
     if SCRIPT in sys.modules:
         return sys.modules[SCRIPT]
     spec = spec_from_file_location(SCRIPT, file)

@@ -1,8 +1,7 @@
-"""Runs handlers in processes of their own, so that one can be killed whatever it does.
+"""Runs handlers in child processes.
 
-A process is started when a handler needs one and none is free, and used again and again. It is killed when
-its task must stop, and the task is reported when it is dead: whoever is claimed next for the same key meets
-nobody.
+A process is started when a handler needs one and none is idle, and is reused. It is killed when its task must stop.
+The task is reported after the process has ended, so the next task of the same key never overlaps with it.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ T = TypeVar("T")
 UNSET = object()
 DIES_WITHIN = 1.0
 CLOSE_WITHIN = 3.0
-# The worker's own path comes first: only then is `rolecall` sure to be the same one.
+# The worker's own path comes first, so that both import the same `rolecall`.
 START = """\
 import sys
 from multiprocessing.connection import Connection
@@ -65,7 +64,7 @@ serve(connection, parent=int(sys.argv[2]), log_level=int(sys.argv[3]))
 
 
 class ProcessDied(HandlerError):
-    """The process of a handler ended before the handler returned; a negative exit code is a signal's number."""
+    """A handler's process ended before the handler returned. A negative exit code is the number of a signal."""
 
     def __init__(self, *, exit_code: int) -> None:
         super().__init__(f"the handler's process {_how(exit_code)}")
@@ -73,10 +72,10 @@ class ProcessDied(HandlerError):
 
 
 class Processes:
-    """The processes of one worker; never more of them than calls at a time.
+    """The child processes of one worker, at most one per concurrent call.
 
-    `carried` are the context variables that keep their values there; raises InvalidDeclaration for one that no
-    process finds.
+    `carried` are the context variables whose values are copied. Raises InvalidDeclaration for a variable that a
+    process could not find.
     """
 
     def __init__(self, fork_guard: ForkGuard, carried: Sequence[ContextVar[Any]] = ()) -> None:
@@ -92,10 +91,10 @@ class Processes:
         self._started = 0
 
     async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call a function in a process; when this is cancelled, the process is killed.
+        """Call a function in a process, which is killed if this call is cancelled.
 
-        Raises RaisedElsewhere for what it raises, ProcessDied, and InvalidDeclaration for one that no process
-        finds.
+        Raises RaisedElsewhere for the function's errors, ProcessDied, and InvalidDeclaration for a function that a
+        process could not import.
         """
         address = address_of(function, what=f"function {function.__qualname__!r}")
         call = CallFunction(address=address, arguments=args, named=kwargs, carried=self.carried())
@@ -103,7 +102,7 @@ class Processes:
             answer = await child.ask(call)
         match answer:
             case ReturnValue(pickled=pickled):
-                # In a thread: to make a large object takes its time, and this is the loop.
+                # In a thread, because unpickling a large object would block the loop.
                 value: T = await asyncio.to_thread(pickle.loads, pickled)
                 return value
             case Raised(verdict=verdict):
@@ -112,7 +111,7 @@ class Processes:
                 raise AssertionError(f"no answer to a call: {type(other).__name__}")
 
     def carried(self) -> Carried:
-        """Return what goes along from here, the variables that are set; raise HandlerError where pickle cannot."""
+        """Return the variables that are set, with their values. Raises HandlerError if a value cannot be pickled."""
         taken: list[tuple[Address, bytes]] = []
         for variable, address in self._carried:
             value = variable.get(UNSET)
@@ -128,8 +127,7 @@ class Processes:
     async def lent(self) -> AsyncIterator[HandlerProcess]:
         """Lend an idle process, or a new one, for the block.
 
-        At the end of the block the process is idle again if it has answered every request. Otherwise it is ended, and
-        this waits for its end.
+        The process is reused if it has answered every request. Otherwise this waits until it has ended.
         """
         child = await self._take()
         self._busy.add(child)
@@ -145,7 +143,6 @@ class Processes:
                 self._busy.remove(child)
 
     async def close(self) -> None:
-        """End every process: the idle ones by themselves, one that should have ended long ago by a kill."""
         for child in self._busy:
             child.kill()
         if self._idle:
@@ -162,10 +159,9 @@ class Processes:
 
 
 class HandlerProcess:
-    """One process and the thread that minds it: starts it, hands it requests, waits for answers or for its
-    end.
+    """One process and the thread that starts it, sends requests and waits for answers or for its end.
 
-    The kernel kills the process when that thread ends, so the thread stays as long as the process does.
+    The kernel kills the process when that thread ends, so the thread lives as long as the process.
     """
 
     def __init__(self, name: str, fork_guard: ForkGuard) -> None:
@@ -182,11 +178,9 @@ class HandlerProcess:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it can take another request: nothing is unanswered, and nobody has killed it."""
         return not (self._is_asked or self._is_killed)
 
     async def ask(self, request: Request) -> Answer:
-        """Return the answer to a request; raise ProcessDied. When this is cancelled, the process is killed."""
         self._is_asked = True
         running = asyncio.ensure_future(self._thread.call(self._run, request))
         running.add_done_callback(_note_error)
@@ -205,7 +199,6 @@ class HandlerProcess:
             self._process.kill()
 
     async def end(self) -> None:
-        """Wait until the process has ended: a killed one, one that died, or an idle one, which is asked to."""
         try:
             await self._thread.call(self._end)
         finally:
@@ -241,7 +234,7 @@ class HandlerProcess:
 
 
 class InProcess:
-    """A handler's function in another process: prepared there, then called."""
+    """Runs a handler's function in a child process."""
 
     def __init__(self, handler: Handler, processes: Processes) -> None:
         self._address = address_of(handler.function, what=f"handler {handler.name!r}")
@@ -249,7 +242,6 @@ class InProcess:
         self._processes = processes
 
     async def prepare(self, process: HandlerProcess, context: Any) -> None:
-        """Let a process import the function, until it is ready to call it. Raises RaisedElsewhere, ProcessDied."""
         request = RunTask(
             address=self._address,
             task=context.task,
@@ -262,7 +254,6 @@ class InProcess:
             raise RaisedElsewhere(answer.verdict)
 
     async def call(self, _context: object, process: HandlerProcess) -> Any:
-        """Return or raise what the prepared function did."""
         match await process.ask(Go(carried=self._processes.carried())):
             case TaskResult(result_json=text):
                 return read_result(text)
@@ -284,7 +275,7 @@ def _answer(connection: Connection) -> Answer:
 
 
 def _exit_code(process: subprocess.Popen[bytes]) -> int:
-    """Wait for a process that ends; one that only closed the connection is helped along."""
+    """Wait until a process has ended; kill it after DIES_WITHIN seconds."""
     try:
         return process.wait(DIES_WITHIN)
     except subprocess.TimeoutExpired:
@@ -293,7 +284,7 @@ def _exit_code(process: subprocess.Popen[bytes]) -> int:
 
 
 def _note_error(running: asyncio.Future[Answer]) -> None:
-    # Nobody waits for it after a cancellation; an error that nobody has looked at is complained about.
+    # After a cancellation nobody awaits the result; asyncio would log an error that was never retrieved.
     if not running.cancelled():
         running.exception()
 

@@ -1,1 +1,1 @@
-"""What a person does, by whichever shell: review locations, change routes, have tasks made for stores."""
+"""Actions of people through any interface: review locations, change routes, create tasks for stores."""

@@ -1,4 +1,4 @@
-"""What people decide about locations: the change with its line in the audit log, then the task that follows."""
+"""Decisions of people about locations: the change with its audit entry, then the follow-up task."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ DEFAULT_REASON = "somebody decided so"
 
 
 class LocationReview:
-    """Decides on one connection, as one person; each decision commits for itself, and raises CatalogError.
+    """Makes decisions as one actor on one connection. Each commits on its own and may raise CatalogError.
 
-    `because` stands in the location's log. `enqueue` stores a task and returns its id; a crash before it costs nothing,
-    as the store is due then and the next round fetches it.
+    `because` is stored in the location's log. `enqueue` stores a task and returns its id. After a crash before it,
+    the next round fetches the store, which is then due.
     """
 
     def __init__(
@@ -36,26 +36,26 @@ class LocationReview:
         self._enqueue = enqueue
 
     async def verify(self, location_id: int, because: str) -> tuple[Verified, int | None]:
-        """Make a store of a location; returns it, and the task of its first crawl where it is new."""
+        """Create a store from a location; return it, and the task of its first crawl if it is new."""
         async with self._change("locations.verify", location_id, because) as outcome:
             verified = await verify_location(self._connection, location_id, by=self._actor.name, because=because)
             outcome |= {"store_id": verified.store_id, "created": verified.is_new}
         return verified, await self._enqueue(first_crawl(verified.store_id)) if verified.is_new else None
 
     async def link(self, location_id: int, store_id: int, because: str) -> int | None:
-        """Link a location to a store; returns the task that fetches it where it has its id from now on."""
+        """Link a location to a store; return the task that fetches it if it gets the location's id."""
         async with self._change("locations.link", location_id, because) as outcome:
             taken = await link_location(self._connection, location_id, store_id, by=self._actor.name, because=because)
             outcome |= {"store_id": store_id, "id_taken": taken}
         return await self._enqueue(fetch_task(store_id)) if taken else None
 
     async def reject(self, location_id: int, because: str) -> None:
-        """Say that a location is no store."""
+        """Reject a location."""
         async with self._change("locations.reject", location_id, because):
             await reject_location(self._connection, location_id, by=self._actor.name, because=because)
 
     async def unreject(self, location_id: int, because: str) -> None:
-        """Take a rejection back."""
+        """Undo a rejection."""
         async with self._change("locations.unreject", location_id, because):
             await unreject_location(self._connection, location_id, by=self._actor.name, because=because)
 

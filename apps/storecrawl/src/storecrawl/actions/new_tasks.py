@@ -1,4 +1,4 @@
-"""The tasks that are made for many stores at once: all at the same time, spread over a day, or one after the other."""
+"""Tasks for many stores: all at the same time, spread over a day, or one after another."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ PoolRole = Literal["store_discovery", "analytics_refresh", "storage_upkeep"]
 
 BATCHES = 6
 DAY = timedelta(days=1)
-# Somebody asks for it: the task that a schedule has stored for later comes at the moment that is asked for.
+# For requests by people: a pending task that a schedule has enqueued for later gets the requested time.
 AS_ASKED = Dedupe(mode="replace")
-# Longer than any date can lie ahead: a resync that has run counts as generated until its day is long over.
+# Longer than any accepted date is ahead: a completed resync counts as generated until its day is over.
 ONCE = Dedupe(scope="any", window=timedelta(days=400).total_seconds())
 
 STORE_TASKS: Final[Mapping[str, Callable[[int], NewTask]]] = MappingProxyType(
@@ -53,7 +53,7 @@ STORE_TASKS: Final[Mapping[str, Callable[[int], NewTask]]] = MappingProxyType(
         "image_fetch": image_task,
     }
 )
-# What is not about one store; while such a task is open, another is not added.
+# Tasks that are not about one store; an open one is kept.
 POOL_TASKS: Final[Mapping[str, NewTask]] = MappingProxyType(
     {
         "analytics_refresh": NewTask(handler="analytics_refresh", dedupe_key="asked for"),
@@ -64,7 +64,7 @@ POOL_TASKS: Final[Mapping[str, NewTask]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """Stores that are resynchronized at the same moment of a day."""
+    """Stores that are resynced at the same time of a day."""
 
     scheduled_for: datetime
     store_ids: Sequence[int]
@@ -72,7 +72,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generated:
-    """How many tasks were stored, how many stood already, and the ids of all, in the order of their stores."""
+    """How many tasks were stored, how many existed, and the ids of all, in the order of their stores."""
 
     stored: int
     standing: int
@@ -80,16 +80,15 @@ class Generated:
 
     @classmethod
     def of(cls, answers: Sequence[Enqueued]) -> Self:
-        """Count them."""
         standing = sum(answer.deduplicated for answer in answers)
         return cls(stored=len(answers) - standing, standing=standing, task_ids=[answer.id for answer in answers])
 
 
 def resync(store_ids: Sequence[int], day: date, batches: int = BATCHES) -> tuple[list[Batch], list[NewTask]]:
-    """Spread stores evenly over a day (UTC), and make the task of each; made twice for a day, it is the same task.
+    """Spread stores evenly over a day (UTC); return the batches and the tasks, the same ones for the same day.
 
-    With six batches the moments are 00, 04, 08, 12, 16 and 20 h. Batches are as large as each other, or by one store
-    larger. Those whose moment has passed are due at once.
+    With six batches the times are 00, 04, 08, 12, 16 and 20 h. The sizes of batches differ by at most one store.
+    Batches in the past are due at once.
     """
     midnight = datetime.combine(day, time(), UTC)
     bounds = [len(store_ids) * number // batches for number in range(batches + 1)]
@@ -103,23 +102,23 @@ def resync(store_ids: Sequence[int], day: date, batches: int = BATCHES) -> tuple
 
 
 def discovery(states: Sequence[str] = (), priority: int | None = None) -> NewTask:
-    """The task that looks for stores, in these states or in all that are covered; one such search is open at a time."""
+    """Return the task that searches these states, or all covered ones, for stores; one such search is open at a time."""
     covered = sorted({state.upper() for state in states})
     task = discovery_task(covered)
     return task if priority is None else task.options(priority=priority)
 
 
 async def for_stores(connection: Connection, role: StoreRole, store_ids: Sequence[int]) -> list[NewTask]:
-    """The task of a role for each store.
+    """Return a task of a role for each store.
 
-    A refresh is that of its latest payload, and an entry point is looked for by the id that the store has, or its slug.
-    Raises UnknownStore, NoPayload.
+    A refresh is of the store's latest payload; an entry point discovery uses the store's id, or its slug. Raises
+    UnknownStore, NoPayload.
     """
     return [await _for_store(connection, role, store_id) for store_id in dict.fromkeys(store_ids)]
 
 
 def in_turn(made: Sequence[NewTask], begin: datetime | None, stagger_seconds: float = 0.0) -> list[NewTask]:
-    """The same tasks, one after the other from `begin` on; without that, all at once, now."""
+    """Return the same tasks, staggered from `begin` on; without it, all at once."""
     if begin is None:
         return list(made)
     moments = (begin + timedelta(seconds=number * stagger_seconds) for number in count())
@@ -127,7 +126,7 @@ def in_turn(made: Sequence[NewTask], begin: datetime | None, stagger_seconds: fl
 
 
 def as_asked(tasks: Iterable[NewTask]) -> list[NewTask]:
-    """The same tasks, as somebody asks for them: one that stands for later is moved to the moment of the new one."""
+    """Return the same tasks as requests by people: a pending one for later gets the new one's time."""
     return [task.options(dedupe=AS_ASKED) for task in tasks]
 
 

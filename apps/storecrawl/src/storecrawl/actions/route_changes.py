@@ -1,4 +1,4 @@
-"""What people change of routes: the change with its line in Rolecall's audit log, which names no credential."""
+"""Changes of routes by people, with an audit entry that contains no credentials."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ __all__ = ["RouteChanges"]
 
 
 class RouteChanges:
-    """Changes routes on one connection, as one person; each change commits for itself, and raises RouteError."""
+    """Changes routes as one actor on one connection. Each change commits on its own and may raise RouteError."""
 
     def __init__(self, connection: psycopg.AsyncConnection[Any], actor: Actor) -> None:
         self._connection = connection
         self._actor = actor
 
     async def add(self, route: NewRoute) -> StoredRoute:
-        """Add a route, active at once; workers know of it within a minute."""
+        """Add an active route; workers use it within a minute."""
         async with audit.change_async(self._connection, self._actor, "routes.add") as outcome:
             return _told(await add_route(self._connection, route), outcome)
 
     async def enable(self, route_id: int) -> StoredRoute:
-        """Have a route used again; what it was disabled for is forgotten."""
+        """Enable a route, and forget why it was disabled."""
         async with audit.change_async(self._connection, self._actor, "routes.enable", route_id=route_id) as outcome:
             return _told(await enable_route(self._connection, route_id), outcome)
 
     async def disable(self, route_id: int, because: str) -> StoredRoute:
-        """Have a route used no more."""
+        """Disable a route."""
         async with audit.change_async(self._connection, self._actor, "routes.disable", route_id=route_id) as outcome:
             return _told(await disable_route(self._connection, route_id, because), outcome)
 
     async def remove(self, route_id: int) -> None:
-        """Forget a route and its figures."""
+        """Delete a route and its counters."""
         async with audit.change_async(self._connection, self._actor, "routes.remove", route_id=route_id):
             await remove_route(self._connection, route_id)
 

@@ -1,8 +1,7 @@
-"""The crawler over HTTP: stores, crawl payloads and what is in them, and the tasks that are made for many stores.
+"""The crawler's HTTP API: stores, crawl payloads and their contents, and the creation of tasks for many stores.
 
-`app.mount("storecrawl.api:router", crawler)` has Rolecall's server answer it. Each module is a router of functions of
-a few lines; `resources` hands them the crawler's payload files, `refusals` says as problem documents what cannot be
-done.
+`app.mount("storecrawl.api:router", crawler)` adds it to Rolecall's server. Each module is a router of short
+functions. `resources` provides the crawler's payload files, `refusals` turns errors into problem documents.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ ROUTERS = (
 
 
 def router(crawler: Crawler) -> APIRouter:
-    """Make the router of everything, over the crawler's payload files and images."""
+    """Return the router of the whole API for the crawler's payload files and images."""
     pictures = ProvidePictures(crawler.image_files, ImageLimits(max_bytes=crawler.settings.image_bytes))
     whole = APIRouter(dependencies=[Depends(ProvideResources(crawler.payloads)), Depends(pictures)])
     for each in ROUTERS:

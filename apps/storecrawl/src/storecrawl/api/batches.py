@@ -1,4 +1,4 @@
-"""Staggered batches over HTTP: a task for each of many stores, one some time after the other."""
+"""Staggered batches over HTTP: one task per store, at a fixed distance in time."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ Seconds = Annotated[float, Field(ge=0, le=AN_HOUR)]
 
 
 class Staggered(StoreJob):
-    """How many seconds lie between two stores; the first one's is `scheduled_for`, or now."""
+    """The seconds between two stores; the first task is due at `scheduled_for`, or now."""
 
     stagger_seconds: Seconds
 
 
 class StaggeredStores(SomeStores):
-    """For these stores, in this order, so many seconds apart; the first one's is `scheduled_for`, or now."""
+    """These stores in order, this many seconds apart; the first task is due at `scheduled_for`, or now."""
 
     stagger_seconds: Seconds
 
 
 @router.post("/staggered", status_code=201, responses=ANSWERS)
 async def stagger(batch: StaggeredStores, connects: Connects, enqueues: Enqueuing) -> Generated:
-    """Store a task for each of these stores, or for none if one of them may not be crawled."""
+    """Enqueue a task for each of these stores, or none if one of them must not be crawled."""
     store_ids = await crawlable(connects, batch.stores())
     begin = await _begin(batch, connects)
     return await enqueues(await batch.tasks(connects, store_ids, begin, batch.stagger_seconds))
@@ -45,7 +45,7 @@ async def stagger(batch: StaggeredStores, connects: Connects, enqueues: Enqueuin
 async def stagger_state(
     state: Annotated[str, Path(pattern=STATE)], batch: Staggered, connects: Connects, enqueues: Enqueuing
 ) -> Generated:
-    """Store a task for each store of a state that may be crawled, such as /api/tasks/batch/az-stores."""
+    """Enqueue a task for each store of a state that may be crawled, as in /api/tasks/batch/az-stores."""
     store_ids = await crawlable_of_state(connects, state)
     begin = await _begin(batch, connects)
     return await enqueues(await batch.tasks(connects, store_ids, begin, batch.stagger_seconds))

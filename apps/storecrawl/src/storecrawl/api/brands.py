@@ -1,4 +1,4 @@
-"""Brands over HTTP, with what all menus together have of each."""
+"""Brands over HTTP, with their totals over all menus."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def list_all(  # sizes: the filters of the list
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Page[Brand]:
-    """Brands by name, or those with the most products first; `text` is looked for in the name. Prices are cents."""
+    """Return brands by name, or the most products first; `text` matches the name. Prices are in cents."""
     after = position(cursor)
     async with connects() as connection:
         brands = await list_brands(connection, order=sort, text=text, after=after, limit=limit + 1)
@@ -30,7 +30,7 @@ async def list_all(  # sizes: the filters of the list
 
 @router.get("/{brand_id:int}", responses=refuses(404))
 async def show(brand_id: PathId, connects: Connects, _: Reads) -> Brand:
-    """One brand, with its figures as of the last round."""
+    """Return a brand, with its totals as of the last round."""
     with known():
         async with connects() as connection:
             return await find_brand(connection, brand_id)

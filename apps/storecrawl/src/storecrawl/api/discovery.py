@@ -1,6 +1,6 @@
-"""Discovery over HTTP: states and cities, the locations of a platform, and what is decided about each.
+"""Discovery over HTTP: states and cities, the locations of a platform, and the decisions about them.
 
-What says who may ask stands first in each signature: nobody is told which platforms there are who may not come in.
+The permission comes first in each signature, so that callers without it cannot find out which platforms exist.
 """
 
 from __future__ import annotations
@@ -55,19 +55,19 @@ Status = Annotated[LocationStatus | None, Query(description="Only those of this 
 
 
 class Note(Body):
-    """Why; it stands in the location's log."""
+    """The reason, which is stored in the location's log."""
 
     because: Why = DEFAULT_REASON
 
 
 class Link(Note):
-    """Which store the location belongs to."""
+    """The store of the location."""
 
     store_id: Id
 
 
 class Rejection(Body):
-    """Why it is no store."""
+    """The reason why it is not a store."""
 
     because: Why
 
@@ -77,21 +77,20 @@ NO_NOTE = Note()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownLocation(Location):
-    """A location with what was decided about it, the latest first, and what the platform said of it last."""
+    """A location with the decisions about it, the latest first, and the platform's last object."""
 
     promotions: list[Promotion]
     raw: Any
 
     @classmethod
     def of(cls, location: Location, promotions: list[Promotion], raw: object) -> Self:
-        """Put it together."""
         stored = {field.name: attrgetter(field.name)(location) for field in fields(Location)}
         return cls(**stored, promotions=promotions, raw=raw)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
-    """A location as it is now; whether a store was made of it, and the task that follows, if there is one."""
+    """A location after a decision; whether a store was created from it, and the follow-up task, if any."""
 
     location: Location
     store_created: bool = False
@@ -100,13 +99,13 @@ class Decided:
 
 @router.get("/states")
 async def states(connects: Connects, _: Reads) -> list[StateRecord]:
-    """The states that were ever asked for or have a location, by name, with counts and what failed."""
+    """Return the states that were ever searched or have a location, by name, with their totals and failures."""
     async with connects() as connection:
         return await list_states(connection)
 
 
 @router.get("/cities")
-async def cities(  # sizes: each is a word of the query
+async def cities(  # sizes: each is a query parameter
     connects: Connects,
     _: Reads,
     *,
@@ -116,7 +115,7 @@ async def cities(  # sizes: each is a word of the query
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Page[CityRecord]:
-    """Cities by state and name, with what became of asking for their stores."""
+    """Return cities by state and name, with the results of their searches."""
     after = position(cursor)
     code = _code(state, state_code)
     async with connects() as connection:
@@ -125,7 +124,7 @@ async def cities(  # sizes: each is a word of the query
 
 
 @router.get(LOCATIONS, responses=refuses(404))
-async def list_all(  # sizes: what locations are filtered by
+async def list_all(  # sizes: the filters of the list
     _: Reads,
     platform: Platform,
     connects: Connects,
@@ -137,7 +136,7 @@ async def list_all(  # sizes: what locations are filtered by
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Page[Location]:
-    """Locations by id; `text` is looked for in name, slug, chain, city, id and entry. Other platforms have none."""
+    """Return locations by id; `text` matches name, slug, chain, city, id and entry. Other platforms have none."""
     after = position(cursor) or 0
     code = _code(state, state_code)
     criteria = LocationFilter(status=status, state=code, city=city, text=text, after=after, limit=limit + 1)
@@ -150,7 +149,7 @@ async def list_all(  # sizes: what locations are filtered by
 
 @router.get(LOCATION, responses=refuses(404))
 async def show(_: Reads, location_id: LocationId, connects: Connects) -> ShownLocation:
-    """One location with its log and what the platform said of it."""
+    """Return a location with its log and the platform's object."""
     with known():
         async with connects() as connection:
             location = await find_location(connection, location_id)
@@ -162,7 +161,7 @@ async def show(_: Reads, location_id: LocationId, connects: Connects) -> ShownLo
 async def verify_create(
     services: Operates, location_id: LocationId, connects: Connects, note: Note = NO_NOTE
 ) -> Decided:
-    """Make a store of a location, whatever the rules say of it, and crawl it; one that has its id already is linked."""
+    """Create a store from a location whatever the rules are, and crawl it; a store with the same id is linked."""
     async with location_review(connects, services) as review:
         verified, task_id = await review.verify(location_id, note.because)
     return Decided(location=await _location(connects, location_id), store_created=verified.is_new, task_id=task_id)
@@ -170,7 +169,7 @@ async def verify_create(
 
 @router.post(LOCATION + "/verify-link", responses=refuses(404, 409))
 async def verify_link(services: Operates, location_id: LocationId, connects: Connects, link: Link) -> Decided:
-    """Link a location to a store that there is; a store without an id, or with one in doubt, is crawled by this one."""
+    """Link a location to an existing store. A store without an id, or with a doubtful one, gets the location's id."""
     async with location_review(connects, services) as review:
         task_id = await review.link(location_id, link.store_id, link.because)
     return Decided(location=await _location(connects, location_id), task_id=task_id)
@@ -178,7 +177,7 @@ async def verify_link(services: Operates, location_id: LocationId, connects: Con
 
 @router.post(LOCATION + "/reject", responses=refuses(404, 409))
 async def reject(services: Operates, location_id: LocationId, connects: Connects, rejection: Rejection) -> Decided:
-    """Say that a location is no store; no discovery takes it up again."""
+    """Reject a location; discovery never validates it again."""
     async with location_review(connects, services) as review:
         await review.reject(location_id, rejection.because)
     return Decided(location=await _location(connects, location_id))
@@ -186,7 +185,7 @@ async def reject(services: Operates, location_id: LocationId, connects: Connects
 
 @router.post(LOCATION + "/unreject", responses=refuses(404, 409))
 async def unreject(services: Operates, location_id: LocationId, connects: Connects, note: Note = NO_NOTE) -> Decided:
-    """Take a rejection back; the next discovery validates the location anew."""
+    """Undo a rejection; the next discovery validates the location again."""
     async with location_review(connects, services) as review:
         await review.unreject(location_id, note.because)
     return Decided(location=await _location(connects, location_id))

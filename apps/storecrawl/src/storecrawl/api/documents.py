@@ -1,4 +1,4 @@
-"""The answer that is a crawl payload's document, sent piece by piece."""
+"""A streamed response with the document of a crawl payload."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["DocumentResponse", "accepts_gzip"]
 
 
 class DocumentResponse(StreamingResponse):
-    """An open file's document, as a download; the file is closed however the answer ends.
+    """The document of an open file, as a download; the file is always closed.
 
-    The file was proved before the first byte is sent. Should it change meanwhile, the answer breaks off short of its
-    length, which every client notices.
+    The file is verified before the first byte is sent. If it changes meanwhile, the response is shorter than its
+    Content-Length, so that every client notices.
     """
 
     media_type = "application/json"
@@ -34,13 +34,13 @@ class DocumentResponse(StreamingResponse):
         self._opened = opened
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send the response."""
         with self._opened:
             await super().__call__(scope, receive, send)
 
 
 def accepts_gzip(accept_encoding: str) -> bool:
-    """Whether a client takes gzip, by its Accept-Encoding header; what weighs nothing is refused by it."""
+    """Return whether a client accepts gzip according to its Accept-Encoding header; a weight of 0 means no."""
     weights = dict(_weighted(coding) for coding in accept_encoding.lower().split(","))
     return weights.get("gzip", weights.get("*", 0.0)) > 0
 

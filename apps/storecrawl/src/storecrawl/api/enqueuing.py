@@ -1,4 +1,4 @@
-"""Store the tasks of many stores, and say what came of it."""
+"""Enqueue the tasks of many stores and report the result."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ ANSWERS = {200: {"model": Generated, "description": "All of them stood already"}
 
 
 class Enqueues:
-    """Stores tasks as whoever sent the request, some a transaction; asked again, it stores what is missing."""
+    """Enqueues tasks as the request's caller, in several transactions. Repeating it adds the missing ones."""
 
     def __init__(self, services: Operates, response: Response) -> None:
         self._services = services
         self._response = response
 
     async def __call__(self, tasks: Sequence[NewTask]) -> Generated:
-        """Store them; the answer's status is 201, or 200 where nothing was new."""
+        """Enqueue the tasks. The response's status is 201, or 200 if none was new."""
         stored: list[Enqueued] = []
         for first in range(0, len(tasks), TRANSACTION):
             stored += await self._services.tasks.enqueue_many(tasks[first : first + TRANSACTION])
@@ -42,13 +42,13 @@ Enqueuing = Annotated[Enqueues, Depends()]
 
 
 async def crawlable_of_state(connects: Connections, state: str) -> Sequence[int]:
-    """The stores of a state that may be crawled, however it is written."""
+    """Return the stores of a state that may be crawled; the state's case is ignored."""
     async with connects() as connection:
         return await crawlable_stores(connection, state=state.upper())
 
 
 async def pool_time(connects: Connections) -> datetime:
-    """The time by which the pool finds tasks due, in UTC."""
+    """Return the time by which tasks become due, in UTC."""
     async with connects() as connection:
         row = await (await connection.execute("select rolecall.clock()")).fetchone()
     if row is None:

@@ -22,14 +22,14 @@ MOST_STATES = 60
 
 
 class ResyncOrder(Body):
-    """Into how many batches a day (UTC, by default today) is divided."""
+    """The number of batches of a day (UTC, by default today)."""
 
     batches: Annotated[int, Field(ge=1, le=1_440)] = BATCHES
     date: Day | None = None
 
 
 class DiscoveryOrder(Body):
-    """Which states are searched; none means those that the crawler covers."""
+    """The states to search; by default those that the crawler covers."""
 
     states: Annotated[tuple[StateCode, ...], Field(max_length=MOST_STATES, strict=False)] = ()
     state_code: StateCode | None = None
@@ -37,19 +37,19 @@ class DiscoveryOrder(Body):
     priority: Priority = None
 
     def searched(self) -> tuple[str, ...]:
-        """The states, `state_code` being another word for one. Raises FilterError."""
+        """Return the states; `state_code` is another name for one. Raises FilterError."""
         return (
             agreed("states", self.states or None, "state_code", (self.state_code,) if self.state_code else None) or ()
         )
 
 
-# What is meant by no body.
+# The orders of requests without a body.
 EVERYTHING, EVERYWHERE = ResyncOrder(), DiscoveryOrder()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedBatch:
-    """How many stores are resynchronized at a moment."""
+    """The number of stores resynced at a time."""
 
     scheduled_for: dt.datetime
     stores: int
@@ -57,7 +57,7 @@ class PlannedBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resync:
-    """A day's plan, and what was stored of it: how many tasks, how many stood already, the ids of all."""
+    """A day's plan and its tasks: how many were stored, how many existed, the ids of all."""
 
     date: dt.date
     batches: list[PlannedBatch]
@@ -68,7 +68,7 @@ class Resync:
 
 @router.post("/resync", status_code=201, responses={200: {"model": Resync, "description": "All of them stood already"}})
 async def generate_resync(connects: Connects, enqueues: Enqueuing, order: ResyncOrder = EVERYTHING) -> Resync:
-    """Store one product_resync for each store that may be crawled, spread evenly over the day; once for each day."""
+    """Enqueue one product_resync for each store that may be crawled, spread evenly over the day, once per day."""
     day = await _day(connects, order.date)
     async with connects() as connection:
         store_ids = await crawlable_stores(connection)
@@ -85,7 +85,7 @@ async def generate_resync(connects: Connects, enqueues: Enqueuing, order: Resync
 
 @router.post("/discovery", status_code=201, responses=ANSWERS)
 async def generate_discovery(enqueues: Enqueuing, order: DiscoveryOrder = EVERYWHERE) -> Generated:
-    """Store the task that looks for stores; while one for the same states is open, that one stands."""
+    """Enqueue the task that searches for stores; an open one for the same states is kept."""
     return await enqueues([discovery(order.searched(), order.priority)])
 
 

@@ -1,4 +1,4 @@
-"""Product images over HTTP: as they were fetched, or smaller and of another format, for browsers to keep."""
+"""Product images over HTTP: originals, or smaller copies in another format, with caching."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PICTURE: dict[int | str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProductImage:
-    """The image of a product as it is kept; `size` is bytes, width and height are pixels."""
+    """The stored image of a product; `size` is in bytes, width and height are in pixels."""
 
     id: int
     url: str
@@ -42,7 +42,7 @@ class ProductImage:
 
 
 @router.get("/api/images/{image_id:int}", response_class=Response, responses=PICTURE | refuses(404, 410, 503))
-async def show(  # sizes: what an image may be wanted as
+async def show(  # sizes: the properties of a copy
     image_id: PathId,
     connects: Connects,
     pictures: HasPictures,
@@ -53,7 +53,7 @@ async def show(  # sizes: what an image may be wanted as
     form: Annotated[Format | None, Query(alias="format")] = None,
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """An image as it was fetched, or within `w` x `h` pixels and in a format (WebP); it is never made larger."""
+    """Return the original image, or a copy within `w` x `h` pixels in a format (WebP). It is never enlarged."""
     with known():
         async with connects() as connection:
             image = await find_image(connection, image_id)
@@ -68,7 +68,7 @@ async def show(  # sizes: what an image may be wanted as
 
 @router.get("/api/products/{product_id:int}/image", responses=refuses(404))
 async def of_product(product_id: PathId, connects: Connects, _: Reads) -> ProductImage:
-    """The image of a product that is kept, and where to ask for it."""
+    """Return the stored image of a product and its address."""
     with known():
         async with connects() as connection:
             product = await find_product(connection, product_id)

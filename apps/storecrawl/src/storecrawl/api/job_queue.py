@@ -1,4 +1,4 @@
-"""The job queue over HTTP: one task of any role, or a task for each of some stores, or of all of a state."""
+"""The job queue over HTTP: one task of any role, or a task for each of several stores, or of all of a state."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ router = APIRouter(prefix="/api/job-queue", tags=["job queue"])
 
 
 class Job(Body):
-    """At the soonest when, and how urgent; by default now."""
+    """The earliest time and the priority; by default now."""
 
     platform: CrawledPlatform = None
     priority: Priority = None
     scheduled_for: Start | None = None
 
     def asked(self, made: Sequence[NewTask], begin: datetime | None = None, stagger: float = 0.0) -> list[NewTask]:
-        """The tasks as they are asked for, one `stagger` seconds after the other from a moment on."""
+        """Return the requested tasks, `stagger` seconds apart from `begin` on."""
         tasks = as_asked(in_turn(made, begin or self.scheduled_for, stagger))
         return tasks if self.priority is None else [task.options(priority=self.priority) for task in tasks]
 
 
 class StoreJob(Job):
-    """Which role's task of each store; by default a fetch."""
+    """The role whose tasks are created for stores; by default a fetch."""
 
     role: StoreRole = "payload_fetch"
 
     async def tasks(
         self, connects: Connections, store_ids: Sequence[int], begin: datetime | None = None, stagger: float = 0.0
     ) -> list[NewTask]:
-        """The task of each store, from a moment on; without one, all at the moment that was given, or now."""
+        """Return a task per store, staggered from `begin` on; without it, all at `scheduled_for`, or now."""
         return self.asked(await tasks_of_stores(connects, self.role, store_ids), begin, stagger)
 
 
 class AnyJob(Job):
-    """The task of any role: for one store, or of a role that is about all of them; states are for a discovery."""
+    """A task of any role: about one store, or of a role about all of them. States are for a discovery."""
 
     role: StoreRole | PoolRole = "payload_fetch"
     store_id: Id | None = None
@@ -63,18 +63,18 @@ class AnyJob(Job):
 
 
 class SomeStores(StoreJob):
-    """For several stores."""
+    """Tasks of these stores."""
 
     store_ids: StoreIds | None = None
     dispensary_ids: StoreIds | None = None
 
     def stores(self) -> list[int]:
-        """Which ones, by either name. Raises RequestRefused, FilterError."""
+        """Return the stores by either name. Raises RequestRefused, FilterError."""
         return one_of("store_ids", self.store_ids, "dispensary_ids", self.dispensary_ids)
 
 
 class StoresOfState(StoreJob):
-    """For all stores of a state that may be crawled."""
+    """Tasks of all stores of a state that may be crawled."""
 
     state: StateCode | None = None
     state_code: StateCode | None = None
@@ -82,25 +82,25 @@ class StoresOfState(StoreJob):
 
 @router.post("/enqueue", status_code=201, responses=ANSWERS)
 async def enqueue(job: AnyJob, connects: Connects, enqueues: Enqueuing) -> Generated:
-    """Store one task; one that waits already is given this moment and priority."""
+    """Enqueue one task; a pending one gets this time and priority."""
     return await enqueues(job.asked(await _made(job, connects)))
 
 
 @router.post("/enqueue-batch", status_code=201, responses=ANSWERS)
 async def enqueue_batch(job: SomeStores, connects: Connects, enqueues: Enqueuing) -> Generated:
-    """Store a task for each of these stores, or for none if one of them may not be crawled."""
+    """Enqueue a task for each of these stores, or none if one of them must not be crawled."""
     return await enqueues(await job.tasks(connects, await crawlable(connects, job.stores())))
 
 
 @router.post("/enqueue-state", status_code=201, responses=ANSWERS)
 async def enqueue_state(job: StoresOfState, connects: Connects, enqueues: Enqueuing) -> Generated:
-    """Store a task for each store of a state that may be crawled."""
+    """Enqueue a task for each store of a state that may be crawled."""
     state = one_of("state", job.state, "state_code", job.state_code)
     return await enqueues(await job.tasks(connects, await crawlable_of_state(connects, state)))
 
 
 async def tasks_of_stores(connects: Connections, role: StoreRole, store_ids: Sequence[int]) -> list[NewTask]:
-    """The task of each store. Raises RequestRefused for a store that has not what the role needs."""
+    """Return a task per store. Raises RequestRefused for a store without what the role needs."""
     with known():
         async with connects() as connection:
             return await for_stores(connection, role, store_ids)
@@ -120,7 +120,7 @@ async def _made(job: AnyJob, connects: Connections) -> list[NewTask]:
             return [POOL_TASKS[job.role]]
         case role:
             stores = [one_of("store_id", store_id, "dispensary_id", None)]
-            # Those that cannot be crawled are what it is for.
+            # It exists for stores that cannot be crawled.
             allowed = stores if role == "entry_point_discovery" else await crawlable(connects, stores)
             return await tasks_of_stores(connects, role, allowed)
 

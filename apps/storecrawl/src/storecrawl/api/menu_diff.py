@@ -1,4 +1,4 @@
-"""What changed between two crawl payloads of a store, over HTTP."""
+"""The changes between two crawl payloads of a store, over HTTP."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Camel(BaseModel):
 
 
 class ComparedPayload(_Camel):
-    """One side of a comparison; the products are those of the document as it was fetched."""
+    """One side of a comparison; `product_count` counts the fetched document."""
 
     id: int
     fetched_at: datetime
@@ -32,7 +32,7 @@ class ComparedPayload(_Camel):
 
 
 class DiffCounts(_Camel):
-    """How much of each kind there is."""
+    """The number of changes of each kind."""
 
     added: int
     removed: int
@@ -48,7 +48,7 @@ class DiffProduct(_Camel):
 
 
 class DiffChange(DiffProduct):
-    """One figure of one option that differs; prices are cents, null is absent."""
+    """A changed figure of one option; prices are in cents, null means absent."""
 
     option: str
     field: str
@@ -57,7 +57,7 @@ class DiffChange(DiffProduct):
 
 
 class DiffDetails(_Camel):
-    """Everything that differs, by external id."""
+    """All changes, by external id."""
 
     added: list[DiffProduct]
     removed: list[DiffProduct]
@@ -66,7 +66,7 @@ class DiffDetails(_Camel):
 
 
 class DiffAnswer(_Camel):
-    """What became of the earlier payload's menu in the later one's."""
+    """The changes from the earlier payload's menu to the later one's."""
 
     success: Literal[True] = True
     earlier: ComparedPayload = Field(alias="from")
@@ -76,7 +76,6 @@ class DiffAnswer(_Camel):
 
     @classmethod
     def of(cls, earlier: StoredPayload, later: StoredPayload, diff: MenuDiff) -> Self:
-        """Count and copy what differs."""
         details = DiffDetails.model_validate(diff)
         counts = {kind: len(changes) for kind, changes in details}
         return cls.model_validate({"from": earlier, "to": later, "diff": counts, "details": details})
@@ -91,7 +90,7 @@ async def diff(
     earlier: Annotated[Id | None, Query(alias="from")] = None,
     later: Annotated[Id | None, Query(alias="to")] = None,
 ) -> DiffAnswer:
-    """What changed from one crawl payload (`from`) to another (`to`); by default between the latest two."""
+    """Return the changes from one crawl payload (`from`) to another (`to`); by default between the latest two."""
     with known():
         async with connects() as connection:
             pair = await payloads_to_compare(connection, store_id, earlier, later)

@@ -1,4 +1,4 @@
-"""Questions to the menu of a store's latest crawl payload, over HTTP; they read the document, not the products."""
+"""Queries of the menu of a store's latest crawl payload, over HTTP; they read the document, not the products."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Answer(BaseModel):
 
 
 class AskedPayload(_Answer):
-    """The crawl payload that was asked."""
+    """The queried crawl payload."""
 
     id: int
     fetched_at: datetime
@@ -34,7 +34,7 @@ class AskedPayload(_Answer):
 
 
 class PotencyRange(_Answer):
-    """A potency; one figure stands in both ends, and the unit is null where the source does not say it."""
+    """A potency; a single figure is both ends, and the unit is null if the source gives none."""
 
     lo: Figure
     hi: Figure
@@ -42,14 +42,14 @@ class PotencyRange(_Answer):
 
 
 class OptionWeight(_Answer):
-    """What an option weighs, in g, mg or ml."""
+    """The weight of an option in g, mg or ml."""
 
     value: Figure
     unit: str
 
 
 class MenuEffect(_Answer):
-    """What a product is said to do; the score is the platform's own."""
+    """A claimed effect of a product; the score is the platform's own."""
 
     name: str
     score: Figure | None
@@ -64,7 +64,7 @@ class MenuCompound(_Answer):
 
 
 class MenuSpecial(_Answer):
-    """A special that a product is named in, whether or not it lowers a price; `discount` counts `discount_type`."""
+    """A special that names a product, whether or not it lowers a price; `discount_type` is the unit of `discount`."""
 
     external_id: str | None
     name: str | None
@@ -75,14 +75,14 @@ class MenuSpecial(_Answer):
 
 
 class MenuMeasure(_Answer):
-    """What was measured: a value, or one an option."""
+    """A measurement with one value, or one per option."""
 
     values: list[Figure]
     unit: str | None
 
 
 class MenuDetails(_Answer):
-    """What a menu tells of a product beside its options."""
+    """A product's data that does not belong to an option."""
 
     effects: list[MenuEffect]
     cannabinoids: list[MenuCompound]
@@ -94,11 +94,11 @@ class MenuDetails(_Answer):
 
 
 class MenuItem(_Answer):
-    """A product as the menu has it, or those fields of it that were asked for.
+    """A product of the menu, or its requested fields; `id` is the platform's key.
 
-    Prices are cents: the lowest over the product's options, specials counted. `price` is the recreational one, or the
-    medical one where there is no other; `weight`, or else `dose_mg`, is that of the option which has it. `id` is the
-    platform's key, and `updated_at` when the platform says that it changed the product.
+    Prices are in cents: the lowest of the product's options, including specials. `price` is the recreational price,
+    or the medical one if there is no other. `weight` or `dose_mg` is that of the option with this price.
+    `updated_at` is the platform's time of change.
     """
 
     id: str | None = None
@@ -125,7 +125,7 @@ class MenuItem(_Answer):
 
 
 class MenuAnswer(_Answer):
-    """A part of the products that fit; `total` is how many do."""
+    """A page of the matching products; `total` counts all of them."""
 
     payload: AskedPayload
     total: int
@@ -135,9 +135,9 @@ class MenuAnswer(_Answer):
 
 
 class GroupAnswer(_Answer):
-    """The products of one brand or category; null for those that name none.
+    """Totals of the products of one brand or category; null for products without one.
 
-    Prices are cents and `avg_thc` is percent of weight, both over the products that have one.
+    Prices are in cents, `avg_thc` is percent of weight; both only count products that have one.
     """
 
     group: str | None
@@ -170,7 +170,7 @@ Percent = Annotated[Decimal | None, Field(ge=0, le=100)]
 
 
 class Question(BaseModel):
-    """What a menu may be asked. Prices are cents, THC is percent of weight, texts are compared whatever their case."""
+    """A query of a menu. Prices are in cents, THC is percent of weight, texts are compared case-insensitively."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -191,12 +191,12 @@ class Question(BaseModel):
     order: Literal["asc", "desc"] = "asc"
 
     def to_query(self) -> MenuQuery:
-        """What of it decides which products fit, and their order."""
+        """Return the filters and the order."""
         rules = self.model_dump(exclude={"fields", "limit", "offset", "order"})
         return MenuQuery(**rules, descending=self.order == "desc")
 
     def item(self, row: MenuRow) -> MenuItem:
-        """A product with the fields that were asked for."""
+        """Return the requested fields of a product."""
         names = self.fields.split(",") if self.fields is not None else list(MenuItem.model_fields)
         return MenuItem.model_validate({name: getattr(row, name) for name in names})
 
@@ -205,7 +205,7 @@ class Question(BaseModel):
 async def query(
     store_id: PathId, question: Annotated[Question, Query()], connects: Connects, resources: HasResources, _: Reads
 ) -> MenuAnswer:
-    """The products of the store's latest menu that fit, in order."""
+    """Return the matching products of the store's latest menu, in order."""
     payload, rows = await _latest_rows(store_id, connects, resources)
     fitting = select(rows, question.to_query())
     return MenuAnswer(
@@ -221,7 +221,7 @@ async def query(
 async def sum_up(
     store_id: PathId, connects: Connects, resources: HasResources, _: Reads, group_by: GroupBy = GroupBy.BRAND
 ) -> AggregateAnswer:
-    """What the products of the store's latest menu come to, by brand or category."""
+    """Return totals of the store's latest menu, by brand or category."""
     payload, rows = await _latest_rows(store_id, connects, resources)
     return AggregateAnswer(
         payload=AskedPayload.model_validate(payload),

@@ -1,4 +1,4 @@
-"""Crawl payloads over HTTP: what is known of them, their documents, and how to apply one again."""
+"""Crawl payloads over HTTP: their metadata, their documents, and replays."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ DOCUMENT: dict[int | str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
-    """What is known of a crawl payload. Sizes are bytes; `sha256` is that of the unpacked document.
+    """A crawl payload's metadata. Sizes are in bytes; `sha256` is that of the decompressed document.
 
-    `dispensary_id` is another name of `store_id`. `product_count` is of the document as it was fetched, `applied_count`
-    what was usable when it was first applied, the refused what was not when it was last applied; `complete` says
-    whether it held the whole menu. At `expired_at` its file was removed by the retention policy. `raw_menu_id` names
-    the answers that it was merged of.
+    `dispensary_id` is another name of `store_id`. `product_count` counts the fetched document, `applied_count` the
+    usable products when it was first applied, and the refused ones were counted when it was last applied.
+    `complete` is true if it contained the whole menu. The retention policy removed its file at `expired_at`.
+    `raw_menu_id` identifies the merged responses.
     """
 
     id: int
@@ -67,14 +67,14 @@ class Payload:
 
     @classmethod
     def of(cls, stored: StoredPayload) -> Self:
-        """Leave out where the file lies."""
+        """Return a row without the location of its file."""
         facts = {field.name: getattr(stored, field.name) for field in fields(cls) if field.name != "dispensary_id"}
         return cls(**facts, dispensary_id=stored.store_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """The task that applies a payload again, and whether it stood already."""
+    """The task that applies a payload again, and whether it existed."""
 
     task_id: int
     deduplicated: bool
@@ -89,13 +89,13 @@ async def list_all(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Page[Payload]:
-    """Crawl payloads, the newest fetch first."""
+    """Return crawl payloads, the newest fetch first."""
     return await _page(connects, agreed("store_id", store_id, "dispensary_id", dispensary_id), cursor, limit)
 
 
 @router.get("/{payload_id:int}", responses=refuses(404))
 async def show(payload_id: PathId, connects: Connects, _: Reads) -> Payload:
-    """One crawl payload."""
+    """Return a crawl payload."""
     return Payload.of(await payload_of(connects, payload_id))
 
 
@@ -107,9 +107,9 @@ async def data(
     _: Reads,
     accept_encoding: Annotated[str, Header()] = "",
 ) -> Response:
-    """The document as it was fetched, proved against its checksum; as it is kept where gzip is accepted.
+    """Return the fetched document, verified against its checksum; as stored gzip for clients that accept it.
 
-    410 where the file expired or is gone, 409 where it is not what was written, 503 while its place is out of reach.
+    410 if the file expired or is missing, 409 if it was modified, 503 while the storage is unavailable.
     """
     payload = await payload_of(connects, payload_id)
     return DocumentResponse(payload, await resources.open(payload), packed=accepts_gzip(accept_encoding))
@@ -121,7 +121,7 @@ async def data(
     responses={200: {"model": Replay, "description": "A replay of it was waiting already"}, **refuses(404)},
 )
 async def replay(payload_id: PathId, connects: Connects, services: Operates, response: Response) -> Replay:
-    """Store the task that applies this payload again; it takes nothing back that newer payloads brought."""
+    """Enqueue the task that applies this payload again; it does not undo changes of newer payloads."""
     payload = await payload_of(connects, payload_id)
     stored = await services.tasks.enqueue(replay_task(payload.store_id, payload.id))
     response.status_code = 200 if stored.deduplicated else 201
@@ -133,14 +133,14 @@ async def replay(payload_id: PathId, connects: Connects, services: Operates, res
 async def list_of_store(
     store_id: PathId, connects: Connects, _: Reads, cursor: Cursor = None, limit: Limit = 50
 ) -> Page[Payload]:
-    """A store's crawl payloads, the newest fetch first."""
+    """Return a store's crawl payloads, the newest fetch first."""
     await store_of(connects, store_id)
     return await _page(connects, store_id, cursor, limit)
 
 
 @router.get("/store/{store_id:int}/latest", responses=refuses(404))
 async def latest(store_id: PathId, connects: Connects, _: Reads) -> Payload:
-    """The crawl payload of a store's newest fetch."""
+    """Return the crawl payload of a store's newest fetch."""
     with known():
         async with connects() as connection:
             return Payload.of(await latest_payload(connection, store_id))

@@ -1,4 +1,4 @@
-"""Raw menus over HTTP: the answers of each fetch as they came, those included of which no payload could be made."""
+"""Raw menus over HTTP: the unchanged responses of each fetch, including those without a payload."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ ANSWER: dict[int | str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptAnswers:
-    """What is known of a fetch's answers. Sizes are bytes, of all of them with what was asked; `sha256` is of that.
+    """A raw menu's metadata. Sizes are in bytes, of all responses with their requests; `sha256` is of the same.
 
-    Either `payload_id` names the crawl payload that was merged of them, or `problem` says why there is none. At
-    `expired_at` the file was removed.
+    `payload_id` identifies the crawl payload merged from them; otherwise `problem` is the reason why there is none.
+    The file was removed at `expired_at`.
     """
 
     id: int
@@ -47,12 +47,12 @@ class KeptAnswers:
 
     @classmethod
     def of(cls, stored: RawMenu) -> Self:
-        """Leave out where the file lies."""
+        """Return a row without the location of its file."""
         return cls(**{field.name: attrgetter(field.name)(stored) for field in fields(cls)})
 
 
 @router.get("")
-async def list_all(  # sizes: what the list is filtered by
+async def list_all(  # sizes: the filters of the list
     connects: Connects,
     _: Reads,
     store_id: QueryId = None,
@@ -60,7 +60,7 @@ async def list_all(  # sizes: what the list is filtered by
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Page[KeptAnswers]:
-    """Raw menus, the newest fetch first."""
+    """Return raw menus, the newest fetch first."""
     before = position(cursor)
     async with connects() as connection:
         found = await list_raw_menus(connection, store_id=store_id, refused=refused, before=before, limit=limit + 1)
@@ -69,13 +69,13 @@ async def list_all(  # sizes: what the list is filtered by
 
 @router.get("/{raw_menu_id:int}", responses=refuses(404))
 async def show(raw_menu_id: PathId, connects: Connects, _: Reads) -> KeptAnswers:
-    """One raw menu."""
+    """Return a raw menu."""
     return KeptAnswers.of(await raw_menu_of(connects, raw_menu_id))
 
 
 @router.get("/{raw_menu_id:int}/pages", responses=refuses(404, 409, 410, 503))
 async def pages(raw_menu_id: PathId, connects: Connects, resources: HasResources, _: Reads) -> list[RawPageFacts]:
-    """The answers in it, in the order in which they came, without their bytes."""
+    """Return its responses in the order of their arrival, without their bytes."""
     return await raw_pages(resources, await raw_menu_of(connects, raw_menu_id))
 
 
@@ -85,7 +85,7 @@ async def pages(raw_menu_id: PathId, connects: Connects, resources: HasResources
     responses=ANSWER | refuses(404, 409, 410, 503),
 )
 async def page(raw_menu_id: PathId, index: Index, connects: Connects, resources: HasResources, _: Reads) -> Response:
-    """One answer, byte by byte as it came, as a download: it may be anything."""
+    """Return one response unchanged, as a download, since it can be anything."""
     found = await raw_page(resources, await raw_menu_of(connects, raw_menu_id), index)
     headers = {
         "Content-Disposition": f'attachment; filename="raw-menu-{raw_menu_id}-{index}"',

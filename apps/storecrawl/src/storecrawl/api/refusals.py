@@ -1,4 +1,4 @@
-"""What was refused over HTTP: of a crawl payload, of all payloads of a store."""
+"""Refusals over HTTP: of a crawl payload, or of all payloads of a store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ router = APIRouter(prefix="/api/payloads", tags=["crawl payloads"])
 async def of_payload(
     payload_id: PathId, connects: Connects, _: Reads, cursor: Cursor = None, limit: Limit = 50
 ) -> Page[StoredRefusal]:
-    """What could not be used of a crawl payload when it was last applied, and why: products, and options of others."""
+    """Return the products, and options of other products, that were unusable when a crawl payload was last applied."""
     await payload_of(connects, payload_id)
     return await _page(connects, cursor, limit, payload_id=payload_id)
 
@@ -25,7 +25,7 @@ async def of_payload(
 async def of_store(
     store_id: PathId, connects: Connects, _: Reads, cursor: Cursor = None, limit: Limit = 50
 ) -> Page[StoredRefusal]:
-    """The same of all crawl payloads of a store, the newest first."""
+    """Return the refusals of all crawl payloads of a store, the newest first."""
     await store_of(connects, store_id)
     return await _page(connects, cursor, limit, store_id=store_id)
 

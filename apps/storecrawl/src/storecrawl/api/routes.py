@@ -1,4 +1,4 @@
-"""Outgoing routes over HTTP: readers see what became of them, admins change them; passwords only come in."""
+"""Outgoing routes over HTTP: readers see their counters, admins change them. Passwords are never returned."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Password = Annotated[SecretStr, Field(min_length=1, max_length=255)]
 
 
 class RouteToAdd(Body):
-    """A route; `password_env` names a variable of the workers' environment that holds the password instead."""
+    """A route; `password_env` is the workers' environment variable with the password, instead of `password`."""
 
     protocol: Annotated[RouteProtocol, Field(strict=False)]
     host: Text | None = None
@@ -36,27 +36,27 @@ class RouteToAdd(Body):
     timezone: Text | None = None
 
     def route(self) -> NewRoute:
-        """The same, with the password in it."""
+        """Return the route with its password."""
         password = self.password.get_secret_value() if self.password else None
         return msgspec.convert(self.model_dump() | {"password": password}, NewRoute)
 
 
 class Disabling(Body):
-    """Why a route is to be used no more."""
+    """The reason to disable a route."""
 
     reason: Text = "disabled by hand"
 
 
 @router.get("")
 async def list_all(connects: Connects, _: Reads) -> list[StoredRoute]:
-    """All routes by id, with their state, what became of their requests, and why the last one failed."""
+    """Return all routes by id, with their state, their counters, and the error of the last failed request."""
     async with connects() as connection:
         return await list_routes(connection)
 
 
 @router.get("/{route_id:int}", responses=refuses(404))
 async def show(route_id: PathId, connects: Connects, _: Reads) -> StoredRoute:
-    """One route."""
+    """Return a route."""
     with routed():
         async with connects() as connection:
             return await find_route(connection, route_id)
@@ -64,27 +64,27 @@ async def show(route_id: PathId, connects: Connects, _: Reads) -> StoredRoute:
 
 @router.post("", status_code=201, responses=refuses(409, 422))
 async def add(route: RouteToAdd, connects: Connects, services: Administers) -> StoredRoute:
-    """Add a route, active at once; workers know of it within a minute."""
+    """Add an active route; workers use it within a minute."""
     async with route_changes(connects, services) as changes:
         return await changes.add(route.route())
 
 
 @router.post("/{route_id:int}/enable", responses=refuses(404))
 async def enable(route_id: PathId, connects: Connects, services: Administers) -> StoredRoute:
-    """Have a route used again; what it was disabled for is forgotten."""
+    """Enable a route, and forget why it was disabled."""
     async with route_changes(connects, services) as changes:
         return await changes.enable(route_id)
 
 
 @router.post("/{route_id:int}/disable", responses=refuses(404))
 async def disable(route_id: PathId, why: Disabling, connects: Connects, services: Administers) -> StoredRoute:
-    """Have a route used no more."""
+    """Disable a route."""
     async with route_changes(connects, services) as changes:
         return await changes.disable(route_id, why.reason)
 
 
 @router.delete("/{route_id:int}", status_code=204, responses=refuses(404))
 async def remove(route_id: PathId, connects: Connects, services: Administers) -> None:
-    """Forget a route and its figures."""
+    """Delete a route and its counters."""
     async with route_changes(connects, services) as changes:
         await changes.remove(route_id)

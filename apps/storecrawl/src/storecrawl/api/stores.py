@@ -17,7 +17,7 @@ router = APIRouter(prefix="/api/stores", tags=["stores"])
 
 
 @router.get("")
-async def list_all(  # sizes: what the list is filtered by
+async def list_all(  # sizes: the filters of the list
     connects: Connects,
     _: Reads,
     state: State = None,
@@ -27,7 +27,7 @@ async def list_all(  # sizes: what the list is filtered by
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Page[Store]:
-    """Stores by id; `text` is looked for in name, slug, chain and city."""
+    """Return stores by id; `text` matches name, slug, chain and city."""
     after = position(cursor) or 0
     of_state = agreed("state", state, "state_code", state_code)
     criteria = StoreFilter(state=of_state, text=text, blocked=blocked, after=after, limit=limit + 1)
@@ -38,13 +38,13 @@ async def list_all(  # sizes: what the list is filtered by
 
 @router.get("/{store_id:int}", responses=refuses(404))
 async def show(store_id: PathId, connects: Connects, _: Reads) -> Store:
-    """One store."""
+    """Return a store."""
     return await store_of(connects, store_id)
 
 
 @router.get("/{store_id:int}/categories", responses=refuses(404))
 async def categories(store_id: PathId, connects: Connects, _: Reads) -> list[CategoryFigures]:
-    """What a store has on its menu, by category, as of the last round; prices are cents."""
+    """Return a store's totals by category as of the last round; prices are in cents."""
     store = await store_of(connects, store_id)
     async with connects() as connection:
         return await store_categories(connection, store.id)

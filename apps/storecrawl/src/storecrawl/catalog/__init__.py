@@ -1,7 +1,7 @@
-"""The catalog: what stores, products, variants and prices are known, and how a crawl payload becomes them.
+"""The catalog of stores, products, variants and prices, and the conversion of crawl payloads to them.
 
-`normalize` turns a document into a `Menu`; `apply_menu` brings it into Postgres; `discovery` is where stores come from.
-All functions that take a connection run in the caller's transaction and never commit.
+`normalize` turns a document into a `Menu`, `apply_menu` writes it to Postgres, `discovery` finds stores.
+Functions with a connection run in the caller's transaction and never commit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Brands, and the statistics that rounds derive: of each brand over all menus, of each store by category."""
+"""Brands, and the statistics derived by rounds: of each brand over all menus, of each store by category."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from storecrawl.statements import Connection, containing, fetch
 
 
 class BrandOrder(StrEnum):
-    """By what brands are listed: alphabetically, or those with the most products first."""
+    """The order of brands: by name, or the most products first."""
 
     NAME = "name"
     PRODUCTS = "products"
@@ -22,10 +22,10 @@ class BrandOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brand:
-    """A brand, and what is of it on all menus together; zeros for one that none has at the moment.
+    """A brand and its totals over all menus; zeros if no menu has it at the moment.
 
-    Prices are cents, over all options, specials counted. `price_changes` is how often the prices of what is on
-    menus now have changed, `price_changed_at` when that was last.
+    Prices are in cents, over all options, including specials. `price_changes` counts the price changes of the
+    products that are on menus now; `price_changed_at` is the time of the last one.
     """
 
     id: int
@@ -48,7 +48,7 @@ class Brand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreOfBrand:
-    """A store that has products of a brand on its menu."""
+    """A store with products of a brand on its menu."""
 
     store_id: int
     store_name: str
@@ -59,7 +59,7 @@ class StoreOfBrand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryFigures:
-    """What a store has of one category, None for products without one; as of a brand."""
+    """A store's totals for one category (None for products without one), counted like those of a brand."""
 
     category: str | None
     brands: int
@@ -77,14 +77,14 @@ class CategoryFigures:
 async def list_brands(
     connection: Connection, *, order: BrandOrder, text: str | None = None, after: int | None = None, limit: int = 50
 ) -> list[Brand]:
-    """A page of brands; `text` is looked for in the name, `after` is the last one of the page before."""
+    """Return a page of brands whose name contains `text`; `after` is the last one of the previous page."""
     parameters = {"pattern": containing(text), "after": after, "limit": limit}
     query = BRANDS.list_by_name if order is BrandOrder.NAME else BRANDS.list_by_products
     return await fetch(connection, query, parameters, class_row(Brand))
 
 
 async def find_brand(connection: Connection, brand_id: int) -> Brand:
-    """One brand. Raises UnknownBrand."""
+    """Return a brand. Raises UnknownBrand."""
     found = await fetch(connection, BRANDS.brand_by_id, {"brand_id": brand_id}, class_row(Brand))
     if not found:
         raise UnknownBrand(brand_id)
@@ -92,12 +92,12 @@ async def find_brand(connection: Connection, brand_id: int) -> Brand:
 
 
 async def stores_of_brand(connection: Connection, brand_id: int, *, limit: int = 25) -> list[StoreOfBrand]:
-    """The stores that have the most products of a brand, as they are now."""
+    """Return the stores that currently have the most products of a brand."""
     return await fetch(
         connection, BRANDS.stores_of_brand, {"brand_id": brand_id, "limit": limit}, class_row(StoreOfBrand)
     )
 
 
 async def store_categories(connection: Connection, store_id: int) -> list[CategoryFigures]:
-    """What a store has, by category, the largest first."""
+    """Return a store's totals by category, the largest first."""
     return await fetch(connection, STORES.categories_of_store, {"store_id": store_id}, class_row(CategoryFigures))

@@ -1,4 +1,4 @@
-"""What changed from one menu to another, by product and option."""
+"""The changes between two menus, by product and option."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ProductChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldChange:
-    """One figure of one option that differs; None stands for absent, prices are in cents."""
+    """A changed figure of one option; None means absent, prices are in cents."""
 
     external_id: str
     name: str
@@ -34,7 +34,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MenuDiff:
-    """All changes, ordered by external id; the counts of a diff are the lengths of its lists."""
+    """All changes, ordered by external id."""
 
     added: tuple[ProductChange, ...]
     removed: tuple[ProductChange, ...]
@@ -43,7 +43,7 @@ class MenuDiff:
 
 
 def diff_payloads(menu_a: Menu, menu_b: Menu) -> MenuDiff:
-    """What became of `menu_a` in `menu_b`; names are never compared, since they are not unique."""
+    """Return the changes from `menu_a` to `menu_b`. Names are never compared, since they are not unique."""
     before = {product.external_id: product for product in menu_a.products}
     after = {product.external_id: product for product in menu_b.products}
     kept = [(before[key], after[key]) for key in sorted(before.keys() & after.keys())]

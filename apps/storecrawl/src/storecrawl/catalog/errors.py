@@ -1,16 +1,16 @@
-"""What the catalog refuses.
+"""Errors of the catalog.
 
 CatalogError
-├── UnknownStore      no such store, or none that may be crawled
+├── UnknownStore      no such store, or it must not be crawled
 ├── UnknownProduct    no such product
-├── UnknownImage      no such image, or none that was fetched
+├── UnknownImage      no such image, or it was never fetched
 ├── UnknownLocation   no such location
-├── LocationRefused   a location's status does not allow it
-├── UnknownPayload    no such payload, or none of that store
+├── LocationRefused   the location's status does not allow the decision
+├── UnknownPayload    no such payload, or it is of another store
 ├── UnknownRawMenu    no such raw menu
-├── NoPayload         a store that was never fetched, or not as often as a comparison takes
-├── DifferentPayload  the path is taken by another document
-└── ImplausibleMenu   fewer products than can be true; nothing was written
+├── NoPayload         the store has too few payloads
+├── DifferentPayload  another document has the same path
+└── ImplausibleMenu   the menu has too few products; nothing was written
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ SHOWN = 10
 
 
 class CatalogError(Exception):
-    """The catalog cannot do what was asked; nothing was written by the call that raised it."""
+    """Base of the catalog's errors. The call that raised it has written nothing."""
 
 
 class UnknownStore(CatalogError):
-    """Some of the stores that were named are not there, or not to be crawled."""
+    """Some of the given stores do not exist or must not be crawled."""
 
     def __init__(self, store_ids: Sequence[int], *, noun: str = "store") -> None:
         shown = ", ".join(map(str, store_ids[:SHOWN])) + (" ..." if len(store_ids) > SHOWN else "")
@@ -34,7 +34,7 @@ class UnknownStore(CatalogError):
 
 
 class UnknownProduct(CatalogError):
-    """There is no such product."""
+    """No such product."""
 
     def __init__(self, product_id: int) -> None:
         super().__init__(f"there is no product {product_id}")
@@ -42,7 +42,7 @@ class UnknownProduct(CatalogError):
 
 
 class UnknownLocation(CatalogError):
-    """There is no such location."""
+    """No such location."""
 
     def __init__(self, location_id: int) -> None:
         super().__init__(f"there is no location {location_id}")
@@ -50,11 +50,11 @@ class UnknownLocation(CatalogError):
 
 
 class LocationRefused(CatalogError):
-    """What was decided about the location before does not allow it."""
+    """An earlier decision about the location does not allow this one."""
 
 
 class UnknownBrand(CatalogError):
-    """There is no such brand."""
+    """No such brand."""
 
     def __init__(self, brand_id: int) -> None:
         super().__init__(f"there is no brand {brand_id}")
@@ -62,7 +62,7 @@ class UnknownBrand(CatalogError):
 
 
 class UnknownImage(CatalogError):
-    """There is no such image, or it was never fetched."""
+    """No such image, or it was never fetched."""
 
     def __init__(self, image_id: int) -> None:
         super().__init__(f"there is no image {image_id}")
@@ -70,7 +70,7 @@ class UnknownImage(CatalogError):
 
 
 class UnknownPayload(CatalogError):
-    """There is no such payload row, or it is of another store or fetch."""
+    """No such payload, or it is of another store or fetch."""
 
     def __init__(self, payload_id: int, store_id: int | None = None) -> None:
         whose = "" if store_id is None else f" of store {store_id}"
@@ -80,7 +80,7 @@ class UnknownPayload(CatalogError):
 
 
 class UnknownRawMenu(CatalogError):
-    """There is no such raw menu."""
+    """No such raw menu."""
 
     def __init__(self, raw_menu_id: int) -> None:
         super().__init__(f"there is no raw menu {raw_menu_id}")
@@ -88,7 +88,7 @@ class UnknownRawMenu(CatalogError):
 
 
 class NoPayload(CatalogError):
-    """The store was never fetched, or not before the payload that another is to be compared with."""
+    """The store was never fetched, or has no earlier payload to compare with."""
 
     def __init__(self, store_id: int, *, before: int | None = None) -> None:
         super().__init__(f"store {store_id} has no crawl payload" + (f" before {before}" if before else ""))
@@ -96,7 +96,7 @@ class NoPayload(CatalogError):
 
 
 class DifferentPayload(CatalogError):
-    """A row of the same path stands for another document."""
+    """The row with the same path belongs to another document."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"the path {path!r} belongs to another crawl payload")
@@ -104,7 +104,7 @@ class DifferentPayload(CatalogError):
 
 
 class ImplausibleMenu(CatalogError):
-    """The menu is so much smaller than expected that the feed was rather cut than emptied."""
+    """The menu is so much smaller than expected that the feed was probably cut."""
 
     def __init__(self, count: int, expected: int, basis: str) -> None:
         super().__init__(f"{count} products where {basis} {expected}: the feed looks cut")

@@ -1,4 +1,4 @@
-"""From the row of a crawl payload to its file, and to the menu in it."""
+"""Read the files of crawl payloads and raw menus, and the menus in them."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from storecrawl.catalog.payloads import StoredPayload
 from storecrawl.catalog.raw_menus import RawMenu
 from storecrawl.payloads import OpenedPayload, PayloadExpired, PayloadStore
 
-# Made here, as threads read menus: two that work the type out at the same moment crash the process (msgspec 0.22).
+# Created at import, because threads read menus: msgspec 0.22 crashes if two of them resolve the type at once.
 MENUS = msgspec.msgpack.Decoder(Menu)
 
 
 def read_menu(payloads: PayloadStore, payload: StoredPayload) -> Menu:
-    """Read a payload's file and normalize it, blocking; raises PayloadError and NotAMenu."""
+    """Read and normalize a payload's file, blocking. Raises PayloadError and NotAMenu."""
     return normalize(parse_document(read_document(payloads, payload)))
 
 
 def read_document(payloads: PayloadStore, payload: StoredPayload) -> bytes:
-    """Read a payload's file, proved, blocking; raises PayloadError."""
+    """Read and verify a payload's file, blocking. Raises PayloadError."""
     _require_kept(payload)
     return payloads.read(payload.storage_path, payload.sha256, payload.size_raw)
 
 
 def packed_menu(document: bytes) -> bytes | NotAMenu:
-    """Normalize a document for another process: a packed menu, or what the document is instead.
+    """Normalize a document in another process; return a packed menu, or the NotAMenu error.
 
-    To pack it is a fortieth of the work; to have pickle do it would be a third.
+    Packing takes a fortieth of the time; pickle would take a third.
     """
     try:
         return msgspec.msgpack.encode(normalize(parse_document(document)))
@@ -36,18 +36,18 @@ def packed_menu(document: bytes) -> bytes | NotAMenu:
 
 
 def unpacked_menu(packed: bytes) -> Menu:
-    """The menu that was packed."""
+    """Unpack a packed menu."""
     return MENUS.decode(packed)
 
 
 def open_payload(payloads: PayloadStore, payload: StoredPayload) -> OpenedPayload:
-    """Open a payload's file, proved, blocking; raises PayloadError."""
+    """Open and verify a payload's file, blocking. Raises PayloadError."""
     _require_kept(payload)
     return payloads.open(payload.storage_path, payload.sha256, payload.size_raw)
 
 
 def open_raw_menu(payloads: PayloadStore, raw: RawMenu) -> OpenedPayload:
-    """Open a raw menu's file, proved, blocking; raises PayloadError."""
+    """Open and verify a raw menu's file, blocking. Raises PayloadError."""
     _require_kept(raw)
     return payloads.for_raw().open(raw.storage_path, raw.sha256, raw.size_raw)
 

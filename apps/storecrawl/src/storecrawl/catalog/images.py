@@ -1,4 +1,4 @@
-"""The rows of product images: noted when a product names one, due until it was fetched or refused, kept."""
+"""Rows of product images: recorded when a product names one, and due until fetched or refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from storecrawl.statements import Connection, execute, fetch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueImage:
-    """An image that is to be fetched; `path`, `sha256` and `etag` are of what is kept already, and whose it is."""
+    """An image to fetch; `path`, `sha256` and `etag` describe the stored copy, if there is one."""
 
     id: int
     url: str
@@ -34,7 +34,7 @@ class DueImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptImage:
-    """An image that was fetched. Sizes are pixels, `size` is bytes."""
+    """A fetched image. Dimensions are in pixels, `size` is in bytes."""
 
     id: int
     path: str
@@ -46,18 +46,18 @@ class KeptImage:
 
 
 async def note_images(connection: Connection, store_id: int) -> bool:
-    """Enter the images that a store's products name; say whether any of its images is due."""
+    """Record the images of a store's products; return whether any image of the store is due."""
     [is_due] = await fetch(connection, IMAGES.note_images, {"store_id": store_id}, scalar_row)
     return bool(is_due)
 
 
 async def due_images(connection: Connection, store_id: int, *, limit: int) -> list[DueImage]:
-    """Images of a store that are due, the longest waiting first."""
+    """Return due images of a store, the longest waiting first."""
     return await fetch(connection, IMAGES.due_images, {"store_id": store_id, "limit": limit}, class_row(DueImage))
 
 
 async def keep_image(connection: Connection, image: KeptImage, *, etag: str | None, again: timedelta) -> None:
-    """Note what was fetched; it is looked at again after a time."""
+    """Record a fetched image; it is checked again later."""
     row = {field.name: getattr(image, field.name) for field in fields(image)}
     await execute(connection, IMAGES.keep_image, {**row, "etag": etag, "again": again})
 
@@ -65,13 +65,13 @@ async def keep_image(connection: Connection, image: KeptImage, *, etag: str | No
 async def put_off_image(
     connection: Connection, image_id: int, *, tries: int, problem: str | None, again: timedelta | None
 ) -> None:
-    """Note that nothing new was fetched, why, and when to try again; None for never."""
+    """Record why nothing new was fetched, and when to try again; None means never."""
     parameters = {"id": image_id, "tries": tries, "problem": problem, "again": again}
     await execute(connection, IMAGES.put_off_image, parameters)
 
 
 async def find_image(connection: Connection, image_id: int) -> KeptImage:
-    """A kept image. Raises UnknownImage."""
+    """Return a stored image. Raises UnknownImage."""
     rows = await fetch(connection, IMAGES.image_by_id, {"image_id": image_id}, class_row(KeptImage))
     if not rows:
         raise UnknownImage(image_id)
@@ -79,7 +79,7 @@ async def find_image(connection: Connection, image_id: int) -> KeptImage:
 
 
 async def images_of_products(connection: Connection, product_ids: Iterable[int]) -> dict[int, KeptImage]:
-    """The kept images of some products, by the products' ids; what has none is not there."""
+    """Return the stored images of products, by product id; products without an image are left out."""
     rows: list[dict[str, Any]] = await fetch(
         connection, IMAGES.images_of_products, {"product_ids": list(product_ids)}, dict_row
     )
@@ -87,5 +87,5 @@ async def images_of_products(connection: Connection, product_ids: Iterable[int])
 
 
 async def without_image(connection: Connection, paths: Sequence[str]) -> list[str]:
-    """Those of some paths that no image's row names."""
+    """Return the paths that no image's row names."""
     return await fetch(connection, IMAGES.paths_without_image, {"paths": list(paths)}, scalar_row)

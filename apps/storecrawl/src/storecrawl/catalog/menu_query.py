@@ -1,4 +1,4 @@
-"""A menu as a flat list, one row a product, and what can be asked of it: filters, order, sums."""
+"""Filter, sort and aggregate a menu as a flat list with one row per product."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from storecrawl.catalog.normalize import (
 )
 
 THOUSANDTH: Final = Decimal("0.001")
-# How many of a unit are one percent of weight; milligrams a piece or a millilitre cannot be told as such.
+# Divisors that convert a unit to percent of weight. Milligrams per piece or per milliliter cannot be converted.
 TO_PERCENT: Final = {PotencyUnit.PERCENTAGE: Decimal(1), PotencyUnit.MILLIGRAMS_PER_GRAM: Decimal(10)}
 
 
 class SortBy(StrEnum):
-    """By what products are put in order."""
+    """The field by which products are sorted."""
 
     NAME = "name"
     PRICE = "price"
@@ -37,7 +37,7 @@ class SortBy(StrEnum):
 
 
 class GroupBy(StrEnum):
-    """By what products are put together."""
+    """The field by which products are grouped."""
 
     BRAND = "brand"
     CATEGORY = "category"
@@ -45,11 +45,11 @@ class GroupBy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MenuQuery:
-    """Which products, and in which order; None does not filter.
+    """Filters and the order of products; a filter that is None matches everything.
 
-    Texts are compared whatever their case; `search` is looked for in name and brand. Prices are cents of `price`;
-    THC is percent of weight, and a range fits where it overlaps the one that is asked for. What has no such figure
-    fits no bound, and stands last in either order.
+    Texts are compared case-insensitively; `search` matches name and brand. Prices are cents and compared with
+    `price`. THC is percent of weight; a product matches if its range overlaps the requested one. Products without
+    the figure match no bound and are sorted last in either order.
     """
 
     brand: str | None = None
@@ -68,9 +68,9 @@ class MenuQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MenuGroup:
-    """What the products of one brand or category come to; `group` is None for those that name none.
+    """Totals of the products of one brand or category; `group` is None for products without one.
 
-    Prices are cents and `avg_thc` is percent of weight, both over the products that have one.
+    Prices are cents, `avg_thc` is percent of weight; both only count products that have one.
     """
 
     group: str | None
@@ -83,7 +83,7 @@ class MenuGroup:
 
 
 def select(rows: Sequence[MenuRow], query: MenuQuery) -> list[MenuRow]:
-    """The rows that fit, in order; equal ones by id."""
+    """Return the matching rows in the requested order; ties are sorted by id."""
     tests = list(_tests(query))
     fitting = sorted((row for row in rows if all(test(row) for test in tests)), key=lambda row: row.id)
     key = SORT_KEYS[query.sort]
@@ -92,7 +92,7 @@ def select(rows: Sequence[MenuRow], query: MenuQuery) -> list[MenuRow]:
 
 
 def aggregate(rows: Sequence[MenuRow], group_by: GroupBy) -> list[MenuGroup]:
-    """The groups of a menu, the largest first."""
+    """Return the groups of a menu, the largest first."""
     groups: dict[str | None, list[MenuRow]] = defaultdict(list)
     for row in rows:
         groups[row.brand if group_by is GroupBy.BRAND else row.category].append(row)
@@ -160,11 +160,10 @@ SORT_KEYS: Final[dict[SortBy, Callable[[MenuRow], Any]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MenuRow:
-    """One product of a menu.
+    """One product of a menu; `id` is the platform's key.
 
-    Prices are cents: the lowest over the product's options, specials counted. `price` is the recreational one, or
-    the medical one where there is no other; `weight`, or else `dose_mg`, is that of the option that has this price.
-    `id` is the platform's key.
+    Prices are in cents: the lowest of the product's options, including specials. `price` is the recreational price,
+    or the medical one if there is no other. `weight` or `dose_mg` is that of the option with this price.
     """
 
     id: str
@@ -191,12 +190,12 @@ class MenuRow:
 
 
 def rows_of(menu: Menu) -> list[MenuRow]:
-    """One row a product, in the menu's order."""
+    """Return one row per product, in the menu's order."""
     return [_row(product) for product in menu.products]
 
 
 def percent_of(potency: Potency | None) -> tuple[Decimal, Decimal] | None:
-    """A potency as percent of weight, from and to; None where it is unknown or counted otherwise."""
+    """Return the lower and upper end of a potency in percent of weight; None if unknown or not convertible."""
     if potency is None or potency.unit is None or potency.unit not in TO_PERCENT:
         return None
     divisor = TO_PERCENT[potency.unit]

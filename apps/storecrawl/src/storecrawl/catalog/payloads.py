@@ -1,4 +1,4 @@
-"""Crawl payloads as rows: entered, listed, compared, and which files the retention policy no longer keeps."""
+"""Rows of crawl payloads: recorded, listed, compared and expired."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from storecrawl.catalog.sql import PAYLOADS
 from storecrawl.payloads import WrittenPayload
 from storecrawl.statements import Connection, execute, fetch
 
-# What a comparison of a store's latest two payloads reads stays, whatever the policy says.
+# A comparison reads a store's latest two payloads, so they stay whatever the retention policy is.
 NEWEST_KEPT = 2
 STORES_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredPayload:
-    """A row: all that is needed to read the file back and to apply it again. Sizes in bytes.
+    """The row of a payload, with all that is needed to read and apply its file again. Sizes are in bytes.
 
-    `product_count` is of the document as fetched; what it was when first applied is None before that, and so is what
-    was refused when it was last applied. At `expired_at` its file was removed; the row stays. `raw_menu_id` names the
-    answers that it was merged of.
+    `product_count` counts the fetched document. `applied_count` is the count when it was first applied, and the
+    refused ones are counted when it was last applied; both are None before. The file was removed at `expired_at`, the
+    row stays. `raw_menu_id` identifies the merged responses.
     """
 
     id: int
@@ -55,9 +55,9 @@ async def record_payload(
     fetched_at: datetime,
     product_count: int,
 ) -> int:
-    """Enter a written file and note the fetch at its store; return the payload's id.
+    """Record a written file and the fetch of its store; return the payload's id.
 
-    The same file gives the same id a second time; DifferentPayload when its path belongs to another.
+    The same file returns the same id again. Raises DifferentPayload if another payload has its path.
     """
     parameters = {
         "path": written.path,
@@ -76,7 +76,7 @@ async def record_payload(
 
 
 async def find_payload(connection: Connection, payload_id: int) -> StoredPayload:
-    """The row of a payload; raises UnknownPayload."""
+    """Return a payload's row. Raises UnknownPayload."""
     rows = await fetch(connection, PAYLOADS.payload_by_id, {"payload_id": payload_id}, class_row(StoredPayload))
     if not rows:
         raise UnknownPayload(payload_id)
@@ -84,21 +84,21 @@ async def find_payload(connection: Connection, payload_id: int) -> StoredPayload
 
 
 async def without_row(connection: Connection, paths: Sequence[str]) -> list[str]:
-    """Those of some paths that no row names."""
+    """Return the paths that no row names."""
     return await fetch(connection, PAYLOADS.paths_without_payload, {"paths": list(paths)}, scalar_row)
 
 
 async def list_payloads(
     connection: Connection, *, store_id: int | None = None, before: int | None = None, limit: int = 50
 ) -> list[StoredPayload]:
-    """A page of payloads, the newest fetch first; `before` is the id of the last one of the page before."""
+    """Return a page of payloads, the newest fetch first; `before` is the last id of the previous page."""
     parameters = {"store_id": store_id, "before": before, "limit": limit}
     query = PAYLOADS.list_payloads if store_id is None else PAYLOADS.list_payloads_of_store
     return await fetch(connection, query, parameters, class_row(StoredPayload))
 
 
 async def latest_payload(connection: Connection, store_id: int) -> StoredPayload:
-    """The payload of a store's newest fetch. Raises NoPayload where it was never fetched."""
+    """Return the payload of a store's newest fetch. Raises NoPayload if it was never fetched."""
     newest = await list_payloads(connection, store_id=store_id, limit=1)
     if not newest:
         raise NoPayload(store_id)
@@ -108,9 +108,9 @@ async def latest_payload(connection: Connection, store_id: int) -> StoredPayload
 async def payloads_to_compare(
     connection: Connection, store_id: int, earlier: int | None = None, later: int | None = None
 ) -> tuple[StoredPayload, StoredPayload]:
-    """Two payloads of a store: those with the given ids, else its latest one, and the one before that.
+    """Return two payloads of a store: the given ones, by default the latest one and its predecessor.
 
-    Raises UnknownPayload for one that is not this store's, NoPayload where there are too few.
+    Raises UnknownPayload if one is not of this store, NoPayload if there are too few.
     """
     to = await _of_store(connection, store_id, later) if later else await latest_payload(connection, store_id)
     if earlier:
@@ -123,7 +123,7 @@ async def payloads_to_compare(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """What is kept: files fetched at `before` or later, and the `newest` ones of each store; either is enough."""
+    """The retention policy: files fetched at `before` or later are kept, and the `newest` ones of each store."""
 
     before: datetime | None
     newest: int = NEWEST_KEPT
@@ -131,7 +131,7 @@ class Retention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpirablePayload:
-    """A payload whose files may go: the document's, and that of the raw menu it was made of."""
+    """A payload whose files may be removed: its document and its raw menu."""
 
     id: int
     paths: tuple[str, ...]
@@ -148,7 +148,7 @@ class _Row:
 async def expirable_payloads(
     connection: Connection, retention: Retention, *, after: int = 0
 ) -> tuple[list[ExpirablePayload], int | None]:
-    """What the next stores after a store's id have to lose, and the last one's id; None where none are left."""
+    """Return the expirable payloads of the stores after `after`, and the last store's id, None at the end."""
     parameters = {
         "after": after,
         "stores": STORES_AT_ONCE,
@@ -165,7 +165,7 @@ async def expirable_payloads(
 
 
 async def mark_expired(connection: Connection, payload_ids: Sequence[int]) -> int:
-    """Note that the files of these payloads were removed; return how many rows say so now that did not before."""
+    """Record that the files of these payloads were removed; return how many rows changed."""
     return await execute(connection, PAYLOADS.mark_expired, {"ids": list(payload_ids)})
 
 

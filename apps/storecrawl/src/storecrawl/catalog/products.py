@@ -1,4 +1,4 @@
-"""Products: looked for page by page; one as it is known now, and as each crawl payload had it."""
+"""Products: lists, the current record of each, and its history by payload."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from storecrawl.catalog.normalize import NO_DETAILS, Details
 from storecrawl.catalog.sql import DETAILS, PRODUCTS, SNAPSHOTS, VARIANTS
 from storecrawl.statements import Connection, containing, fetch
 
-# A page of a list over all stores reads at most so many products: rather it comes short than late.
+# The most products that a page of a list over all stores reads. A short page is better than a slow one.
 MOST_READ = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProductFilter:
-    """Which products; None does not filter. `text` is looked for in name and brand, and in the names of the stores.
+    """Filters of products; None matches everything. `text` matches product, brand and store names.
 
-    `after` is the `reached` of the page before.
+    `after` is the `reached` of the previous page.
     """
 
     store_id: int | None = None
@@ -36,7 +36,7 @@ class ProductFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedProduct:
-    """A product in a line. Prices are cents, specials counted, over the options that it has now."""
+    """A product in a list. Prices are in cents, of its current options, including specials."""
 
     id: int
     store_id: int
@@ -54,7 +54,7 @@ class ListedProduct:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownProduct:
-    """What the catalog has of a product that a payload names by the platform's key."""
+    """The catalog's record of a product that a payload identifies by the platform's key."""
 
     external_id: str
     id: int
@@ -64,9 +64,9 @@ class KnownProduct:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProductPage:
-    """Some products by name; `reached` is what the next page comes after, None where the list ends.
+    """Products by name. The next page starts after `reached`, which is None at the end of the list.
 
-    A page may be short, even empty, and yet have a next one.
+    A page may be short or even empty although there is a next one.
     """
 
     items: list[ListedProduct]
@@ -74,7 +74,7 @@ class ProductPage:
 
 
 async def list_products(connection: Connection, criteria: ProductFilter) -> ProductPage:
-    """A page of products by name."""
+    """Return a page of products by name."""
     query = PRODUCTS.find_products if criteria.store_id is None else PRODUCTS.find_products_of_store
     parameters = {
         "store_id": criteria.store_id,
@@ -90,7 +90,7 @@ async def list_products(connection: Connection, criteria: ProductFilter) -> Prod
 
 
 async def known_products(connection: Connection, store_id: int, external_ids: Iterable[str]) -> dict[str, KnownProduct]:
-    """Those of a store's products that the catalog knows, by the platform's key."""
+    """Return the known products among a store's given ones, by the platform's key."""
     parameters = {"store_id": store_id, "external_ids": list(external_ids)}
     rows = await fetch(connection, PRODUCTS.known_products, parameters, class_row(KnownProduct))
     return {row.external_id: row for row in rows}
@@ -98,9 +98,9 @@ async def known_products(connection: Connection, store_id: int, external_ids: It
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProductRecord:
-    """A product as it is known; of `consecutive_misses` complete payloads in a row it was not part.
+    """The current record of a product, missing from `consecutive_misses` complete payloads in a row.
 
-    `listed_at` and `revised_at` are the platform's own times, `rec_only` and `medical_only` None where it says neither.
+    `listed_at` and `revised_at` are the platform's times. `rec_only` and `medical_only` are None if it gives neither.
     """
 
     id: int
@@ -139,9 +139,9 @@ class ProductRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariantRecord:
-    """An option of a product, prices in cents; `listed` says whether the product has it now.
+    """An option of a product, prices in cents; `listed` is true if the product has it now.
 
-    It has a weight, or a dose: milligrams of what is active in the package.
+    It has a weight or a dose: the milligrams of active substance in the package.
     """
 
     option: str
@@ -162,7 +162,7 @@ class VariantRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionThen:
-    """An option as one payload had it: what a customer paid, in cents, specials counted."""
+    """An option in one payload, with the prices that a customer paid, in cents, including specials."""
 
     option: str
     cents: int | None
@@ -172,7 +172,7 @@ class OptionThen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """A product as one payload had it."""
+    """A product in one payload."""
 
     payload_id: int
     captured_at: datetime
@@ -194,7 +194,7 @@ class _HistoryRow:
 
 
 async def find_product(connection: Connection, product_id: int) -> ProductRecord:
-    """One product. Raises UnknownProduct."""
+    """Return a product. Raises UnknownProduct."""
     rows = await fetch(connection, PRODUCTS.product_by_id, {"product_id": product_id}, class_row(ProductRecord))
     if not rows:
         raise UnknownProduct(product_id)
@@ -202,18 +202,18 @@ async def find_product(connection: Connection, product_id: int) -> ProductRecord
 
 
 async def product_details(connection: Connection, product_id: int) -> Details:
-    """What is told of a product beside its options; nothing where it was not written since that is kept."""
+    """Return a product's details; empty if it was not written since details are stored."""
     rows = await fetch(connection, DETAILS.details_of_product, {"product_id": product_id}, dict_row)
     return msgspec.convert(rows[0], type=Details, strict=False) if rows else NO_DETAILS
 
 
 async def product_variants(connection: Connection, product_id: int) -> list[VariantRecord]:
-    """The options of a product: those it has, then those it had."""
+    """Return a product's options, the current ones first."""
     return await fetch(connection, VARIANTS.variants_of_product, {"product_id": product_id}, class_row(VariantRecord))
 
 
 async def product_history(connection: Connection, product_id: int, *, limit: int = 200) -> list[Snapshot]:
-    """A product as its last payloads had it, oldest first."""
+    """Return a product as it was in its last payloads, oldest first."""
     parameters = {"product_id": product_id, "limit": limit}
     rows = await fetch(connection, SNAPSHOTS.product_history, parameters, class_row(_HistoryRow))
     return [_snapshot(list(group)) for _, group in groupby(rows, key=lambda row: row.payload_id)]

@@ -1,4 +1,4 @@
-"""The rows of raw menus: a fetch's answers as they came, with the payload that was made of them, or why none was."""
+"""Rows of raw menus: the unchanged responses of a fetch, with their payload or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from storecrawl.catalog.sql import RAW_MENUS
 from storecrawl.payloads import WrittenPayload
 from storecrawl.statements import Connection, execute, fetch
 
-# A store that is refused at each fetch leaves another one each time; what is wrong with it, a few show.
+# A store that fails at each fetch adds one each time; a few are enough to see the problem.
 REFUSED_KEPT = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawMenu:
-    """A row: all that is needed to read the file back. Sizes in bytes; at `expired_at` the file was removed.
+    """The row of a raw menu. Sizes are bytes; the file was removed at `expired_at`.
 
-    Either a payload was made of it, or `problem` says why not.
+    It has either a `payload_id` or a `problem`, the reason why there is no payload.
     """
 
     id: int
@@ -41,7 +41,7 @@ class RawMenu:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetch:
-    """Whose answers they are: a store's, of a task, at a moment; how many there are, and their digests."""
+    """The fetch of a store: its task, time, number of responses and their digests."""
 
     store_id: int
     task_id: int | None
@@ -52,7 +52,7 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewestMenu:
-    """A store's newest payload whose file is kept, and the digests of the answers that it was made of."""
+    """A store's newest payload whose file exists, and the digests of its responses."""
 
     digests: Sequence[str]
     path: str
@@ -64,7 +64,7 @@ class NewestMenu:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpirableRaw:
-    """A raw menu whose file may go."""
+    """A raw menu whose file may be removed."""
 
     id: int
     storage_path: str
@@ -78,7 +78,7 @@ async def record_raw_menu(
     payload_id: int | None = None,
     problem: str | None = None,
 ) -> int:
-    """Enter a written file, with the payload that was made of it, or why none was; return the raw menu's id."""
+    """Record a written file with its payload, or with the reason why there is none; return the raw menu's id."""
     parameters = {
         "path": written.path,
         "size_raw": written.size_raw,
@@ -96,7 +96,7 @@ async def record_raw_menu(
 
 
 async def newest_menu(connection: Connection, store_id: int) -> NewestMenu | None:
-    """What a store's next fetch may find again; None where that is not known."""
+    """Return the menu with which a store's next fetch is compared; None if unknown."""
     found = await fetch(connection, RAW_MENUS.newest_menu, {"store_id": store_id}, class_row(NewestMenu))
     return found[0] if found else None
 
@@ -105,13 +105,13 @@ async def list_raw_menus(
     connection: Connection, *, store_id: int | None = None, refused: bool = False, before: int | None = None,
     limit: int = 50,
 ) -> list[RawMenu]:  # fmt: skip
-    """A page of raw menus, the newest fetch first: of a store or of all, those of which no payload was made or all."""
+    """Return a page of raw menus, the newest fetch first: of one store or all, or only those without a payload."""
     parameters = {"store_id": store_id, "id": None, "refused": refused, "before": before, "limit": limit}
     return await fetch(connection, RAW_MENUS.list_raw_menus, parameters, class_row(RawMenu))
 
 
 async def find_raw_menu(connection: Connection, raw_menu_id: int) -> RawMenu:
-    """One raw menu. Raises UnknownRawMenu."""
+    """Return a raw menu. Raises UnknownRawMenu."""
     parameters = {"store_id": None, "id": raw_menu_id, "refused": False, "before": None, "limit": 1}
     for found in await fetch(connection, RAW_MENUS.list_raw_menus, parameters, class_row(RawMenu)):
         return found
@@ -119,11 +119,11 @@ async def find_raw_menu(connection: Connection, raw_menu_id: int) -> RawMenu:
 
 
 async def refused_beyond(connection: Connection, store_id: int) -> list[ExpirableRaw]:
-    """The kept raw menus of a store of which no payload was made, but for the newest few."""
+    """Return a store's raw menus without a payload whose file exists, except for the newest few."""
     parameters = {"store_id": store_id, "newest": REFUSED_KEPT}
     return await fetch(connection, RAW_MENUS.refused_beyond, parameters, class_row(ExpirableRaw))
 
 
 async def mark_raw_expired(connection: Connection, ids: Sequence[int]) -> None:
-    """Note that the files of these raw menus were removed."""
+    """Record that the files of these raw menus were removed."""
     await execute(connection, RAW_MENUS.mark_raw_expired, {"ids": list(ids)})

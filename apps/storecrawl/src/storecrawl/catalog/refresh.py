@@ -1,14 +1,14 @@
-"""Apply a normalized menu to the catalog: upsert, miss, snapshot. Nothing here commits.
+"""Apply a normalized menu to the catalog: write products, count misses, add snapshots. Nothing here commits.
 
-A refresh is a handful of statements in the caller's transaction. It takes the store's row first, so that two
-of one store follow each other, and product rows in the order of their external ids. What products are now
-depends on which payloads were applied, not on how often or in which order:
+A refresh locks the store's row first, so that refreshes of one store run one after another, and then product
+rows in the order of their external ids. The state of the products depends on which payloads were applied, not
+on how often or in which order:
 
-- a product shows the newest payload that holds it, by fetch time;
-- its misses are the complete payloads that were applied since it was last seen;
-- a snapshot belongs to a payload, and to those that repeat it, and is written once.
+- a product shows the newest payload that contains it, by fetch time;
+- its misses are the complete payloads applied since it was last seen;
+- a snapshot belongs to a payload and to the payloads that repeat it, and is written once.
 
-Only the moments of change tell in which order the payloads came.
+Only the times of changes depend on the order in which payloads were applied.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from storecrawl.statements import Connection, exact_json, execute, fetch, json_t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plausibility:
-    """The rule: a menu of less than `smallest_share` of what was expected is taken for a cut feed.
+    """The rule that a menu with less than `smallest_share` of the expected products is a cut feed.
 
-    Menus that were smaller than `smallest_menu` before are not judged. A store that really shrank is
-    believed once `confirmations` fetches since its last accepted menu were as small, this one not counted.
+    Stores with fewer than `smallest_menu` expected products are not checked. A smaller menu is accepted if
+    `confirmations` other fetches since the last accepted one were as small.
     """
 
     smallest_share: float = 0.5
@@ -55,12 +55,12 @@ class Plausibility:
             raise ValueError("smallest_share is a share: from 0 to 1")
 
     def check_claim(self, menu: Menu) -> None:
-        """Raise ImplausibleMenu when the document is a page: far less than it says that the menu has."""
+        """Raise ImplausibleMenu if the document has far fewer products than it claims for the menu."""
         if menu.total_count is not None and self._too_few(menu.record_count, menu.total_count):
             raise ImplausibleMenu(menu.record_count, menu.total_count, "the document itself claims")
 
     def check_history(self, menu: Menu, last_count: int | None, as_small: int) -> None:
-        """Raise ImplausibleMenu when the store had far more before and no other fetch since confirms it."""
+        """Raise ImplausibleMenu if the last menu was far larger and too few other fetches confirm the decrease."""
         count = len(menu.products)
         if last_count is None or as_small >= self.confirmations:
             return
@@ -73,7 +73,7 @@ class Plausibility:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshRules:
-    """When a menu is too small to be true, and how many complete menus in a row lack what is removed."""
+    """The plausibility rule, and the number of complete menus without a product after which it is removed."""
 
     plausibility: Plausibility = field(default_factory=Plausibility)
     miss_threshold: int = 3
@@ -84,13 +84,13 @@ DEFAULT_RULES: Final = RefreshRules()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshReport:
-    """What applying a payload did.
+    """The effects of applying a payload.
 
-    Every product of the menu is one of `new`, `updated`, `returned` (from removal), `unchanged` or `stale`
-    (the catalog shows a newer payload). `missing` products were missed once more than before; `out_of_stock`
-    of them reached the threshold. The snapshots are those that were added. What was `refused`, products and options of
-    others, stands in rows with its reasons. Of the menu `left_out` products are not in the payload, None where that is
-    not known: where there are any, nothing is missed.
+    Every product of the menu is one of `new`, `updated`, `returned` (from removal), `unchanged` or `stale` (the
+    catalog shows a newer payload). `missing` counts products with one more miss, `out_of_stock` those of them that
+    reached the threshold. Snapshots are the added ones. `refused` products and `refused_options` of other products
+    are stored as refusals. `left_out` is the number of products of the menu that the payload lacks, or None if
+    unknown. Misses are counted only for complete payloads.
     """
 
     payload_id: int
@@ -118,7 +118,7 @@ class _History:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Miss:
-    """A product that one more payload lacks, and whether it is removed by that."""
+    """A product with one more miss, and whether it was removed for it."""
 
     id: int
     removed: bool
@@ -133,10 +133,10 @@ async def apply_menu(
     *,
     rules: RefreshRules = DEFAULT_RULES,
 ) -> RefreshReport:
-    """Bring a payload's menu into the catalog; the second time it changes nothing.
+    """Apply a payload's menu to the catalog in the caller's transaction. Applying it again changes nothing.
 
-    Raises UnknownPayload unless the payload is that store's and of that fetch, and ImplausibleMenu, before
-    anything is written, when the menu is too small to be true. Runs in the caller's transaction.
+    Raises UnknownPayload if the payload is not of this store and fetch. Raises ImplausibleMenu, before anything is
+    written, if the menu is too small.
     """
     place = {"payload_id": payload_id, "store_id": store_id, "fetched_at": fetched_at}
     if not await fetch(connection, PAYLOADS.lock_store, place, scalar_row):
@@ -200,7 +200,7 @@ async def _known_products(connection: Connection, fetched: Fetched, menu: Menu) 
 async def _write_products(
     connection: Connection, fetched: Fetched, plan: Plan, known: dict[str, EarlierProduct]
 ) -> dict[str, int]:
-    """Write products whole; return their ids by external id."""
+    """Write products completely; return their ids by external id."""
     if not plan.written:
         return {}
     if brands := list(brand_rows(plan.written)):
@@ -247,7 +247,7 @@ async def _write_details(connection: Connection, plan: Plan, ids: dict[str, int]
 
 
 async def _touch(connection: Connection, fetched: Fetched, plan: Plan, menu: Menu) -> None:
-    """Note the sight of what is not written: unchanged, told better by newer payloads, or refused."""
+    """Record the sighting of products that are not written: unchanged, stale or refused ones."""
     place = place_of(fetched)
     if plan.unchanged:
         revised = {product.external_id: product.updated_at for product in menu.products}
@@ -261,7 +261,7 @@ async def _touch(connection: Connection, fetched: Fetched, plan: Plan, menu: Men
 
 
 async def count_misses(connection: Connection, fetched: Fetched) -> list[Miss]:
-    """Count what a payload lacks; returns the products of which the number changed."""
+    """Count the products that a payload lacks; return those whose number of misses changed."""
     missed = await fetch(connection, PRODUCTS.count_misses, place_of(fetched), class_row(Miss))
     removed = [miss.id for miss in missed if miss.removed]
     if removed:
@@ -285,7 +285,7 @@ async def _add_snapshots(connection: Connection, fetched: Fetched, menu: Menu, i
 
 
 def place_of(fetched: Fetched) -> dict[str, object]:
-    """What statements are told of a payload."""
+    """Return the statement parameters that describe a payload."""
     return {
         "payload_id": fetched.payload_id,
         "store_id": fetched.store_id,

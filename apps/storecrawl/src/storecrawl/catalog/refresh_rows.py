@@ -1,4 +1,4 @@
-"""What a menu's products are as rows, and which of them a payload has the right to write."""
+"""Convert a menu's products to rows, and decide which of them a payload may write."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Row = dict[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierProduct:
-    """What the catalog had of a product before."""
+    """The catalog's previous record of a product."""
 
     id: int
     external_id: str
@@ -36,7 +36,7 @@ class EarlierProduct:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """The place of a payload in its store's history: `newer` applied payloads came after it."""
+    """A payload's position in its store's history; `newer` counts the applied payloads fetched after it."""
 
     payload_id: int
     store_id: int
@@ -45,18 +45,18 @@ class Fetched:
     threshold: int
 
     def misses(self, known: EarlierProduct | None) -> int:
-        """Newer payloads without a product that this one shows."""
+        """Return how many newer payloads lack a product of this one."""
         seen_since = known is not None and known.last_seen_at > self.fetched_at
         return known.consecutive_misses if known is not None and seen_since else min(self.newer, self.threshold)
 
     def is_older_than(self, known: EarlierProduct) -> bool:
-        """Whether the catalog shows a product from a newer payload already."""
+        """Return whether the catalog already shows the product of a newer payload."""
         return (self.fetched_at, self.payload_id) < (known.last_fetched_at, known.last_payload_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Every product of a menu in the one group that says what is written of it."""
+    """The products of a menu, grouped by the kind of write."""
 
     new: tuple[Product, ...]
     updated: tuple[Product, ...]
@@ -66,12 +66,12 @@ class Plan:
 
     @property
     def written(self) -> tuple[Product, ...]:
-        """The products that are written whole."""
+        """The products that are written completely."""
         return self.new + self.updated + self.returned
 
 
 def plan_refresh(menu: Menu, known: Mapping[str, EarlierProduct], fetched: Fetched) -> Plan:
-    """Sort a menu's products by what the catalog knows of them."""
+    """Group a menu's products by comparing them with their known records."""
     groups: dict[str, list[Product]] = {group: [] for group in ("new", "updated", "returned", "unchanged", "stale")}
     for product in menu.products:
         groups[_group(product, known.get(product.external_id), fetched)].append(product)
@@ -96,19 +96,19 @@ def _group(product: Product, known: EarlierProduct | None, fetched: Fetched) -> 
 
 
 def content_hash(product: Product) -> bytes:
-    """A fingerprint of a product with its variants, as normalized; when the platform touched it is left out."""
+    """Return a digest of a normalized product with its variants, without the platform's time of change."""
     return hashlib.blake2b(msgspec.json.encode(_told_of(product)), digest_size=HASH_BYTES).digest()
 
 
 def brand_rows(products: Iterable[Product]) -> Iterable[Row]:
-    """The brands that products name, each once."""
+    """Return each brand that products name once."""
     named = {product.brand: product for product in products if product.brand}
     for brand, product in named.items():
         yield {"name": brand, "external_id": product.brand_external_id, "logo_url": product.brand_logo_url}
 
 
 def product_row(product: Product, misses: int, threshold: int) -> Row:
-    """A product for writing; one that newer payloads lack often enough is removed from the start."""
+    """Return a product's row. It is removed from the start if enough newer payloads lack it."""
     removed = misses >= threshold
     return {
         **_common(product),
@@ -134,7 +134,7 @@ def product_row(product: Product, misses: int, threshold: int) -> Row:
 
 
 def details_row(product: Product, product_id: int) -> Row:
-    """What is told of a product beside its options, for writing."""
+    """Return the row of a product's details."""
     return {
         "product_id": product_id,
         **{each.name: getattr(product.details, each.name) for each in fields(product.details)},
@@ -142,12 +142,12 @@ def details_row(product: Product, product_id: int) -> Row:
 
 
 def product_snapshot_row(product: Product, product_id: int) -> Row:
-    """A product as its payload had it."""
+    """Return a product's snapshot."""
     return {**_common(product), "product_id": product_id}
 
 
 def variant_rows(product: Product, product_id: int, *, removed: bool) -> Iterable[Row]:
-    """The options of a product for writing."""
+    """Return the rows of a product's options."""
     for position, variant in enumerate(product.variants):
         yield {
             **variant_snapshot_row(variant, product_id),
@@ -165,7 +165,7 @@ def variant_rows(product: Product, product_id: int, *, removed: bool) -> Iterabl
 
 
 def variant_snapshot_row(variant: Variant, product_id: int) -> Row:
-    """An option as its payload had it."""
+    """Return an option's snapshot."""
     return {
         "product_id": product_id,
         "option": variant.option,

@@ -1,4 +1,4 @@
-"""Refusals as rows: what of a payload could not be used, and why; written whenever the payload is applied."""
+"""Rows of refusals: the unusable parts of a payload and the reasons, written whenever the payload is applied."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from storecrawl.catalog.normalize import Refusal
 from storecrawl.catalog.sql import REFUSALS
 from storecrawl.statements import Connection, execute, fetch, json_text
 
-# A menu that drifted refuses every product for the same reason.
+# If a menu's format has changed, every product is refused for the same reason.
 MOST_ROWS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRefusal:
-    """What was refused of a payload: a product, by its place in the document, or one `option` of it."""
+    """A refused product, identified by its position in the document, or one refused `option` of it."""
 
     id: int
     store_id: int
@@ -33,9 +33,9 @@ class StoredRefusal:
 async def record_refusals(
     connection: Connection, payload_id: int, store_id: int, refused: Sequence[Refusal], *, products: int | None = None
 ) -> None:
-    """Enter what is refused of a payload, in the place of what was before.
+    """Replace the refusals of a payload.
 
-    `products` says how many products that is where not each of them was looked at.
+    `products` is the number of refused products if not all of them were read.
     """
     options = sum(refusal.option is not None for refusal in refused)
     parameters = {
@@ -56,6 +56,6 @@ async def list_refusals(
     before: int | None = None,
     limit: int = 50,
 ) -> list[StoredRefusal]:
-    """A page of refusals, the newest first: of a store, of a payload, or of all."""
+    """Return a page of refusals, the newest first, of a store, a payload or all."""
     parameters = {"store_id": store_id, "payload_id": payload_id, "before": before, "limit": limit}
     return await fetch(connection, REFUSALS.list_refusals, parameters, class_row(StoredRefusal))

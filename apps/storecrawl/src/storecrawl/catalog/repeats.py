@@ -1,7 +1,7 @@
-"""Apply a payload that is byte by byte what its store's last one was, without a look into it: most menus are.
+"""Apply a payload that is identical to the store's last applied one without reading it. Most menus are.
 
-What holds of a payload that was read holds of it: its products were seen, those that it lacks were missed once more,
-what was refused of it stands in rows. Its snapshots are those of the payload that it repeats. Nothing here commits.
+Its products count as seen, the missing ones as missed once more, and its refusals are copied. It shares the
+snapshots of the payload that it repeats. Nothing here commits.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class _Repeated:
 async def repeat_menu(
     connection: Connection, payload: StoredPayload, *, rules: RefreshRules = DEFAULT_RULES
 ) -> RefreshReport | None:
-    """Bring a payload into the catalog if it says what the store's last applied one does; None where it must be read.
+    """Apply a payload with the same document as the store's last applied one; return None if it must be read.
 
-    It must be when it was applied before, when the last one was not complete, and when another normalizer read that.
+    It must be read if it was applied before, if the last one was incomplete, or if another normalizer read that one.
     Raises UnknownPayload. Runs in the caller's transaction.
     """
     if payload.applied_at is not None:

@@ -1,7 +1,7 @@
-"""Derive statistics from products: take the change log, count its stores, merge what was counted. Nothing commits.
+"""Derive statistics from products: take the change log, count its stores, merge the partials. Nothing here commits.
 
-Whatever changes a product logs its store, in the same transaction (see migration 0013). The log and the partials
-are unlogged: a crash of the server empties them, and the mark with them. Then everything is counted again.
+Every change of a product logs its store in the same transaction (migration 0013). The log, its mark and the
+partials are in unlogged tables, which a server crash empties. In that case, everything is counted again.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from psycopg.rows import class_row, scalar_row, tuple_row
 from storecrawl.catalog.sql import STATISTICS, STORES
 from storecrawl.statements import Connection, execute, fetch
 
-# A small change is counted in small batches, side by side; a long round's batches are few, and none is too large.
+# A small change is counted in small parallel batches. A large round has few batches, none of them too large.
 BATCHES = 16
 MOST_STORES = 250
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What the log held: ids of `stores`; `unmarked` says that it may have held more, so that all are to be counted."""
+    """The ids of the logged stores. If `unmarked`, the log may have lost some, and all stores must be counted."""
 
     stores: list[int]
     logged: bool
@@ -31,41 +31,41 @@ class Changes:
 
 
 async def take_changes(connection: Connection) -> Changes:
-    """Empty the change log; what others commit from now on is the next round's."""
+    """Empty the change log; changes that commit later belong to the next round."""
     return (await fetch(connection, STATISTICS.take_changes, {}, class_row(Changes)))[0]
 
 
 async def begin_round(connection: Connection, *, stores: int | None, pause: timedelta, logged: bool) -> None:
-    """Note that a round over so many stores begins, None for all; the next one begins a `pause` later."""
+    """Begin a round over this many stores, None for all; the next starts `pause` later at the earliest."""
     await execute(connection, STATISTICS.begin_round, {"stores": stores, "pause": pause, "logged": logged})
 
 
 async def all_stores(connection: Connection) -> list[int]:
-    """The ids of all stores, in order."""
+    """Return the ids of all stores, in order."""
     return await fetch(connection, STORES.list_ids, {}, scalar_row)
 
 
 def in_batches(stores: Sequence[int]) -> list[Sequence[int]]:
-    """Share stores out: the more there are, the larger the batches."""
+    """Split stores into batches, which grow with the number of stores."""
     size = min(max(-(-len(stores) // BATCHES), 1), MOST_STORES)
     return [stores[first : first + size] for first in range(0, len(stores), size)]
 
 
 async def count_stores(connection: Connection, stores: Sequence[int]) -> int:
-    """Overwrite what is counted of these stores; return how many of the partials changed."""
+    """Overwrite the partials of these stores; return how many changed."""
     [changed] = await fetch(connection, STATISTICS.count_stores, {"stores": list(stores)}, scalar_row)
     return int(changed)
 
 
 async def nothing_lost(connection: Connection) -> bool:
-    """Whether the partials are those that rounds have counted: false after a crash of the server."""
+    """Return whether the partials are complete; False after a server crash."""
     return bool(await fetch(connection, STATISTICS.log_is_marked, {}, scalar_row))
 
 
 async def merge_statistics(connection: Connection, stores: Sequence[int] | None) -> int:
-    """Bring statistics in line with the partials, of these stores or, for None, of all; return how many rows changed.
+    """Merge the partials of these stores (None for all) into the statistics; return how many rows changed.
 
-    Rows that nothing stands for any more are deleted: a full merge puts right whatever went wrong before.
+    Rows without partials are deleted, so a full merge repairs any earlier error.
     """
     touched = await fetch(connection, STATISTICS.take_touched_brands, {}, scalar_row)
     brands = None if stores is None else touched
@@ -77,7 +77,7 @@ async def merge_statistics(connection: Connection, stores: Sequence[int] | None)
 
 
 async def refresh_stale_views(connection: Connection) -> list[str]:
-    """Refresh the views if a round has noted a change since the last time; return the names of those refreshed."""
+    """Refresh the views if a round has recorded a change since the last refresh; return the refreshed ones."""
     stale = await execute(connection, STATISTICS.claim_views, {})
     return await refresh_views(connection) if stale else []
 
@@ -85,7 +85,7 @@ async def refresh_stale_views(connection: Connection) -> list[str]:
 async def refresh_views(connection: Connection) -> list[str]:
     """Refresh every view of the schema in the caller's transaction; return their names.
 
-    Concurrently, so that readers never wait; a view that was never filled, as after a restore, plainly.
+    Views are refreshed concurrently, so that readers never wait, unless they are empty, as after a restore.
     """
     views = await fetch(connection, STATISTICS.list_views, {}, tuple_row)
     for name, populated in views:

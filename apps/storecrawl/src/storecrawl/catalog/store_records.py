@@ -1,4 +1,4 @@
-"""Read the platform's store objects into what discovery keeps of them."""
+"""Read the platform's store objects for discovery."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LABEL_LIMIT = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveredStore:
-    """A store as discovery saw it; only its id is certain, `raw` is the object that it was read from."""
+    """A store found by discovery. Only its id is certain; `raw` is the platform's object."""
 
     platform_store_id: str
     name: str | None = None
@@ -44,13 +44,13 @@ class DiscoveredStore:
 
 
 def read_stores(records: Iterable[object]) -> list[DiscoveredStore]:
-    """The stores among the records; those without an id cannot be kept apart and are left out."""
+    """Return the stores in the records. Records without an id are skipped, as they cannot be distinguished."""
     stores = (read_store(record) for record in records if isinstance(record, dict))
     return [store for store in stores if store is not None]
 
 
 def read_store(record: Record) -> DiscoveredStore | None:
-    """One store object, or None when it has no usable id."""
+    """Return the store of an object, or None if it has no usable id."""
     platform_store_id = identifier(record.get("id"), ID_LIMIT)
     if platform_store_id is None:
         return None
@@ -85,7 +85,7 @@ def _truth(value: object) -> bool | None:
 
 
 def _coordinates(place: Record) -> tuple[float | None, float | None]:
-    """Latitude and longitude; the source writes them the other way round, and only true ones count."""
+    """Return latitude and longitude, which the source stores the other way round; None if impossible."""
     figures = [decimal_of(figure) for figure in list_at(record_at(place, "geometry"), "coordinates")]
     if len(figures) != 2:
         return None, None

@@ -1,4 +1,4 @@
-"""Stores: which there are, what there is of each at this moment, and those whose menu the upstream refuses to us."""
+"""Stores: their records, their figures, and those whose menu the upstream refuses."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ LONGEST = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
-    """A store as it is known.
+    """A store's record.
 
-    It is blocked from `blocked_at` on where the upstream refuses its menu, and asked again at `blocked_until`.
+    Since `blocked_at`, the upstream refuses its menu; it is tried again at `blocked_until`.
     """
 
     id: int
@@ -44,7 +44,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreFilter:
-    """Which stores are listed: those of a state, the `blocked` ones; `text` is in name, slug, chain or city."""
+    """Filters of stores: by state, `blocked`, or `text` in name, slug, chain or city."""
 
     state: str | None = None
     text: str | None = None
@@ -72,17 +72,16 @@ async def stores_due(
     limit: int | None = None,
     now: datetime | None = None,
 ) -> list[DueStore]:
-    """Enabled stores with a platform id, not fetched within the interval, the longest unfetched first.
+    """Return enabled stores with a platform id that were not fetched within the interval, the longest unfetched first.
 
-    Whether a task for the store is open already is for the caller to see to. `now` defaults to the
-    database's clock.
+    Callers must check for open tasks themselves. `now` defaults to the database's clock.
     """
     parameters = {"interval": interval, "state": state, "limit": limit, "now": now}
     return await fetch(connection, STORES.stores_due, parameters, class_row(DueStore))
 
 
 async def list_stores(connection: Connection, criteria: StoreFilter) -> list[Store]:
-    """A page of stores by id."""
+    """Return a page of stores by id."""
     parameters = {
         "state": criteria.state and criteria.state.upper(),
         "pattern": containing(criteria.text),
@@ -94,7 +93,7 @@ async def list_stores(connection: Connection, criteria: StoreFilter) -> list[Sto
 
 
 async def find_store(connection: Connection, store_id: int) -> Store:
-    """One store. Raises UnknownStore."""
+    """Return a store. Raises UnknownStore."""
     for store in await list_stores(connection, StoreFilter(after=store_id - 1, limit=1)):
         if store.id == store_id:
             return store
@@ -102,12 +101,12 @@ async def find_store(connection: Connection, store_id: int) -> Store:
 
 
 async def crawlable_stores(connection: Connection, *, state: str | None = None) -> list[int]:
-    """The ids of the stores that are enabled and known to the platform, of all states or one, in order."""
+    """Return the ids of enabled stores with a platform id, of all states or one, in order."""
     return await fetch(connection, STORES.crawlable_stores, {"state": state, "ids": None}, scalar_row)
 
 
 async def require_crawlable(connection: Connection, store_ids: Sequence[int]) -> None:
-    """Raise UnknownStore, naming those of the stores that may not be crawled."""
+    """Raise UnknownStore with the ids of the stores that must not be crawled, if any."""
     found = await fetch(connection, STORES.crawlable_stores, {"state": None, "ids": list(store_ids)}, scalar_row)
     if unfit := [store_id for store_id in dict.fromkeys(store_ids) if store_id not in set(found)]:
         raise UnknownStore(unfit, noun="enabled store with a platform id:")
@@ -115,7 +114,7 @@ async def require_crawlable(connection: Connection, store_ids: Sequence[int]) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockedStores:
-    """How many of the stores that may be crawled are blocked, since when the first of them, and why the latest."""
+    """The number of blocked stores, the time of the first block and the reason of the latest."""
 
     blocked: int
     stores: int
@@ -124,7 +123,7 @@ class BlockedStores:
 
 
 async def block_store(connection: Connection, store_id: int, because: str, *, first: timedelta) -> float:
-    """Note that a store is blocked; returns for how many seconds, `first` doubled each time in a row, to a day."""
+    """Block a store; return for how many seconds: `first`, doubled for each block in a row, at most a day."""
     parameters = {
         "store_id": store_id,
         "because": because,
@@ -136,15 +135,15 @@ async def block_store(connection: Connection, store_id: int, because: str, *, fi
 
 
 async def count_blocked_stores(connection: Connection) -> BlockedStores:
-    """How many stores are blocked now."""
+    """Count the blocked stores."""
     return (await fetch(connection, STORES.count_blocked_stores, {}, class_row(BlockedStores)))[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreFigures:
-    """Products on the menu and how many of them can be bought; what the cheapest and the dearest option cost, in cents.
+    """A store's products on the menu, how many of them are available, and the lowest and highest price in cents.
 
-    `payloads` is how often the store was fetched.
+    `payloads` is the number of fetches.
     """
 
     store_id: int
@@ -156,16 +155,16 @@ class StoreFigures:
 
 
 async def store_figures(connection: Connection, store_ids: Iterable[int]) -> dict[int, StoreFigures]:
-    """The figures of these stores, by id; each costs reading its whole menu."""
+    """Return the figures of stores, by id; reads the whole menu of each."""
     rows = await fetch(connection, STORES.figures_of_stores, {"ids": list(store_ids)}, class_row(StoreFigures))
     return {row.store_id: row for row in rows}
 
 
 async def store_names(connection: Connection, store_ids: Iterable[int]) -> dict[int, str]:
-    """The names of these stores, by id."""
+    """Return the names of stores, by id."""
     return dict(await fetch(connection, STORES.names_of_stores, {"ids": list(set(store_ids))}, tuple_row))
 
 
 async def states(connection: Connection) -> list[str]:
-    """The states that have stores, in order."""
+    """Return the states that have stores, in order."""
     return await fetch(connection, STORES.list_states, {}, scalar_row)

@@ -1,1 +1,1 @@
-"""The demonstration: a local upstream and everything that shows the crawler at work on it."""
+"""The demo: a local upstream, and everything that shows the crawler working on it."""

@@ -1,4 +1,4 @@
-"""The last look at a full cycle: does everything exist that should?"""
+"""The final check of a full cycle for missing rows and files."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ select
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
-    """What is counted once, at the end, as it reads many rows.
+    """Counts that are taken once, at the end, since they read many rows.
 
-    `paths` are the payload files that rows name, `failure` is what the first of the failed tasks said.
+    `paths` are the payload files that rows name, `failure` is the error of the first failed task.
     """
 
     unapplied_payloads: int
@@ -38,7 +38,7 @@ class Inventory:
 
 
 def take_inventory(connection: Connection) -> Inventory:
-    """Count."""
+    """Read the inventory."""
     row = connection.cursor(row_factory=class_row(Inventory)).execute(INVENTORY).fetchone()
     if row is None:
         raise LookupError("select returned no row")
@@ -48,9 +48,9 @@ def take_inventory(connection: Connection) -> Inventory:
 def find_problems(
     inventory: Inventory, gaps: Gaps, figures: Figures, payloads: Path, expected_stores: int | None
 ) -> Iterator[str]:
-    """Say what should exist after one full cycle and does not, each store and place with its reason.
+    """Return what is missing after one full cycle, each store and place with its reason.
 
-    `payloads` is the root of the payload files, `expected_stores` how many the upstream has, where that is known.
+    `payloads` is the root of the payload files, `expected_stores` the upstream's number of stores, if known.
     """
     yield from _missing_stores(inventory, gaps, figures, expected_stores)
     yield from gaps.sentences()

@@ -1,4 +1,4 @@
-"""What a demo looks like: its figures as a board for a terminal, or as one line."""
+"""The demo's figures as a board for a terminal, or as one line."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ WINDOW_SECONDS = 10.0
 
 
 class Board:
-    """The figures of a demo since its start; `note`, where there is one, says what it is busy with instead.
+    """The figures of a demo since its start; `note` is shown instead while there is one.
 
-    `api` is where dashboard and API are served.
+    `api` is the address of dashboard and API.
     """
 
     def __init__(self, options: DemoOptions) -> None:
@@ -39,7 +39,7 @@ class Board:
         self._tasks = Rate()
 
     def look(self, figures: Figures | None) -> None:
-        """Take the figures of this moment; None while the database is away."""
+        """Take the current figures; None while the database is unavailable."""
         self.note = "" if figures else AWAY
         if figures is not None:
             self._figures = figures
@@ -133,20 +133,20 @@ def _clock(seconds: float) -> str:
 
 
 class Rate:
-    """A growing number's increase a second, over a window that moves along."""
+    """The increase of a number per second, over a moving window."""
 
     def __init__(self) -> None:
         self._looks: deque[tuple[float, int]] = deque()
 
     def look(self, seconds: float, number: int) -> None:
-        """Take note of the number at a moment."""
+        """Record the number at a time."""
         self._looks.append((seconds, number))
         while self._looks[-1][0] - self._looks[0][0] > WINDOW_SECONDS:
             self._looks.popleft()
 
     @property
     def per_second(self) -> float:
-        """The increase a second; 0 until there are two looks."""
+        """The increase per second; 0 until there are two values."""
         if len(self._looks) < 2:  # noqa: PLR2004 - a slope needs two points
             return 0.0
         (began, first), (ended, last) = self._looks[0], self._looks[-1]

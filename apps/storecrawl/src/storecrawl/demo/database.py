@@ -1,4 +1,4 @@
-"""The demo's Postgres: the embedded one in its folder, revived when it dies, or the one that it was given."""
+"""The demo's Postgres: an embedded one in its folder, restarted when it stops, or a given one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONNECT_SECONDS = 5
 
 
 class Database:
-    """One connection to the demo's database, opened anew whenever it was lost."""
+    """A connection to the demo's database that is reopened when lost."""
 
     def __init__(self, folder: Path, given: str | None) -> None:
         self._given = given
@@ -28,7 +28,7 @@ class Database:
         self._connection: Connection | None = None
 
     def __enter__(self) -> Self:
-        """Reach the database and bring its tables up to date. Raises EmbeddedServerError, OperationalError."""
+        """Connect to the database and migrate it. Raises EmbeddedServerError, OperationalError."""
         try:
             connection = self._connect()
             migrate(connection)
@@ -45,21 +45,21 @@ class Database:
 
     @property
     def dsn(self) -> str:
-        """How to reach the database; the embedded one may come back under another port."""
+        """The database's address; an embedded one may return on another port."""
         return self._given or self._embedded().dsn()
 
     def keep_reachable(self) -> None:
-        """Connect anew if the connection was lost, reviving the embedded server if need be.
+        """Reconnect if the connection was lost, and restart the embedded server if necessary.
 
-        A database that does not answer is left for the next time. Raises EmbeddedServerError for an embedded one that
-        cannot be revived.
+        A database that does not respond is tried again next time. Raises EmbeddedServerError for an embedded one that
+        cannot be restarted.
         """
         if self._connection is None or self._connection.closed:
             with suppress(psycopg.OperationalError):
                 self._connect()
 
     def ask(self, question: Callable[[Connection], T]) -> T | None:
-        """Return the answer, or None while the database is away."""
+        """Return the query's result, or None while the database is unavailable."""
         if self._connection is None:
             return None
         try:

@@ -1,4 +1,4 @@
-"""What there is after some crawling: the demo's figures, read from the database in one statement."""
+"""The demo's figures, read from the database in one statement."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from psycopg.rows import class_row
 
 from storecrawl.demo.database import Connection
 
-# Cheap enough to be asked again and again: snapshots, of which there are millions after a day, are counted by payload.
+# Cheap enough to be run often: snapshots, of which there are millions after a day, are counted by payload.
 FIGURES = """
 with open_tasks as (
     select handler, state, status, error, claimed_at
@@ -42,10 +42,10 @@ OPEN = ("pending", "running", "blocked", "waiting")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """How much of everything there is at one moment.
+    """All counts at one time.
 
-    `tasks` counts by state, `running` by handler; `retrying` tasks wait for another attempt, and `trouble` is what
-    the latest of those said that failed. The next schedule is due in `idle_seconds`; None where there are none.
+    `tasks` counts by state, `running` by handler. `retrying` tasks wait for another attempt; `trouble` is the error
+    of the latest of them. The next schedule is due in `idle_seconds`, None if there are none.
     """
 
     stores: int = 0
@@ -62,21 +62,19 @@ class Figures:
 
     @property
     def open_tasks(self) -> int:
-        """Tasks that have not ended."""
         return sum(self.tasks.get(state, 0) for state in OPEN)
 
     @property
     def ended_tasks(self) -> int:
-        """Tasks that have ended, however."""
+        """Completed, failed and cancelled tasks."""
         return sum(self.tasks.values()) - self.open_tasks
 
     @property
     def failed_tasks(self) -> int:
-        """Tasks that have failed for good."""
         return self.tasks.get("failed", 0)
 
     def summary(self, seconds: float) -> dict[str, Any]:
-        """Return the summary that `--json` prints; `seconds` is how long the demo has run."""
+        """Return the summary that `--json` prints; `seconds` is the duration of the demo."""
         return {
             "stores": self.stores,
             "payloads": self.payloads,
@@ -89,7 +87,7 @@ class Figures:
 
 
 def read_figures(connection: Connection, roles: Sequence[str]) -> Figures:
-    """Read the figures of this moment; only tasks of these roles count."""
+    """Read the current figures; only tasks of these roles count."""
     cursor = connection.cursor(row_factory=class_row(Figures))
     row = cursor.execute(FIGURES, {"roles": list(roles)}).fetchone()
     return row or Figures()

@@ -1,6 +1,6 @@
-"""What a full cycle left out, and why: stores that were not refreshed, places of which no answer came.
+"""The gaps of a full cycle and their reasons: stores not refreshed, places without a response.
 
-And products that the local upstream offers and the catalog lacks: no look at the crawl's own rows could see them.
+Also products that the local upstream offers and the catalog lacks, which the crawl's own rows cannot show.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from storecrawl.demo.memory import Memory
 from storecrawl.demo.upstream import UpstreamOptions
 from storecrawl.demo.upstream.world import World
 
-# The last task of a store is the one that it did not get beyond.
+# A store's last task is the one that stopped it.
 UNREFRESHED = """
 select store.id as store, store.name, store.state, coalesce(
     (select 'its id ' || location.platform_store_id || ' needs investigation: ' || location.because
@@ -39,7 +39,7 @@ select state || '/' || name, error from storecrawl.cities where failures > 0
 order by place
 """
 NAMED = 3
-# What was fetched before this world stood at its present step is none of this cycle's.
+# Payloads fetched before this world reached its current step do not belong to this cycle.
 FETCHED = """
 select store.id as store, store.name, store.platform_store_id, array(
     select external_id from storecrawl.products where store_id = store.id
@@ -54,7 +54,7 @@ order by store.id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnrefreshedStore:
-    """A store of whose menu there is nothing yet."""
+    """A store without a refreshed menu."""
 
     store: int
     name: str
@@ -64,7 +64,7 @@ class UnrefreshedStore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnsearchedPlace:
-    """A state (AZ) or a city (AZ/Mesa) of which the upstream's last answer was none."""
+    """A state (AZ) or a city (AZ/Mesa) whose last search had no response."""
 
     place: str
     reason: str
@@ -72,13 +72,13 @@ class UnsearchedPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gaps:
-    """All that was left out, each with its reason."""
+    """All gaps with their reasons."""
 
     stores: tuple[UnrefreshedStore, ...] = ()
     places: tuple[UnsearchedPlace, ...] = ()
 
     def sentences(self) -> Iterator[str]:
-        """Say each of them."""
+        """Return a sentence for each gap."""
         for place in self.places:
             yield f"{place.place} was not searched: {place.reason}"
         for store in self.stores:
@@ -86,7 +86,7 @@ class Gaps:
             yield f"store {store.store} ({store.name}{where}) was not refreshed: {store.reason}"
 
     def summary(self) -> dict[str, Any]:
-        """Return what `--json` prints of them."""
+        """Return the gaps for `--json`."""
         return {
             "unrefreshed": [asdict(each) for each in self.stores],
             "unsearched": [asdict(each) for each in self.places],
@@ -94,7 +94,7 @@ class Gaps:
 
 
 def find_gaps(connection: Connection) -> Gaps:
-    """Look for what was left out."""
+    """Find all gaps."""
     stores = connection.cursor(row_factory=class_row(UnrefreshedStore)).execute(UNREFRESHED).fetchall()
     places = connection.cursor(row_factory=class_row(UnsearchedPlace)).execute(UNSEARCHED).fetchall()
     return Gaps(stores=tuple(stores), places=tuple(places))
@@ -102,14 +102,14 @@ def find_gaps(connection: Connection) -> Gaps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingProducts:
-    """Products of a store that were to be had and are not there."""
+    """Products that a store offers and the catalog lacks."""
 
     store: int
     name: str
     products: tuple[str, ...]
 
     def sentence(self) -> str:
-        """Say it."""
+        """Describe them in a sentence."""
         named = ", ".join(self.products[:NAMED]) + (" ..." if len(self.products) > NAMED else "")
         return f"store {self.store} ({self.name}) lacks {len(self.products)} products that it offers: {named}"
 
@@ -123,7 +123,7 @@ class _Fetched:
 
 
 def find_missing(connection: Connection, memory: Memory) -> tuple[MissingProducts, ...]:
-    """Compare the catalog with the world of a cycle in which time stands still, store by store."""
+    """Compare the catalog with the world, store by store, for a cycle in which time stands still."""
     since = datetime.fromtimestamp(memory.since, UTC)
     fetched = connection.cursor(row_factory=class_row(_Fetched)).execute(FETCHED, (since,)).fetchall()
     return tuple(_missing(fetched, World(UpstreamOptions(stores=memory.stores, seed=memory.seed)), int(memory.step)))

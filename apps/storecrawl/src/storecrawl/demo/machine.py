@@ -1,4 +1,4 @@
-"""What a demo has of this machine: its folder, with what it remembers there, and ports."""
+"""The demo's resources on this machine: its folder, the files in it, and ports."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ ANSWER_SECONDS = 2.0
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Hold the folder for the length of the block; however the demo ends, the kernel frees it.
+    """Lock the folder for the duration of the block; the kernel releases it however the demo ends.
 
-    Raises ConfigError for a folder that cannot be made or written, or that another demo holds.
+    Raises ConfigError if the folder cannot be created or written, or another demo has locked it.
     """
     descriptor = _open_lock(folder)
     try:
@@ -42,7 +42,7 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def read_token(folder: Path) -> str | None:
-    """The token with which programs and browsers of this machine come in; None where there is none."""
+    """Return the token for programs and browsers of this machine, or None if there is none."""
     try:
         return (folder / API_TOKEN).read_text("ascii").strip()
     except OSError:
@@ -58,7 +58,7 @@ def _open_lock(folder: Path) -> int:
 
 
 def free_port(wanted: int | None = None) -> int:
-    """Return the port that is wanted, or any other where that one is taken."""
+    """Return the preferred port, or any other one if it is taken."""
     if wanted is not None and _is_free(wanted):
         return wanted
     with socket.socket() as probe:
@@ -68,7 +68,7 @@ def free_port(wanted: int | None = None) -> int:
 
 
 def listen_at(wanted: int) -> socket.socket:
-    """Hold the port that is wanted, or any other where that one is taken: whoever connects waits to be served."""
+    """Listen on the preferred port, or any other one if it is taken. Connections wait until they are served."""
     try:
         return socket.create_server((LOOPBACK, wanted))
     except OSError:
@@ -76,7 +76,7 @@ def listen_at(wanted: int) -> socket.socket:
 
 
 def answers(address: str) -> bool:
-    """Whether a server answers there; whoever holds the port for it lets the question wait for a while."""
+    """Return whether a server responds. A port without a server yet makes the request wait for a while."""
     connection = HTTPConnection(address.removeprefix("http://"), timeout=ANSWER_SECONDS)
     try:
         connection.request("GET", "/healthz")

@@ -1,4 +1,4 @@
-"""What a demo remembers in its folder: which world its upstream has, and how far simulated time has come there."""
+"""The demo's state in its folder: the world of its upstream, and the simulated time there."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ FILE = "demo.json"
 STORES = 300
 SEED = 1
 KEEP_SECONDS = 5.0
-# The local upstream's longest step: within one run, time that passes so slowly stands still.
+# The local upstream's longest step, with which time does not advance within one run.
 STANDSTILL_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """The world of a folder: it was at `step` at the unix time `since`, and goes on by one each `step_seconds`.
+    """The world of a folder: it was at `step` at the unix time `since`, and advances by one each `step_seconds`.
 
-    Of 0 seconds a step, time stands still. While no demo runs it does not go on either. `port` is where the upstream
-    listens.
+    With 0 seconds per step, time stands still. It does not advance while no demo is running. `port` is the
+    upstream's.
     """
 
     port: int
@@ -35,12 +35,12 @@ class Memory:
     step_seconds: float
 
     def at(self, now: float) -> Memory:
-        """Return the same world at another moment."""
+        """Return the same world at another time."""
         gone = (now - self.since) / self.step_seconds if self.step_seconds else 0.0
         return replace(self, step=self.step + max(0.0, gone), since=now)
 
     def flags(self) -> dict[str, object]:
-        """Return what the upstream must be told to serve this world."""
+        """Return the flags with which the upstream serves this world."""
         pace = self.step_seconds or STANDSTILL_SECONDS
         step = self.step if self.step_seconds else int(self.step)
         return {
@@ -53,9 +53,9 @@ class Memory:
 
 
 def recall(folder: Path, options: DemoOptions, now: float) -> Memory:
-    """Return the folder's world, as the options want it from now on, and keep it.
+    """Return the folder's world with the given options, and store it.
 
-    Raises ConfigError for another seed or fewer stores than the folder knows: what it holds would not fit them.
+    Raises ConfigError for another seed or fewer stores than the folder has, since its contents would not match.
     """
     known = _read(folder / FILE)
     if known is not None:
@@ -73,7 +73,7 @@ def recall(folder: Path, options: DemoOptions, now: float) -> Memory:
 
 
 def keep(folder: Path, memory: Memory) -> None:
-    """Write the memory down; a demo killed meanwhile leaves the old one or the new one."""
+    """Write the state atomically: a demo killed meanwhile leaves the old or the new one."""
     draft = folder / f"{FILE}.draft"
     draft.write_bytes(msgspec.json.encode(memory))
     draft.replace(folder / FILE)
@@ -112,5 +112,5 @@ def _seed(options: DemoOptions, known: Memory | None) -> int:
 
 
 def _last_step(known: Memory) -> float:
-    """How far that world may have come: the last word of a killed demo is some seconds old."""
+    """Return the last step that the world may have reached: the state of a killed demo is some seconds old."""
     return known.at(known.since + KEEP_SECONDS).step

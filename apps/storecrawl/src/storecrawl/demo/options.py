@@ -1,4 +1,4 @@
-"""What a demo is told."""
+"""The options of a demo."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ LONGEST_STEP = 86_400.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoOptions:
-    """The size of the demo and what it crawls.
+    """The size of the demo and what it crawls. Raises ConfigError.
 
-    `stores` and `seed` describe the local upstream's world; None is that of the folder, else 300 and 1. `upstream` is
-    a URL to crawl instead, `database` a Postgres to use instead of the embedded one. `failure_rate` (0 to 1) is the
-    local upstream's failure dial. `once` runs one full cycle and ends. `step_seconds` is the wall time of four
-    simulated hours, at which the menus change and every store is fetched again. With `api`, a process of its own
-    serves the dashboard and the API on this machine. Raises ConfigError.
+    `stores` and `seed` describe the local upstream's world; None means the folder's, or 300 and 1. `upstream` is a
+    URL to crawl instead, `database` a Postgres to use instead of the embedded one. `failure_rate` (0 to 1) is that
+    of the local upstream. `once` runs one full cycle. `step_seconds` is the real duration of four simulated hours,
+    after which menus change and every store is fetched again. With `api`, a separate process serves dashboard and
+    API on this machine.
     """
 
     data_dir: Path
@@ -37,7 +37,6 @@ class DemoOptions:
     api: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work, before anything is started."""
         _require_within("--failure-rate", self.failure_rate, 0.0, MOST_FAILURES)
         _require_within("--step-seconds", self.step_seconds, 5.0, LONGEST_STEP)
         if self.upstream is not None:
@@ -45,7 +44,7 @@ class DemoOptions:
 
 
 def _require_within(flag: str, value: float, least: float, most: float) -> None:
-    # A range of the command line lets nan pass, which is neither below nor above anything.
+    # The command line's range check lets nan pass.
     if math.isnan(value) or not least <= value <= most:
         raise ConfigError(f"{value:g} is not between {least:g} and {most:g}", variable=flag, value=value)
 

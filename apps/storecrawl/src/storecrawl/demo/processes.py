@@ -1,4 +1,4 @@
-"""The demo's child processes: started with the demo, restarted when they die, never left behind."""
+"""The demo's child processes: started with it, restarted when they stop, and never left behind."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ LAST_WORDS_BYTES = 4_096
 
 
 class KeepsDying(RuntimeError):
-    """A command ends again and again as soon as it is started."""
+    """A command ends each time as soon as it is started."""
 
     def __init__(self, log: Path) -> None:
         super().__init__(f"a process of the demo keeps dying; the end of {log} says: {last_words(log)}")
 
 
 class ChildOptions(TypedDict, total=False):
-    """How a child differs from the others, see ChildProcess."""
+    """Options of a child process, see ChildProcess."""
 
     nice: bool
     descriptors: Sequence[int]
 
 
 class ChildProcess:
-    """One command that is to run as long as the demo does; its output goes to a log file.
+    """A command that runs as long as the demo does and logs to a file.
 
-    On Linux the kernel ends it when the demo is killed, so that a killed demo leaves nothing running. What is `nice`
-    takes the processor only as far as the others leave it. The open files `descriptors` are handed on to it.
+    On Linux, the kernel ends it when the demo is killed. A `nice` process only uses the CPU that others leave. It
+    inherits the open files `descriptors`.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class ChildProcess:
         self._asked_to_stop = False
 
     def keep_running(self) -> None:
-        """Start the command if it does not run, at most once a second. Raises KeepsDying."""
+        """Start the command unless it is running, at most once a second. Raises KeepsDying."""
         if self._process is not None and self._process.poll() is None:
             return
         age = time.monotonic() - self._started
@@ -78,13 +78,13 @@ class ChildProcess:
         self._started = time.monotonic()
 
     def ask_to_stop(self) -> None:
-        """Ask the process to end, once: asked again, a worker would drop what it is at."""
+        """Send the stop signal once: after a second one, a worker would abandon its tasks."""
         if self._process is not None and not self._asked_to_stop:
             self._asked_to_stop = True
             self._process.terminate()
 
     def stop(self) -> None:
-        """End the process: asked to, killed when it has not ended within half a minute or the wait is interrupted."""
+        """Stop the process, and kill it after half a minute or when the wait is interrupted."""
         if self._process is None:
             return
         self.ask_to_stop()
@@ -96,7 +96,6 @@ class ChildProcess:
             self.kill()
 
     def kill(self) -> None:
-        """End the process at once."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -116,14 +115,14 @@ class ChildProcess:
             stdout=log,
             stderr=log,
             pass_fds=self._descriptors,
-            # A Ctrl-C in the terminal is for the demo, which then stops its children in order.
+            # A Ctrl-C in the terminal is for the demo only, which then stops its children in order.
             start_new_session=True,
             preexec_fn=_following_parent(),  # noqa: PLW1509 - the demo has no threads
         )
 
 
 def last_words(log: Path) -> str:
-    """Return the last line of a log that says something."""
+    """Return the last nonblank line of a log."""
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - LAST_WORDS_BYTES))
         lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
@@ -131,15 +130,15 @@ def last_words(log: Path) -> str:
 
 
 def _following_parent() -> Callable[[], None] | None:
-    """Return what makes a child end with this process; None where the kernel offers nothing like it."""
+    """Return a function that makes a child end with this process; None if the kernel has no such feature."""
     if sys.platform != "linux":
         return None
-    # Everything is looked up here: between fork and exec a child must not import or allocate much.
+    # All lookups happen here: between fork and exec a child must not import or allocate much.
     return partial(_follow_parent, ctypes.CDLL(None).prctl, os.getpid())
 
 
 def _follow_parent(prctl: Callable[[int, int], int], parent: int) -> None:
     prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    # A parent that was killed before the line above will never send that signal.
+    # If the parent was killed before the line above, that signal never comes.
     if os.getppid() != parent:
         os._exit(1)

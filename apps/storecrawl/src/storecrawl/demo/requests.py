@@ -1,4 +1,4 @@
-"""What a demo asks of the pool of tasks."""
+"""Changes that a demo makes to tasks."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ FAILED = "select id from rolecall.all_tasks where state = 'failed' and role = an
 
 
 def enqueue(connection: Connection, *, app: App, handler: str) -> Enqueued:
-    """Enqueue a handler's task; while a demo's earlier one is open, that one stands for it."""
+    """Enqueue a handler's task, unless an earlier one of the demo is open."""
     with Client(app=app) as client:
         return client.enqueue(handler, dedupe_key=DEDUPE_KEY, connection=connection)
 
 
 def retry_failed(connection: Connection, *, app: App) -> dict[int, str]:
-    """Give every task of the app that failed for good another chance."""
+    """Retry all failed tasks of the app."""
     failed = connection.cursor(row_factory=scalar_row).execute(FAILED, (list(app.roles),)).fetchall()
     with Client(app=app) as client:
         return client.retry(failed, connection=connection)

@@ -1,4 +1,4 @@
-"""Run a demo: one full cycle to the end, or a crawl that goes on, with what happens shown meanwhile."""
+"""Run a demo: one full cycle, or a continuous crawl, with its progress on the screen."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from storecrawl.demo.stage import Stage
 T = TypeVar("T")
 
 LOOK_SECONDS = 0.25
-# Looking takes at most a tenth of the time, however much there is to count.
+# Reading figures takes at most a tenth of the time, however much there is to count.
 PAUSE_FACTOR = 9.0
 LONGEST_PAUSE_SECONDS = 5.0
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Stopped(Exception):
-    """Somebody asked the demo to end, by this signal."""
+    """The demo must end because of this signal."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -39,9 +39,9 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cycle:
-    """One full cycle: the final figures, the seconds it took, what should exist and does not, where it was served.
+    """One full cycle: the final figures, its duration in seconds, what is missing, and the dashboard's address.
 
-    `gaps` are the stores and places that were left out; `problems` says them with all others in sentences.
+    `gaps` are the skipped stores and places; `problems` has a sentence for each of them and for all other problems.
     """
 
     figures: Figures
@@ -56,9 +56,9 @@ class Cycle:
 
 
 def run_cycle(options: DemoOptions, screen: Screen) -> Cycle:
-    """Discover, fetch and refresh every store once, then refresh the views; on a known folder, do what is left of that.
+    """Discover, fetch and refresh every store once, then refresh the views; in a used folder, finish what is left.
 
-    Raises Stopped when told to end before.
+    Raises Stopped on a signal.
     """
     began = time.monotonic()
     with stop_on_signals(), Stage(options, note=screen.note, tell=screen.tell) as stage:
@@ -70,7 +70,7 @@ def run_cycle(options: DemoOptions, screen: Screen) -> Cycle:
 
 
 def run_on(options: DemoOptions, screen: Screen) -> None:
-    """Crawl until told to end; raises Stopped then."""
+    """Crawl until Stopped is raised by a signal."""
     with stop_on_signals(), Stage(options, note=screen.note, tell=screen.tell) as stage:
         for figures in _answers(stage, partial(read_figures, roles=list(stage.app.roles))):
             screen.show(figures)
@@ -78,7 +78,7 @@ def run_on(options: DemoOptions, screen: Screen) -> None:
 
 @contextmanager
 def stop_on_signals() -> Iterator[None]:
-    """Turn the signals that ask for an end into Stopped; one more while things are ended makes that quick."""
+    """Turn termination signals into Stopped; a second one during the cleanup speeds it up."""
 
     def stop(number: int, _frame: object) -> None:
         raise Stopped(number)
@@ -101,7 +101,7 @@ def _until_done(stage: Stage, screen: Screen) -> Figures:
 
 def _conclude(stage: Stage, options: DemoOptions, figures: Figures, began: float) -> Cycle:
     inventory, gaps = _insist(stage, take_inventory), _insist(stage, find_gaps)
-    # An upstream that fails by lot also cuts menus, and says that they are whole.
+    # An upstream with random failures also cuts menus and claims that they are complete.
     world = None if options.failure_rate else stage.world
     missing = _insist(stage, partial(find_missing, memory=world)) if world else ()
     problems = (
@@ -120,7 +120,7 @@ def _insist(stage: Stage, question: Callable[[Connection], T]) -> T:
 
 
 def _answers(stage: Stage, question: Callable[[Connection], T]) -> Iterator[T | None]:
-    """Ask again and again, restarting meanwhile what has died; None while the database is away."""
+    """Query repeatedly, restarting stopped processes meanwhile; yields None while the database is unavailable."""
     while True:
         stage.keep_running()
         began = time.monotonic()

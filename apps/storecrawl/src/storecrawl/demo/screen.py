@@ -1,4 +1,4 @@
-"""The demo's face: in a terminal a board that lives, elsewhere a line now and then, for a machine nothing."""
+"""The demo's output: a live board in a terminal, otherwise occasional lines, and nothing with `--json`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LINE_SECONDS = 5.0
 
 
 class Screen(Protocol):
-    """What a demo shows itself on."""
+    """The output of a demo."""
 
     def __enter__(self) -> Self: ...
 
@@ -27,17 +27,17 @@ class Screen(Protocol):
     ) -> None: ...
 
     def note(self, text: str) -> None:
-        """Say in a few words what is being done."""
+        """Show in a few words what the demo is doing."""
 
     def tell(self, address: str) -> None:
-        """Say where the dashboard is: who opens this address comes in."""
+        """Show the dashboard's address, which logs its user in."""
 
     def show(self, figures: Figures | None) -> None:
-        """Show the figures of this moment; None while the database is away."""
+        """Show the current figures; None while the database is unavailable."""
 
 
 def screen_for(options: DemoOptions, *, quiet: bool) -> Screen:
-    """Return the face that fits where standard output goes."""
+    """Return the screen for the type of standard output."""
     console = Console(highlight=False)
     if quiet:
         return Quiet()
@@ -56,17 +56,17 @@ class Quiet:
         pass
 
     def note(self, text: str) -> None:
-        """Nobody reads it."""
+        """Show nothing."""
 
     def tell(self, address: str) -> None:
-        """Nobody asks."""
+        """Show nothing."""
 
     def show(self, figures: Figures | None) -> None:
-        """Nobody looks."""
+        """Show nothing."""
 
 
 class Lines:
-    """Prints a line for each note and, every five seconds, one with the figures."""
+    """Prints a line for each note, and one with the figures every five seconds."""
 
     def __init__(self, console: Console, options: DemoOptions) -> None:
         self._console = console
@@ -82,16 +82,14 @@ class Lines:
         pass
 
     def note(self, text: str) -> None:
-        """Print it."""
         self._board.note = text
         self._print(self._board.line())
 
     def tell(self, address: str) -> None:
-        """Print it."""
         self.note(f"the dashboard: {address}")
 
     def show(self, figures: Figures | None) -> None:
-        """Print the figures when it is time."""
+        """Print the figures every five seconds."""
         self._board.look(figures)
         if time.monotonic() >= self._next:
             self._print(self._board.line())
@@ -102,7 +100,7 @@ class Lines:
 
 
 class Lively:
-    """Redraws one board in place; what is redrawn is whole, so nothing flickers."""
+    """Redraws one board in place, always as a whole to avoid flicker."""
 
     def __init__(self, console: Console, options: DemoOptions) -> None:
         self._board = Board(options)
@@ -118,17 +116,15 @@ class Lively:
         self._live.stop()
 
     def note(self, text: str) -> None:
-        """Show it on the board."""
         self._board.note = text
         self._live.refresh()
 
     def tell(self, address: str) -> None:
-        """Print it above the board, where a line may be longer, and on it in short."""
+        """Print the address above the board, where the line may be longer, and a short form on it."""
         self._live.console.print(f"the dashboard: {address}", soft_wrap=True, markup=False)
         self._board.api = "{0.scheme}://{0.netloc}".format(urlsplit(address))
         self._live.refresh()
 
     def show(self, figures: Figures | None) -> None:
-        """Bring the board up to date."""
         self._board.look(figures)
         self._live.refresh()

@@ -1,4 +1,4 @@
-"""Everything that a demo runs on: its folder, database, local upstream, workers and dashboard."""
+"""Everything that a demo runs: its folder, database, local upstream, workers and dashboard."""
 
 from __future__ import annotations
 
@@ -34,29 +34,28 @@ T = TypeVar("T")
 Note = Callable[[str], None]
 
 APP = "storecrawl.app:app"
-# A killed worker's tasks come back after so many seconds.
+# The lease in seconds, after which a killed worker's tasks are released.
 LEASE = 10.0
-# What a shell has set for workers of its own must not keep ours from any task.
+# Settings of the shell for other workers must not restrict ours.
 OWN_WORKERS = {
     prefix + name: ""
     for name in ("ROLES", "WORKER_ROLE", "WORKER_ID", "POLL_INTERVAL_MS", "HEARTBEAT_INTERVAL_MS")
     for prefix in ("ROLECALL_", "")
 }
-# Rolecall's usual one, while it is free.
+# Rolecall's usual port, if it is free.
 API_PORT = 8321
 AT_WILL = 10_000.0
-# It starts within a second or two; should it take longer than this, the crawl does not wait for it.
+# It usually starts within two seconds. The crawl waits no longer than this.
 ANSWER_SECONDS = 20.0
 PAUSE_SECONDS = 0.1
 
 
 class Stage:
-    """The demo's world; entering it starts everything, leaving it stops everything.
+    """All parts of a demo; entering starts everything, leaving stops everything.
 
-    `note` is told in a few words what is just being done, `tell` where the dashboard is, as soon as it answers: an
-    address that lets in who opens it.
-    Entering raises ConfigError for a folder that cannot be used, EmbeddedServerError and OperationalError for a
-    database that cannot be reached.
+    `note` receives short progress messages, `tell` the dashboard's address as soon as it responds; the address logs
+    its user in. Entering raises ConfigError for an unusable folder, EmbeddedServerError and OperationalError for an
+    unreachable database.
     """
 
     def __init__(self, options: DemoOptions, *, note: Note, tell: Note) -> None:
@@ -75,12 +74,12 @@ class Stage:
 
     @property
     def api(self) -> str | None:
-        """Where the dashboard and the API are served; None where they are not."""
+        """The address of dashboard and API; None if they are not served."""
         return "http://{}:{}".format(*self._listener.getsockname()) if self._listener else None
 
     @property
     def app(self) -> App:
-        """The app that the workers run, with the same settings."""
+        """The app of the workers, with the same settings."""
         return build_app(self._settings())
 
     def __enter__(self) -> Self:
@@ -104,20 +103,20 @@ class Stage:
 
     @property
     def world(self) -> Memory | None:
-        """The world of the local upstream; None where the upstream is not ours."""
+        """The local upstream's world; None with another upstream."""
         return self._memory
 
     @property
     def expected_stores(self) -> int | None:
-        """How many stores there must be to find; None where the upstream is not ours."""
+        """The number of stores to find; None with another upstream."""
         return self._memory.stores if self._memory else None
 
     def ask(self, question: Callable[[Connection], T]) -> T | None:
-        """Return the database's answer, or None while it is away."""
+        """Return a query's result, or None while the database is unavailable."""
         return self._database.ask(question)
 
     def keep_running(self) -> None:
-        """Restart what has died, and remember how far simulated time has come."""
+        """Restart stopped processes, and store the simulated time."""
         self._database.keep_reachable()
         if self._attached_dsn != self._database.dsn:
             self._move_attached()
@@ -148,7 +147,7 @@ class Stage:
             child.keep_running()
 
     def _start_dashboard(self) -> None:
-        """Before the workers: what they do is to be seen from its beginning."""
+        """Start the dashboard before the workers, so that it shows their work from the beginning."""
         self._note("starting the dashboard")
         self._listener = self._stack.enter_context(listen_at(API_PORT))
         server = self._server(self._listener.fileno())
@@ -162,13 +161,13 @@ class Stage:
         self._tell(f"{address}/enter?token={token}" if token else f"{address}/")
 
     def _server(self, descriptor: int) -> ChildProcess:
-        """What serves the dashboard and the API at a socket of the demo's own, which outlives it when it dies."""
+        """Return the server's process, which serves a socket of the demo that stays open when it restarts."""
         serve = ["serve", *_flat({"--app": APP, "--fd": descriptor})]
         return self._on_database(serve, API_LOG, nice=True, descriptors=[descriptor])
 
     def _on_database(self, command: list[str], log: str, **how: Unpack[ChildOptions]) -> ChildProcess:
-        """A command of Rolecall's that works on the demo's database, with the demo's settings."""
-        # Attached to the embedded server each for itself: the last to leave, however it leaves, stops it.
+        """Return a process for a command of Rolecall with the demo's database and settings."""
+        # Each is attached to the embedded server, and the last one to leave stops it.
         where = ["--data-dir", str(self._folder)] if self._options.database is None else []
         environment = {
             **OWN_WORKERS,
@@ -179,7 +178,7 @@ class Stage:
         return self._child(["-m", "rolecall", *command, *where], environment, log, **how)
 
     def _move_attached(self) -> None:
-        """Have them start anew: the database has come back at another address, and they are cut off for good."""
+        """Restart the processes that are connected to a database whose address has changed."""
         for child in self._attached:
             child.kill()
         self._attached_dsn = self._database.dsn
@@ -206,7 +205,7 @@ class Stage:
             derive_pause=1.0,
             images=True,
             image_networks=(f"{LOOPBACK}/32",),
-            # It needs no politeness.
+            # A local upstream needs no rate limits.
             page_pause=0.001,
             backoff=0.05,
             retry_first=0.5,
@@ -214,18 +213,18 @@ class Stage:
             store_rate=AT_WILL,
             longest_retry_after=0.05,
             breaker_seconds=1.0,
-            # Its answers 403 are drawn by lot: they mean nobody.
+            # Its 403 responses are random and no evidence.
             forbidden_limit=0,
         )
 
     def _forget_schedules(self, connection: Connection) -> None:
-        """Remove the last demo's schedules: this one's workers add theirs, with its own times, or none."""
+        """Remove the last demo's schedules: this one's workers add theirs, if any."""
         for schedule in build_app(CrawlSettings()).schedules.values():
             for name in (schedule.name, schedule.formerly):
                 connection.execute("select rolecall.delete_schedule(%s::text)", (name,))
 
     def _ensure_route(self, connection: Connection) -> None:
-        """Let requests leave directly: to our own upstream always, to another where nobody has said by which route."""
+        """Add the direct route: always for our own upstream, for another one only if there is no route."""
         if self._memory is not None or not connection.execute("select 1 from storecrawl.routes limit 1").fetchone():
             ensure_direct(connection)
 

@@ -1,15 +1,16 @@
-"""Egress: how requests leave. Who asks (a route and a profile), how often, and what is learned from the answers.
+"""Egress: the routes and profiles of requests, their rate, and the consequences of responses.
 
-    Visit ──► Sessions ──► RoutePool      which route is next; its HTTP client, cookies and profile
-      │  ──► Breakers                     a host that only fails is left alone for a while
-      │  ──► rate limiters ──► Recorder   so many requests a second, of one store and of one host
-      └──► Counters ──► Recorder          what became of each request, written down every second
+    Visit ──► Sessions ──► RoutePool      the next route; its HTTP client, cookies and profile
+      │  ──► Breakers                     pause hosts that keep failing
+      │  ──► rate limiters ──► Recorder   limit the requests per second to a host and about a store
+      └──► Counters ──► Recorder          outcomes of requests, stored every second
 
-A visit is one errand: a store's menu, one lookup. It keeps who asks until an answer says that this one is not
-wanted; then it goes on over another route with another profile. What is forbidden (403) is held against a route only
-where several stores are forbidden on it and on no other: then it is paused, and tried again; else it is the store's
-own. The recorder is the only part that knows the database: without one, everything goes out directly and nothing is
-remembered. What cannot be sent now raises HeldBack, with the seconds to wait.
+A visit serves one purpose: a store's menu, or one lookup. It keeps its session until a response rejects
+that, and then continues over another route with another profile. A route is blamed for 403 responses
+only if several stores are forbidden on it and on no other route; then it is paused and probed.
+Otherwise the store itself is forbidden. Only the recorder uses the database. Without one, requests
+leave directly and nothing is stored. A request that cannot be sent now raises HeldBack with the seconds
+to wait.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Read an answer's body: at most so many bytes, packed by gzip or not at all, and never long on the loop."""
+"""Read a response body of limited size, uncompressed or gzip, without blocking the event loop for long."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ __all__ = ["ACCEPTED", "BodyTooLarge", "BodyUnreadable", "read_body"]
 
 ACCEPTED = "gzip"
 GZIP = frozenset({"gzip", "x-gzip"})
-# At the highest ratio it is four megabytes, some milliseconds; more is unpacked in a thread.
+# At the highest ratio this unpacks to 4 MB in a few milliseconds; more is unpacked in a thread.
 MOST_ON_THE_LOOP = 20_000
-# A server that sends its bytes one by one has many pieces read at once: the loop turns in between.
+# A server that sends single bytes causes many reads in a row; the event loop runs in between.
 PIECES_A_TURN = 64
 
 
 class BodyTooLarge(Exception):
-    """A body has more bytes than are read, as it came or unpacked."""
+    """A body exceeds the limit, compressed or decompressed."""
 
 
 class BodyUnreadable(Exception):
-    """A body came in a coding that was not asked for, or in one that it is not."""
+    """A body has a coding that was not requested, or is not in the coding that it declares."""
 
 
 async def read_body(response: httpx2.Response, cap: int) -> bytes:
-    """Return the body, unpacked. Raises BodyTooLarge, BodyUnreadable, httpx2.HTTPError.
+    """Return the decompressed body. Raises BodyTooLarge, BodyUnreadable, httpx2.HTTPError.
 
-    The library would unpack up to five codings, one around the other, on the loop and without a bound: two kilobytes
-    keep it busy for a minute.
+    The HTTP library would undo up to five nested codings on the event loop without a limit, so that two
+    kilobytes could block it for a minute.
     """
     is_packed = _is_packed(response)
     raw = await _raw(response, cap)

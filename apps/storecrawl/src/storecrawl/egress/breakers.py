@@ -1,4 +1,4 @@
-"""Circuit breakers: a host at which only failures come is left alone for a while, then tried with a single request."""
+"""Circuit breakers: a host that keeps failing gets no requests for a while, and then one as a test."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from storecrawl.egress.errors import CircuitOpen
 
 @dataclass(slots=True)
 class Circuit:
-    """How it went at one host: failures in a row, and until when no request goes there."""
+    """The state of one host: failures in a row, and the time until which no request is sent."""
 
     failures: int = 0
     open_until: float | None = None
 
 
 class Breakers:
-    """The circuits of all hosts, each opened by `failures` in a row for so many seconds."""
+    """The circuits of all hosts, each opened by `failures` in a row for `seconds`."""
 
     def __init__(self, *, failures: int, seconds: float) -> None:
         self._failures = failures
@@ -27,7 +27,7 @@ class Breakers:
     def admit(self, host: str) -> None:
         """Let a request pass, or raise CircuitOpen.
 
-        After the pause one passes to try the host, and the others wait for as long again or until it is answered.
+        After the pause, one request tests the host. The others wait for its outcome, or for another pause.
         """
         circuit = self._circuits.get(host)
         if circuit is None or circuit.open_until is None:
@@ -38,11 +38,11 @@ class Breakers:
         circuit.open_until = time.monotonic() + self._seconds
 
     def answered(self, host: str) -> None:
-        """The host is there, whatever it said."""
+        """Record that the host responded, with whatever status."""
         self._circuits.pop(host, None)
 
     def failed(self, host: str) -> None:
-        """The host gave no answer, or one that says that it cannot."""
+        """Record that the host did not respond, or with an error of its own."""
         circuit = self._circuits.setdefault(host, Circuit())
         circuit.failures += 1
         if circuit.failures >= self._failures:

@@ -1,4 +1,4 @@
-"""What became of requests, counted by route until the next report."""
+"""Outcomes of requests, counted by route until the next report."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ TOLD = ("route_id", "successes", "failures", "recovered", "forbidden_with", "for
 
 
 class RouteCounter(msgspec.Struct, kw_only=True):
-    """What one route did since the last report.
+    """The outcomes on one route since the last report.
 
-    `recovered`: it brought a good answer; what came after it are the answers 403, by profile (`forbidden_with`) and by
-    what was asked about (`forbidden_about`).
+    `recovered` means that there was a good response. `forbidden_with` and `forbidden_about` count the 403
+    responses after it, by profile and by subject.
     """
 
     route_id: int
@@ -31,7 +31,7 @@ class RouteCounter(msgspec.Struct, kw_only=True):
     failed_at: float | None = None
 
     def add_earlier(self, earlier: RouteCounter) -> None:
-        """Put what was counted before, and could not be reported, in front."""
+        """Add earlier counts that could not be reported."""
         self.successes += earlier.successes
         self.failures += earlier.failures
         if not self.recovered:
@@ -43,14 +43,14 @@ class RouteCounter(msgspec.Struct, kw_only=True):
         self.failed_at = self.failed_at or earlier.failed_at
 
     def told(self, now: float) -> dict[str, Any]:
-        """Return it as the report takes it: times as seconds ago, since two machines' clocks differ."""
+        """Return the counts in the report's form: times as seconds ago, since clocks of machines differ."""
         ago = None if self.failed_at is None else now - self.failed_at
         counted = {name: getattr(self, name) for name in TOLD}
         return {**counted, "used_ago": now - self.used_at, "failed_ago": ago}
 
 
 class Counters:
-    """The counters of all routes that were used since they were last taken."""
+    """The counters of all routes used since the last call of `take`."""
 
     def __init__(self) -> None:
         self._by_route: dict[int, RouteCounter] = {}
@@ -59,7 +59,7 @@ class Counters:
         return bool(self._by_route)
 
     def succeeded(self, route_id: int, *, recovered: bool) -> None:
-        """An answer came that was none of refusal; with `recovered`, the route is wanted where it may be blamed."""
+        """Count a good response; `recovered` if it is evidence that the host accepts the route."""
         counter = self._used(route_id)
         counter.successes += 1
         if recovered:
@@ -68,14 +68,14 @@ class Counters:
             counter.forbidden_about.clear()
 
     def failed(self, route_id: int, error: str) -> None:
-        """No usable answer came."""
+        """Count a request without a usable response."""
         counter = self._used(route_id)
         counter.failures += 1
         counter.last_error = error[:LONGEST_ERROR]
         counter.failed_at = counter.used_at
 
     def forbidden(self, route_id: int, profile: str, about: str, error: str) -> None:
-        """The answer to what was asked about something was 403."""
+        """Count a 403 response about a subject."""
         self.failed(route_id, error)
         counter = self._by_route[route_id]
         for known, one in ((counter.forbidden_with, profile), (counter.forbidden_about, about[:LONGEST_SUBJECT])):
@@ -83,12 +83,12 @@ class Counters:
                 known.append(one)
 
     def take(self) -> list[RouteCounter]:
-        """Return all counters and begin anew."""
+        """Return all counters and reset them."""
         taken, self._by_route = list(self._by_route.values()), {}
         return taken
 
     def put_back(self, counters: Iterable[RouteCounter]) -> None:
-        """Count what could not be reported again, before what has come since."""
+        """Put counts that could not be reported back before newer ones."""
         for earlier in counters:
             self._of(earlier.route_id).add_earlier(earlier)
 

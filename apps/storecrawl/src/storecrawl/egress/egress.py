@@ -1,4 +1,4 @@
-"""The egress of one worker: its routes and what it knows of them, kept true while it works; and visits through it."""
+"""The egress of one worker: its routes, their state, and visits through them."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ log = logging.getLogger("storecrawl.egress")
 
 
 class Egress:
-    """How one worker's requests leave.
+    """The outgoing requests of one worker.
 
         async with Egress(recorder=Recorder(dsn)) as egress:
             async with egress.visit("upstream.example", store="4711") as visit: ...
 
-    Entering loads the routes and raises NoActiveRoute, ConfigError or DatabaseUnavailable; without a recorder there is
-    the direct route only. Leaving writes down what is not written yet.
+    Entering loads the routes and raises NoActiveRoute, ConfigError or DatabaseUnavailable. Without a
+    recorder there is only the direct route. Leaving stores the last counts.
     """
 
     def __init__(
@@ -75,9 +75,9 @@ class Egress:
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections, after what became of the last requests is written down."""
+        """Store the last outcomes and close all connections."""
         if self._keeping is not None:
-            # A report that is under way is awaited: one broken off may have been written down, and would count twice.
+            # A running report is awaited: if it were cancelled after its commit, its counts would be stored twice.
             self._is_closing = True
             self._urgent.set()
             await self._keeping
@@ -87,9 +87,9 @@ class Egress:
 
     @asynccontextmanager
     async def visit(self, host: str, *, store: str | None = None, about: str | None = None) -> AsyncIterator[Visit]:
-        """Go to a host for one errand, which may be about a store; who asks stays the same while it goes well.
+        """Visit a host for one purpose, optionally about a store. The session is kept while requests succeed.
 
-        `about` says what else it is about. An errand about nothing is evidence for no route and against none.
+        `about` is any other subject. A visit without a subject is no evidence for or against a route.
         """
         visit = Visit(self, host, store, about or store)
         try:
@@ -98,28 +98,28 @@ class Egress:
             await visit.leave()
 
     def forbidden(self, session: Session, about: str, error: str) -> None:
-        """Remember a 403, and have it written down at once: it may be the one that pauses the route."""
+        """Record a 403, and report it at once, since it may be the one that pauses the route."""
         self.routes.forbid(session.route.id, session.profile.name)
         self.counters.forbidden(session.route.id, session.profile.name, about, error)
         self._urgent.set()
 
     def succeeded(self, session: Session, *, is_evidence: bool) -> None:
-        """Remember a good answer; whether it shows that the route is wanted, is for the errand to say."""
+        """Record a good response; `is_evidence` if it shows that the host accepts the route."""
         self.counters.succeeded(session.route.id, recovered=is_evidence)
         if is_evidence and self.routes.note_success(session.route.id):
             self._urgent.set()
 
     async def blame(self, route_ids: Collection[int]) -> None:
-        """Judge these routes by all that is known by now. Raises RouteBlamed where all of them are paused for it."""
+        """Judge these routes by all evidence. Raises RouteBlamed if all of them are paused."""
         if self._recorder is not None:
-            # Not broken off with whoever asks: it may have been written down, and would count twice.
+            # Shielded from cancellation: after a commit, the counts would be stored twice.
             await asyncio.shield(asyncio.ensure_future(self._attempt(self._report(self._recorder))))
         if route_ids and all(map(self.routes.is_paused, route_ids)):
             soonest = self.routes.soonest() or 0.0
             raise RouteBlamed(0.0 if self.routes.has_another(()) else soonest)
 
     async def session(self, avoid: Collection[int]) -> Session:
-        """Choose who asks, and wait until the route has rested. Raises NoUsableRoute, TurnTooFar."""
+        """Choose a session, and wait until its route may be used. Raises NoUsableRoute, TurnTooFar."""
         while route := self.routes.next(avoid):
             rest = self.routes.rest(route.id)
             if rest > self.options.patience:
@@ -136,7 +136,7 @@ class Egress:
         raise NoUsableRoute(self.options.reload_every if soonest is None else soonest, paused=soonest is not None)
 
     async def _may_try(self, route: Route) -> bool:
-        """Whether the caller is the one who tries a route whose pause is over: one of all workers."""
+        """Return whether this caller, of those of all workers, may probe a route whose pause is over."""
         if self._recorder is None:
             return True
         try:
@@ -151,7 +151,7 @@ class Egress:
         return probe.granted or probe.paused_for is None
 
     async def _keep(self, recorder: Recorder) -> None:
-        """Report what was counted and load the routes anew, again and again until closing; no error ends it."""
+        """Report counts and reload routes regularly until closing; errors do not end it."""
         loaded_at, is_last = time.monotonic(), False
         while not is_last:
             with suppress(TimeoutError):
@@ -171,7 +171,7 @@ class Egress:
             self._complain(error)
 
     async def _report(self, recorder: Recorder) -> None:
-        # Whoever is to judge must wait for what another report has taken, and not heard of yet.
+        # A judgment must wait for counts that another report has taken and whose verdicts are pending.
         async with self._reporting:
             await self._report_taken(recorder)
 
@@ -203,7 +203,7 @@ class Egress:
         self.routes.replace(await recorder.routes())
 
     async def _load_at_last(self, recorder: Recorder) -> None:
-        """Load the routes; a database that is just starting is waited for. Raises DatabaseUnavailable, ConfigError."""
+        """Load the routes, waiting for a starting database. Raises DatabaseUnavailable, ConfigError."""
         until = time.monotonic() + OPENING_SECONDS
         while True:
             try:
@@ -215,7 +215,7 @@ class Egress:
             await asyncio.sleep(PAUSE_SECONDS)
 
     def _complain(self, error: Exception) -> None:
-        """Say it once a kind, until a report gets through; what nobody has foreseen with its traceback."""
+        """Log each kind of error once until a report succeeds; unexpected ones with a traceback."""
         level = logging.DEBUG if type(error) in self._complaints else logging.WARNING
         self._complaints.add(type(error))
         unforeseen = None if isinstance(error, RolecallError) else error
@@ -223,7 +223,7 @@ class Egress:
 
 
 class Visit:
-    """One errand at one host. `ready` before each request says who asks; then it is told what came of it."""
+    """Requests for one purpose to one host. Call `ready` before each, and report its outcome afterwards."""
 
     def __init__(self, egress: Egress, host: str, store: str | None, about: str | None) -> None:
         self._egress = egress
@@ -237,14 +237,14 @@ class Visit:
 
     @property
     def is_anew(self) -> bool:
-        """Whether somebody else could ask at once, over a route that this visit has not tried."""
+        """Whether the next attempt could use a route that this visit has not tried, without waiting."""
         return self._session is None and self._egress.routes.has_another(self._tried)
 
     async def ready(self) -> Session:
-        """Wait for a turn and return who asks now. Raises HeldBack."""
+        """Wait for a turn and return the session to use. Raises HeldBack."""
         if not self._is_let_in:
             self._egress.breakers.admit(self._host)
-            # An attempt may take several requests: whoever tries a host again tries it with all of them.
+            # An attempt may take several requests; all of them belong to the test of a host.
             self._is_let_in = True
         if self._session is None:
             self._session = await self._egress.session(self._tried)
@@ -254,7 +254,7 @@ class Visit:
         return self._session
 
     def succeeded(self) -> None:
-        """A good answer came."""
+        """Report a good response."""
         self._answered()
         if self._session is not None:
             self._tried.clear()
@@ -262,8 +262,8 @@ class Visit:
             self._egress.succeeded(self._session, is_evidence=self._about is not None)
 
     async def forbidden(self, error: str) -> None:
-        """The answer was 403: somebody else is to ask."""
-        # Neither well nor away: what the host has shown before still stands.
+        """Report a 403; the next attempt uses another session."""
+        # Neither a success nor a failure of the host, so its circuit stays as it is.
         self._is_let_in = False
         if self._session is None:
             return
@@ -275,20 +275,20 @@ class Visit:
         await self._change()
 
     async def given_up(self) -> None:
-        """The errand has failed. Raises RouteBlamed where it was forbidden by the fault of routes."""
+        """Report that the visit has failed. Raises RouteBlamed if the routes are to blame for the 403 responses."""
         if self._forbidden_on:
-            # Where nobody is let in any more, whoever asks about whatever, the host is left alone for a while.
+            # If the host rejects all visits, whatever their subject, its circuit opens.
             self._egress.breakers.failed(self._host)
             await self._egress.blame(self._forbidden_on)
 
     async def unwanted(self, error: str) -> None:
-        """The answer was another kind of wall: somebody else is to ask, and nothing is held against the profile."""
+        """Report another kind of rejection; the next attempt uses another session, and the profile stays usable."""
         self._answered()
         await self._fail(error)
         await self._change()
 
     async def limited(self, error: str, seconds: float | None) -> None:
-        """The host asks this route to slow down, for so long if it says."""
+        """Report that the host requests a lower rate on this route, with the requested wait in seconds, if any."""
         self._answered()
         await self._fail(error)
         if self._session is not None and seconds:
@@ -296,7 +296,7 @@ class Visit:
             await self.leave()
 
     async def unanswered(self, error: str, seconds: float | None = None) -> None:
-        """The host gave no answer, or one that says that it cannot."""
+        """Report that the host did not respond, or with an error of its own."""
         self._is_let_in = False
         self._egress.breakers.failed(self._host)
         await self._fail(error)
@@ -305,7 +305,7 @@ class Visit:
             await self.leave()
 
     async def not_sent(self, error: str) -> None:
-        """The route itself failed: another one is to be used."""
+        """Report that the route itself failed; the next attempt uses another one."""
         self._is_let_in = False
         if self._session is not None:
             self._egress.routes.note_failure(self._session.route.id)
@@ -313,7 +313,7 @@ class Visit:
         await self._change()
 
     async def went_wrong(self, failure: SendFailure) -> None:
-        """No answer came, by this fault."""
+        """Report that there was no response, according to its cause."""
         match failure.blame:
             case Blame.ROUTE:
                 await self.not_sent(failure.text)
@@ -325,7 +325,7 @@ class Visit:
                 await self.unanswered(failure.text)
 
     async def leave(self) -> None:
-        """Ask as nobody any more."""
+        """Release the session."""
         session, self._session = self._session, None
         if session is not None:
             await session.end()
@@ -339,7 +339,7 @@ class Visit:
             self._egress.counters.failed(self._session.route.id, error)
 
     async def _change(self) -> None:
-        """Give up the route's session, cookies and all, and go on over another route."""
+        """Discard the route's session with its cookies, and continue over another route."""
         if self._session is not None:
             self._tried.add(self._session.route.id)
             await self._egress.sessions.forget(self._session.route.id, self._session)

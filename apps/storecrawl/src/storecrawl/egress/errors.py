@@ -1,12 +1,12 @@
-"""What keeps a request from being sent, and what is wrong with a route.
+"""Errors of requests that were not sent, and of routes.
 
-HeldBack            nothing was sent; `seconds` says when to come again
+HeldBack            nothing was sent; try again in `seconds`
 ├── NoUsableRoute   every route is disabled or paused
-├── RouteBlamed     what was forbidden was so by the fault of the route, which is paused now
-├── CircuitOpen     the host has only failed lately
-└── TurnTooFar      so many wait for this host, or it asked for so long a pause, that waiting here makes no sense
-NoActiveRoute       a ConfigError: a worker that fetches finds no route at its start
-RouteError          what was asked of a route cannot be done
+├── RouteBlamed     the route was the cause of 403 responses and is paused now
+├── CircuitOpen     the host keeps failing
+└── TurnTooFar      the wait for this host is too long for a task to wait in its slot
+NoActiveRoute       a ConfigError: a worker that fetches has no route when it starts
+RouteError          an invalid route, or an impossible operation on one
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rolecall import ConfigError
 
 
 class HeldBack(Exception):
-    """A request that was not sent; it may be in so many seconds."""
+    """A request that was not sent; it may be in `seconds`."""
 
     def __init__(self, problem: str, *, seconds: float) -> None:
         super().__init__(f"held back: {problem}")
@@ -23,7 +23,7 @@ class HeldBack(Exception):
 
 
 class NoUsableRoute(HeldBack):
-    """No active route is left, or all are paused; `seconds` is when they are looked for again."""
+    """There is no active route, or all are paused; they are checked again in `seconds`."""
 
     def __init__(self, seconds: float, *, paused: bool) -> None:
         problem = "every active outgoing route is paused" if paused else "no outgoing route is active"
@@ -31,14 +31,14 @@ class NoUsableRoute(HeldBack):
 
 
 class RouteBlamed(HeldBack):
-    """What was asked was forbidden on routes that are paused for it: nothing is held against whom it was about."""
+    """A request was forbidden on routes that are paused for it. Its subject is not to blame."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__("it was forbidden on a route on which others are forbidden too", seconds=seconds)
 
 
 class CircuitOpen(HeldBack):
-    """So many requests in a row failed at this host that it is left alone."""
+    """The host is paused after too many failures in a row."""
 
     def __init__(self, host: str, failures: int, seconds: float) -> None:
         super().__init__(
@@ -49,7 +49,7 @@ class CircuitOpen(HeldBack):
 
 
 class TurnTooFar(HeldBack):
-    """The turn at this host comes later than anybody should wait with a slot in hand."""
+    """The turn at this host is too far away to wait for it in a slot."""
 
     def __init__(self, host: str, seconds: float) -> None:
         super().__init__(f"the next turn at {host} comes in {seconds:.0f} s", seconds=seconds)
@@ -57,7 +57,7 @@ class TurnTooFar(HeldBack):
 
 
 class NoActiveRoute(ConfigError):
-    """There is no route by which a worker could fetch."""
+    """A worker has no route over which it could fetch."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -69,4 +69,4 @@ class NoActiveRoute(ConfigError):
 
 
 class RouteError(Exception):
-    """What was asked of a route cannot be done."""
+    """An invalid route, or an impossible operation on one."""

@@ -1,4 +1,4 @@
-"""Why no answer came: the route, its proxy that lets nobody through, a certificate, or the host."""
+"""Find the cause of a missing response: the route, a proxy that blocks the host, a certificate or the host."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from storecrawl.egress.routes import Route, RouteProtocol
 __all__ = ["Blame", "SendFailure", "certificate_problem", "failure_of"]
 
 FORBIDDEN = "403"
-# How the HTTP library tells of a proxy that wants other credentials, or any, or none; the first two of SOCKS5.
+# The HTTP library's texts for rejected, missing or unsupported proxy credentials; the first two are of
+# SOCKS5.
 CREDENTIALS = ("Invalid username/password", "Requested ", "407")
 
 
 class Blame(Enum):
-    """Whose fault it is; WALL is a proxy that says 403 to a tunnel: a host that is out of reach by that way."""
+    """The cause of a failure; WALL is a proxy's 403 for a tunnel, which makes the host unreachable that way."""
 
     ROUTE = auto()
     WALL = auto()
@@ -29,14 +30,14 @@ class Blame(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendFailure:
-    """Whose fault it is, in words that name the route and no credential."""
+    """The cause of a failure, and a text that names the route without credentials."""
 
     blame: Blame
     text: str
 
 
 def failure_of(error: httpx2.HTTPError, route: Route) -> SendFailure:
-    """Tell a route that leads nowhere from an upstream that does not answer."""
+    """Distinguish a failed route from an upstream that does not respond."""
     text = f"{type(error).__name__}: {error}".removesuffix(": ")
     if isinstance(error, httpx2.ProxyError):
         return _of_proxy(str(error), route)
@@ -49,7 +50,7 @@ def failure_of(error: httpx2.HTTPError, route: Route) -> SendFailure:
 
 
 def certificate_problem(error: BaseException) -> str | None:
-    """What is wrong with a certificate, if that is what an error comes from."""
+    """Return the certificate problem that caused an error, if any."""
     for cause in _causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return cause.verify_message

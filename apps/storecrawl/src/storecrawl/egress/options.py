@@ -7,15 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EgressOptions:
-    """How requests leave. Times are in seconds, rates in requests a second; no rate is no limit.
+    """Settings of the egress. Times are in seconds, rates in requests per second; no rate means no limit.
 
-    Routes are loaded every `reload_every`, and what became of requests is written down every `report_every`. A route
-    on which as many different stores in a row as `forbidden_limit` says are answered 403, and on no other, is paused
-    for `pause`, then tried by one visit, and paused for twice as long each time that fails, up to `longest_pause`; the
-    last route for `pause` only. A limit of 0 never blames anybody. `host_rate` is shared by all workers of a database;
-    `store_rate` is each worker's, which is all of a store's: its tasks share a key. After `breaker_failures` failures
-    in a row a host is left alone for `breaker_seconds`. A turn that comes within `patience` is waited for; one that
-    comes later is held back. `clients` is how many routes keep their connections.
+    Routes are reloaded every `reload_every`, and outcomes are stored every `report_every`. A route is
+    paused for `pause` if `forbidden_limit` different stores in a row are forbidden on it and on no other; 0
+    turns this off. Then one visit probes it. Each failed probe doubles its pause, up to `longest_pause`;
+    the last route is paused for `pause` only.
+
+    `host_rate` is shared by all workers of a database. `store_rate` is per worker, which is enough, as
+    tasks of a store share a key. After `breaker_failures` failures in a row, a host is paused for
+    `breaker_seconds`. Turns up to `patience` away are waited for; later ones are held back. `clients` is
+    the number of routes whose connections stay open.
     """
 
     reload_every: float = 60.0
@@ -31,7 +33,6 @@ class EgressOptions:
     clients: int = 32
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot work."""
         rates = [rate for rate in (self.host_rate, self.store_rate) if rate is not None]
         times = (self.reload_every, self.report_every, self.breaker_seconds, self.pause, self.longest_pause)
         if min([*times, *rates]) <= 0 or self.patience < 0:

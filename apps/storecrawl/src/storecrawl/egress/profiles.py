@@ -1,4 +1,4 @@
-"""Request profiles: what one browser says of itself, in headers that agree with each other; read from profiles.json."""
+"""Request profiles: the consistent headers of one browser, read from profiles.json."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import msgspec
 __all__ = ["LANGUAGE", "Profile", "contradictions", "load_profiles"]
 
 LANGUAGE = "en-US,en;q=0.9"
-# What a User-Agent calls a platform, by what the client hint calls it.
+# The User-Agent's name of a platform by that in the client hint.
 SYSTEMS = {"Windows": "Windows NT 10.0", "macOS": "Macintosh; Intel Mac OS X 10_15_7", "Linux": "X11; Linux x86_64"}
 PRODUCTS = {"Google Chrome": "Chrome", "Microsoft Edge": "Edg"}
 BRAND = re.compile(r'"([^"]+)";v="(\d+)"')
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One browser. The client hints are those of Chromium; browsers of other makes send none, and name no platform."""
+    """One browser. Only Chromium browsers send client hints; the others have no platform."""
 
     name: str
     user_agent: str
@@ -30,7 +30,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def headers(self) -> dict[str, str]:
-        """What it sends with every request."""
+        """The headers of every request."""
         hints = {
             "sec-ch-ua": self.sec_ch_ua,
             "sec-ch-ua-mobile": self.sec_ch_ua_mobile,
@@ -51,7 +51,7 @@ def load_profiles() -> tuple[Profile, ...]:
 
 
 def contradictions(profile: Profile) -> Sequence[str]:
-    """Say in what a profile's headers contradict each other; nothing for one that may be used."""
+    """Return the contradictions between a profile's headers; none if it can be used."""
     language = [] if profile.accept_language == LANGUAGE else [f"it speaks {profile.accept_language!r}"]
     hints = (profile.sec_ch_ua, profile.sec_ch_ua_platform, profile.sec_ch_ua_mobile)
     if not any(hints):

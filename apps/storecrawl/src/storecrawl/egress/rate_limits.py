@@ -1,4 +1,4 @@
-"""Rate limiters: requests to one host, or of one store, take turns that lie as far apart as a rate says."""
+"""Rate limiters: requests to a host, or about a store, take turns at intervals set by a rate."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from rolecall import DatabaseUnavailable
 from storecrawl.egress.errors import TurnTooFar
 from storecrawl.egress.recorder import Recorder
 
-# Turns at a host are taken for this long in advance: a fast rate asks the database few times, a slow one wastes none.
+# Turns at a host are reserved this far ahead: a high rate needs few queries, a low one wastes no turns.
 AHEAD_SECONDS = 0.25
 MOST_STORES = 10_000
 
 
 @dataclass(slots=True)
 class Taken:
-    """Turns that were taken: when the next one is, and how many are left."""
+    """Reserved turns: the time of the next one, and how many are left."""
 
     next_at: float = 0.0
     left: int = 0
 
 
 class StoreRateLimiter:
-    """The turns of stores in this worker, which are all that a store has: its tasks do not run at once."""
+    """The turns of stores in this worker. They are not shared, since tasks of a store do not run at once."""
 
     def __init__(self, rate: float | None) -> None:
         self._gap = 0.0 if rate is None else 1.0 / rate
@@ -45,7 +45,7 @@ class StoreRateLimiter:
 
 
 class HostRateLimiter:
-    """The turns at hosts, shared with all workers of the database; while it is away, each worker's own."""
+    """The turns at hosts, shared by all workers of the database; each worker's own while it is unavailable."""
 
     def __init__(self, rate: float | None, recorder: Recorder | None, *, patience: float) -> None:
         self._gap = 0.0 if rate is None else 1.0 / rate
@@ -67,7 +67,7 @@ class HostRateLimiter:
 
     async def _next(self, host: str) -> float:
         taken = self._taken.setdefault(host, Taken())
-        # What was taken and not used in its time is gone: otherwise a quiet hour would end in a burst.
+        # Turns not used in time are lost: otherwise a quiet hour would end in a burst.
         if not taken.left or taken.next_at + taken.left * self._gap < time.monotonic():
             await self._take(host, taken)
         mine = taken.next_at

@@ -1,4 +1,4 @@
-"""What the egress keeps in the database: loads routes, records reports on them, and gives out turns at hosts."""
+"""The egress's part in the database: load routes, record reports about them, and reserve turns at hosts."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from storecrawl.egress.sql import ROUTES
 T = TypeVar("T")
 Connection = psycopg.AsyncConnection[Any]
 
-# A crash of the server may undo counts and turns of the last moment: no worker waits for its disk because of them.
-# Said in each transaction: behind a pooler, what is said of a connection is refused, or holds for whoever comes next.
+# A server crash may lose the last counts and turns, so that workers need not wait for the disk.
+# Set in each transaction: poolers reject settings of a connection, or apply them to its next user.
 SETTINGS = "set local synchronous_commit = off; set local lock_timeout = '5s'"
 CONNECT_SECONDS = 5
 ANSWER_SECONDS = 10.0
@@ -31,7 +31,7 @@ OLD_SCHEMA = (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn)
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a route stands after a report: for how many seconds it is paused, and whether it was blamed just now."""
+    """The state of a route after a report: for how many seconds it is paused, and whether it was just blamed."""
 
     active: bool
     paused_for: float | None
@@ -40,16 +40,16 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Whether the caller is the one who tries a route, and if not, for how many seconds it is paused."""
+    """Whether the caller may probe a route; otherwise for how many seconds it is paused."""
 
     granted: bool
     paused_for: float | None
 
 
 class Recorder:
-    """One connection, opened when it is needed and anew when it was lost; one question at a time.
+    """A connection, opened when needed and reopened when lost, with one query at a time.
 
-    Every method raises DatabaseUnavailable while the database does not answer.
+    Every method raises DatabaseUnavailable while the database does not respond.
     """
 
     def __init__(self, dsn: str) -> None:
@@ -58,13 +58,12 @@ class Recorder:
         self._connection: Connection | None = None
 
     async def close(self) -> None:
-        """Close the connection."""
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
 
     async def routes(self) -> list[Route]:
-        """The active routes, by id. Raises ConfigError where the tables are missing."""
+        """Return the active routes, by id. Raises ConfigError if the tables are missing."""
         try:
             rows = await self._ask(_load)
         except OLD_SCHEMA as error:
@@ -74,7 +73,7 @@ class Recorder:
         return [msgspec.convert(row, Route) for row in rows]
 
     async def report(self, counters: Sequence[RouteCounter], options: EgressOptions) -> dict[int, Verdict]:
-        """Add up what became of requests, and pause the routes that are to blame; returns how each of them stands."""
+        """Add counts and pause the routes to blame; return the state of each route."""
         now = time.monotonic()
         forbidden = [{"route_id": each.route_id, "about": about} for each in counters for about in each.forbidden_about]
         parameters = {
@@ -89,12 +88,12 @@ class Recorder:
         return await self._ask(lambda connection: _report(connection, parameters))
 
     async def probe(self, route_id: int, seconds: float) -> Probe | None:
-        """Ask to be the one who tries a paused route; the others wait `seconds` more. None: there is no such route."""
+        """Request to probe a paused route. If granted, others wait `seconds` more. None: no such route."""
         parameters = {"id": route_id, "pause": seconds}
         return await self._ask(lambda connection: _probe(connection, parameters))
 
     async def take_turns(self, host: str, turns: int, gap: float) -> float:
-        """Take so many turns at a host, `gap` seconds apart; returns in how many seconds the first one comes."""
+        """Reserve turns at a host, `gap` seconds apart; return in how many seconds the first one is."""
         parameters = {"host": host, "seconds": turns * gap}
         return await self._ask(lambda connection: _take_turns(connection, parameters))
 

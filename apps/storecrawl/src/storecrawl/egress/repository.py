@@ -1,4 +1,4 @@
-"""The routes as people keep them: list, add, remove, enable, disable. No password ever comes out of here."""
+"""Manage routes: list, add, remove, enable, disable. Passwords are never returned."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HIGHEST_PORT = 65_535
 
 
 class UnknownRoute(RouteError):
-    """There is no such route."""
+    """No such route."""
 
     def __init__(self, route_id: int) -> None:
         super().__init__(f"there is no route {route_id}")
@@ -46,7 +46,7 @@ class UnknownRoute(RouteError):
 
 
 class RouteStands(RouteError):
-    """There is a route of this address and user already."""
+    """A route with this address and user exists."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"there is a route {name} with this user already")
@@ -54,7 +54,7 @@ class RouteStands(RouteError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRoute:
-    """A route to be added; `password_env` names the workers' environment variable that holds the password instead."""
+    """A route to add; `password_env` names the workers' environment variable with the password instead."""
 
     protocol: RouteProtocol
     host: str | None = None
@@ -68,7 +68,7 @@ class NewRoute:
     timezone: str | None = None
 
     def check(self) -> None:
-        """Raise RouteError for what can be no route."""
+        """Raise RouteError if the route is invalid."""
         self._check_address()
         self._check_credentials()
         self._check_texts()
@@ -112,7 +112,7 @@ class NewRoute:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRoute:
-    """A route with what became of it, as people see it; from `paused_until` on it is tried again by one visit."""
+    """A route and its counters, for display. From `paused_until` on, one visit probes it."""
 
     id: int
     protocol: RouteProtocol
@@ -144,29 +144,29 @@ class StoredRoute:
 
     @property
     def standing(self) -> str:
-        """Whether it is active, paused for what was forbidden on it, or disabled by somebody."""
+        """Whether it is active, paused because of 403 responses, or disabled by a person."""
         return "disabled" if not self.active else "active" if self.paused_until is None else "paused"
 
     @property
     def because(self) -> str | None:
-        """Why it is not used, else why its last request failed."""
+        """The reason why it is not used, or the error of its last failed request."""
         return self.disabled_because or self.paused_because or self.last_error
 
 
 async def list_routes(connection: Connection) -> list[StoredRoute]:
-    """All routes, by id."""
+    """Return all routes, by id."""
     return await _routes(connection, None)
 
 
 async def find_route(connection: Connection, route_id: int) -> StoredRoute:
-    """One route. Raises UnknownRoute."""
+    """Return a route. Raises UnknownRoute."""
     for route in await _routes(connection, route_id):
         return route
     raise UnknownRoute(route_id)
 
 
 async def load_route(connection: Connection, route_id: int) -> Route:
-    """One route as a worker uses it, active or not, with its password. Raises UnknownRoute."""
+    """Return a route as workers use it, active or not, with its password. Raises UnknownRoute."""
     for row in await _rows(connection, ROUTES.find_route, {"id": route_id}):
         return msgspec.convert(row, Route)
     raise UnknownRoute(route_id)
@@ -181,24 +181,24 @@ async def add_route(connection: Connection, route: NewRoute) -> StoredRoute:
 
 
 async def remove_route(connection: Connection, route_id: int) -> None:
-    """Forget a route and its figures. Raises UnknownRoute."""
+    """Delete a route and its counters. Raises UnknownRoute."""
     await _change(connection, ROUTES.remove_route, {"id": route_id})
 
 
 async def enable_route(connection: Connection, route_id: int) -> StoredRoute:
-    """Have a route used again, with nothing held against it; one that is active stays so. Raises UnknownRoute."""
+    """Enable a route and clear the evidence against it. Raises UnknownRoute."""
     await _change(connection, ROUTES.enable_route, {"id": route_id})
     return await find_route(connection, route_id)
 
 
 async def disable_route(connection: Connection, route_id: int, reason: str) -> StoredRoute:
-    """Have a route used no more; the first reason stays. Raises UnknownRoute."""
+    """Disable a route; an earlier reason is kept. Raises UnknownRoute."""
     await _change(connection, ROUTES.disable_route, {"id": route_id, "reason": reason})
     return await find_route(connection, route_id)
 
 
 def ensure_direct(connection: psycopg.Connection[Any]) -> None:
-    """Make sure that there is an active direct route."""
+    """Create an active direct route if there is none."""
     connection.execute(ROUTES.ensure_direct)
 
 

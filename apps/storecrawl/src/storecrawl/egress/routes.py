@@ -1,4 +1,4 @@
-"""Outgoing routes: a proxy, or this machine's own address, and where in the world it comes out."""
+"""Outgoing routes: a proxy, or this machine's own address, and the location of its exit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from storecrawl.egress.errors import RouteError
 
 
 class RouteProtocol(StrEnum):
-    """How a route is spoken to; DIRECT is no proxy at all."""
+    """The protocol of a route; DIRECT means no proxy."""
 
     DIRECT = "direct"
     HTTP = "http"
@@ -24,10 +24,10 @@ class RouteProtocol(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """An active route as a worker uses it; the password is in no text that is made of it.
+    """An active route as a worker uses it. No text made of it contains the password.
 
-    `forbidden_with` names the profiles of the answers 403 since its last success; it is paused for `paused_for` seconds
-    from when it was loaded, None if it is not.
+    `forbidden_with` are the profiles of the 403 responses since its last success. It is paused for
+    `paused_for` seconds after it was loaded, unless that is None.
     """
 
     id: int
@@ -46,17 +46,17 @@ class Route:
 
     @property
     def label(self) -> str:
-        """What a person calls it: protocol and address, without credentials."""
+        """Protocol and address, without credentials."""
         return label(self.protocol, self.host, self.port)
 
     def forwards(self, url: httpx2.URL) -> bool:
-        """Whether a proxy reads and answers requests to this address itself; through others it only sees a tunnel."""
+        """Return whether the proxy reads requests to this address itself. Others only see a tunnel."""
         return url.scheme == "http" and self.protocol in {RouteProtocol.HTTP, RouteProtocol.HTTPS}
 
     def proxy(self, trust: ssl.SSLContext, environment: Mapping[str, str] = os.environ) -> httpx2.Proxy | None:
-        """How the HTTP client is told; None for the direct one.
+        """Return the proxy for the HTTP client; None for the direct route.
 
-        Raises RouteError for a variable that is not set, and for an address that is none.
+        Raises RouteError for an unset environment variable and for an invalid address.
         """
         if self.protocol is RouteProtocol.DIRECT:
             return None
@@ -77,5 +77,5 @@ DIRECT = Route(id=0, protocol=RouteProtocol.DIRECT)
 
 
 def label(protocol: str, host: str | None, port: int | None) -> str:
-    """What a person calls a route."""
+    """Return a route's name for display."""
     return protocol if host is None else f"{protocol}://{f'[{host}]' if ':' in host else host}:{port}"

@@ -1,7 +1,7 @@
-"""Sessions: what one identity sends with and keeps, a route's connections and cookies under one profile.
+"""Sessions: the connections and cookies of one identity, which is a route with a profile.
 
-`Steps` hears from the HTTP library how far a request has come; `trusted` says whose certificates are believed: the
-system's, or those of SSL_CERT_FILE or SSL_CERT_DIR where one is set.
+`Steps` receives the progress of a request from the HTTP library. `trusted` returns the trusted
+certificates: the system's, or those of SSL_CERT_FILE or SSL_CERT_DIR if set.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 class Session:
-    """Who asks, and with what; closed when nobody uses it any more after it was retired.
+    """The connections and cookies of a route under one profile. It is closed when retired and not in use.
 
     Raises RouteError for a route that cannot be used here.
     """
@@ -40,15 +40,15 @@ class Session:
     def __init__(self, route: Route, profile: Profile, trust: ssl.SSLContext) -> None:
         self.route = route
         self.profile = profile
-        # The HTTP library writes a SOCKS proxy's password into its own log.
+        # The HTTP library logs the password of a SOCKS proxy.
         logging.getLogger("httpcore2.socks").setLevel(logging.INFO)
         self.http = httpx2.AsyncClient(
             headers=profile.headers | {"Accept-Encoding": ACCEPTED} | _location(route),
             proxy=route.proxy(trust),
             verify=trust,
-            # Whoever sends bounds the whole exchange.
+            # The sender limits the duration of the whole exchange.
             timeout=None,
-            # A route is chosen, or there is none: a proxy from the environment would be another one.
+            # The route decides on the proxy, so those of the environment must be ignored.
             trust_env=False,
             follow_redirects=False,
         )
@@ -56,9 +56,9 @@ class Session:
         self._is_retired = False
 
     async def send(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request; whoever gets the answer reads and closes it. Raises httpx2.HTTPError.
+        """Send a request; the caller reads and closes the response. Raises httpx2.HTTPError.
 
-        What is wrong with the way to a proxy, or with the proxy itself, is a ProxyError wherever that can be told.
+        Failures of the proxy, or on the way to it, raise ProxyError where they can be recognized.
         """
         steps = request.extensions["trace"] = Steps()
         try:
@@ -69,7 +69,8 @@ class Session:
                 raise httpx2.ProxyError(f"its own certificate is not to be trusted: {problem}") from error
             raise
         except Exception as error:
-            # The HTTP library lets all kinds out where a proxy ends the greeting early, or speaks something else.
+            # The HTTP library raises all kinds of errors if a proxy ends the handshake early or uses another
+            # protocol.
             if self.route.protocol is RouteProtocol.SOCKS5:
                 raise httpx2.ProxyError("it does not speak SOCKS5") from error
             raise
@@ -77,16 +78,16 @@ class Session:
             await steps.clean_up()
 
     def begin(self) -> None:
-        """Somebody uses it."""
+        """Count one more user."""
         self._users += 1
 
     async def end(self) -> None:
-        """Somebody uses it no more."""
+        """Count one user less."""
         self._users -= 1
         await self._close_if_done()
 
     async def retire(self) -> None:
-        """Nobody else is to use it."""
+        """Close the session as soon as it has no users."""
         self._is_retired = True
         await self._close_if_done()
 
@@ -96,7 +97,7 @@ class Session:
 
 
 class Sessions:
-    """One session a route, those least recently used given up when there are more than `most`."""
+    """One session per route. The least recently used are closed if there are more than `most`."""
 
     def __init__(self, profiles: Sequence[Profile], *, trust: ssl.SSLContext, most: int, random: Random) -> None:
         self._profiles = profiles
@@ -109,13 +110,13 @@ class Sessions:
         return len(self._by_route)
 
     async def of(self, route: Route, forbidden: Collection[str]) -> Session:
-        """Return the route's session in use by the caller, who ends it; a new one shows no forbidden profile.
+        """Return the route's session with the caller as a user, who must end it; a new one has no forbidden profile.
 
         Raises RouteError for a route that cannot be used here.
         """
         known = self._by_route.get(route.id)
         session = known if known is not None and known.route == route else self._new(route, forbidden)
-        # Nobody may come in between: of two that make a session at once, one would be lost.
+        # No await from here on: of two sessions created at once, one would be lost.
         self._by_route[route.id] = session
         self._by_route.move_to_end(route.id)
         session.begin()
@@ -126,14 +127,14 @@ class Sessions:
         return session
 
     async def forget(self, route_id: int, session: Session | None = None) -> None:
-        """Have the route begin anew with another profile, if the given session is still its."""
+        """Retire the route's session, if it is still the given one, so that the next has another profile."""
         current = self._by_route.get(route_id)
         if current is not None and session in {None, current}:
             del self._by_route[route_id]
             await current.retire()
 
     async def close(self) -> None:
-        """Close everything."""
+        """Close all sessions."""
         for session in self._by_route.values():
             await session.http.aclose()
         self._by_route.clear()
@@ -149,7 +150,7 @@ def _location(route: Route) -> dict[str, str]:
 
 
 class Steps:
-    """Hears of the steps of one request."""
+    """Receives the steps of one request."""
 
     def __init__(self) -> None:
         self.is_in_tunnel = False
@@ -157,7 +158,7 @@ class Steps:
         self._is_refused = False
 
     async def __call__(self, step: str, details: dict[str, Any]) -> None:
-        """Take note of a step."""
+        """Record a step."""
         if step == TUNNEL_STANDS:
             self.is_in_tunnel = True
         elif step == SOCKS_REACHED:
@@ -166,13 +167,13 @@ class Steps:
             self._is_refused = True
 
     async def clean_up(self) -> None:
-        """Close the connection to a SOCKS proxy that let nobody through: the HTTP library leaves it open."""
+        """Close the connection to a SOCKS proxy that rejected the handshake: the HTTP library leaves it open."""
         if self._is_refused:
             await self._socks.aclose()
 
 
 def trusted() -> ssl.SSLContext:
-    """Whom to believe, of upstreams and of proxies. Raises ConfigError for a file that holds no certificates."""
+    """Return the trusted certificates for upstreams and proxies. Raises ConfigError for a file without any."""
     try:
         return httpx2.create_ssl_context()
     except OSError as error:

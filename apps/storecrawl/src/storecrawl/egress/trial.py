@@ -1,4 +1,4 @@
-"""Tries a route: one request to the upstream through it, with a profile, and what came back."""
+"""Try a route with one request to the upstream, under a profile."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORBIDDEN, WANTS_CREDENTIALS, SERVER_ERRORS = 403, 407, 500
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """How it went: the answer's status, or what was in the way; any answer but a refusal or a failure will do."""
+    """The result of a trial: the response's status, or the failure."""
 
     route: str
     profile: str
@@ -31,13 +31,13 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_well(self) -> bool:
-        """Whether the route can be used there."""
+        """Whether the route can be used there: any response but a rejection or a server error."""
         refusals = {FORBIDDEN, WANTS_CREDENTIALS}
         return self.status is not None and self.status not in refusals and self.status < SERVER_ERRORS
 
 
 async def try_route(route: Route, url: str) -> Trial:
-    """Ask for an address through a route. Raises RouteError for one that cannot be used here, ConfigError."""
+    """Request an address through a route. Raises RouteError for one that cannot be used here, ConfigError."""
     session = Session(route, Random().choice(load_profiles()), trusted())
     began = time.monotonic()
     status, problem = await _asked(session, url)

@@ -1,7 +1,7 @@
-"""Product images: fetched from where products say, looked at before they are believed, kept by store and product.
+"""Product images: fetched from the addresses in products, checked, and stored by store and product.
 
-`ImageClient` asks only addresses that the whole world may ask, `inspect` knows what is an image, `ImageStore` keeps it
-in the storage that crawl payloads have too, `resized` makes it smaller for who looks at it.
+`ImageClient` only calls public addresses, `inspect` checks that the content is an image, `ImageStore` stores it
+next to the crawl payloads, `resized` makes smaller copies.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which addresses images are fetched from: a name is looked up once, all it means is judged, and one of those is asked.
+"""Allowed addresses of images: a name is resolved once, all of its addresses are checked, and one of them is called.
 
-What is connected to is the address that was judged, never the name, so that a name which means something else a moment
-later leads nowhere else.
+The connection goes to the checked address, never to the name, so that a changed DNS entry cannot lead
+elsewhere.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 SCHEMES: Final = {"http": 80, "https": 443}
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-# Of the new kind only this is given out. So it is neither ::a.b.c.d, 64:ff9b::/96, 64:ff9b:1::/48 (they carry one of
-# the old kind), nor 100::/64, 5f00::/16, fc00::/7, fe80::/10, fec0::/10, ff00::/8.
+# The only allocated range of IPv6. It excludes ::a.b.c.d, 64:ff9b::/96 and 64:ff9b:1::/48 (they contain an
+# IPv4 address) as well as 100::/64, 5f00::/16, fc00::/7, fe80::/10, fec0::/10 and ff00::/8.
 GIVEN_OUT: Final = ipaddress.ip_network("2000::/3")
 SPECIAL: Final = tuple(
     map(
@@ -32,26 +32,26 @@ SPECIAL: Final = tuple(
         (
             "0.0.0.0/8",  # this network
             "10.0.0.0/8",
-            "100.64.0.0/10",  # between a provider and its customers; metadata of a cloud, too
+            "100.64.0.0/10",  # between providers and customers; also metadata of a cloud
             "127.0.0.0/8",
-            "168.63.129.16/32",  # the inner service of a cloud's machines
+            "168.63.129.16/32",  # internal service of a cloud's machines
             "169.254.0.0/16",  # metadata of most clouds
             "172.16.0.0/12",
-            "192.0.0.0/24",  # protocols; metadata of a cloud, too
+            "192.0.0.0/24",  # protocols; also metadata of a cloud
             "192.0.2.0/24",  # examples
             "192.31.196.0/24",
             "192.52.193.0/24",
-            "192.88.99.0/24",  # to 6to4
+            "192.88.99.0/24",  # 6to4 relays
             "192.168.0.0/16",
             "192.175.48.0/24",
             "198.18.0.0/15",  # benchmarks
             "198.51.100.0/24",  # examples
             "203.0.113.0/24",  # examples
-            "224.0.0.0/4",  # to many
+            "224.0.0.0/4",  # multicast
             "240.0.0.0/4",
-            "2001::/23",  # protocols, Teredo among them
+            "2001::/23",  # protocols, including Teredo
             "2001:db8::/32",  # examples
-            "2002::/16",  # 6to4: an address of the old kind
+            "2002::/16",  # 6to4, which contains an IPv4 address
             "2620:4f:8000::/48",
             "3fff::/20",  # examples
         ),
@@ -61,7 +61,7 @@ SPECIAL: Final = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """An address that may be asked: `url` has it in the place of the name, which stands in `host`."""
+    """An allowed address: `url` contains it instead of the name, which is in `host`."""
 
     url: httpx2.URL
     host: str
@@ -70,20 +70,20 @@ class Checked:
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
-    """Look a name up; raises OSError."""
+    """Resolve a name. Raises OSError."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(place[0]) for *_, place in found]
 
 
 class Addresses:
-    """Public addresses at the usual ports, and all of the networks that are allowed besides."""
+    """Allows public addresses at the usual ports, and all of the given networks."""
 
     def __init__(self, allowed: Sequence[str] = (), *, look_up: Resolve = resolve) -> None:
         self._allowed = [ipaddress.ip_network(each) for each in allowed]
         self._look_up = look_up
 
     async def check(self, url: httpx2.URL) -> Checked:
-        """Judge where a URL leads. Raises ImageRefused, and ImageUnavailable for a name that is not found now."""
+        """Check where a URL leads. Raises ImageRefused, or ImageUnavailable if the name cannot be resolved now."""
         if url.scheme not in SCHEMES or not url.host or url.userinfo:
             raise ImageRefused("its address is no plain http or https one")
         port = url.port or SCHEMES[url.scheme]
@@ -124,7 +124,7 @@ def _old_kind_first(address: Address) -> tuple[int, int]:
 
 
 def is_the_worlds(address: Address) -> bool:
-    """Whether an address is one of the public Internet's, for one receiver."""
+    """Return whether an address is a public unicast address."""
     if isinstance(address, ipaddress.IPv6Address) and address not in GIVEN_OUT:
         return False
     return not any(address in network for network in SPECIAL)

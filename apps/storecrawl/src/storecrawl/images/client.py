@@ -1,4 +1,4 @@
-"""Fetches one image over the egress: from addresses that may be asked, redirects judged anew, in bounds."""
+"""Fetch one image through the egress, from allowed addresses, with redirects checked, within limits."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ MOST_REDIRECTS = 3
 TIMEOUT = 20.0
 ACCEPT = "image/webp,image/png,image/jpeg,image/gif"
 NOT_MODIFIED, FORBIDDEN, SERVER_ERRORS = 304, 403, 500
-# What says "not now" rather than "never".
+# Statuses that are temporary.
 PASSING: Final = {401, 403, 408, 425, 429}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedImage:
-    """What came back; `content` is None where it is what it was."""
+    """The response; `content` is None if the image has not changed."""
 
     content: bytes | None
     etag: str | None
 
 
 class ImageClient:
-    """Fetches images; `egress` is the one place that knows routes, identities and rates."""
+    """Fetches images; `egress` provides routes, identities and rates."""
 
     def __init__(self, egress: Egress, addresses: Addresses, *, max_bytes: int, timeout: float = TIMEOUT) -> None:
         self._egress = egress
@@ -51,7 +51,7 @@ class ImageClient:
         raise ImageRefused(f"more than {MOST_REDIRECTS} redirects")
 
     async def _ask(self, target: httpx2.URL, etag: str | None) -> FetchedImage | str:
-        """One request; returns where it was sent on to, if it was."""
+        """Send one request; return the target of a redirect, if any."""
         place = await self._addresses.check(target)
         headers = {"Accept": ACCEPT, **place.headers, **({"If-None-Match": etag} if etag else {})}
         async with self._egress.visit(place.host) as visit:
@@ -88,7 +88,7 @@ class ImageClient:
 
 
 async def _told(visit: Visit, status: int) -> None:
-    """Tell the egress what came, and raise for what is no answer to use."""
+    """Report the response to the egress. Raises if it is unusable."""
     if status == FORBIDDEN:
         await visit.forbidden(f"HTTP {status}")
     elif status >= SERVER_ERRORS:

@@ -1,25 +1,25 @@
-"""What is wrong with an image.
+"""Errors of images.
 
 ImageError
-├── ImageRefused      it will never be kept: no image, too large, an address that is not to be asked, not found
-├── ImageUnavailable  it could not be had this time
-└── ImageGone         it was kept, and its file is not what was kept any more
+├── ImageRefused      never usable: not an image, too large, a forbidden address, not found
+├── ImageUnavailable  could not be fetched this time
+└── ImageGone         the stored file is missing or was modified
 """
 
 from __future__ import annotations
 
 
 class ImageError(Exception):
-    """An image cannot be had; the text says why."""
+    """An image is not available; the text says why."""
 
 
 class ImageRefused(ImageError):
-    """Asking again gives the same."""
+    """A retry has the same result."""
 
 
 class ImageUnavailable(ImageError):
-    """Asking again may help."""
+    """A retry may help."""
 
 
 class ImageGone(ImageError):
-    """The kept file is missing or damaged."""
+    """The stored file is missing or damaged."""

@@ -1,4 +1,4 @@
-"""What is in an image's bytes, told by the first of them and the header, within limits; and a smaller copy of it."""
+"""Inspect an image by its first bytes and its header, within limits, and make smaller copies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ QUALITY = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageLimits:
-    """How large an image may be: bytes of its file, and pixels of its unpacked surface."""
+    """The largest image: bytes of its file, and pixels when decoded."""
 
     max_bytes: int = 10 * 1024 * 1024
     max_pixels: int = 40_000_000
@@ -31,7 +31,7 @@ class ImageLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageFacts:
-    """What an image is: `kind` as Pillow calls it, sizes in pixels."""
+    """An image's properties: `kind` is Pillow's name, dimensions are in pixels."""
 
     kind: str
     content_type: str
@@ -41,7 +41,7 @@ class ImageFacts:
 
 
 def inspect(content: bytes, limits: ImageLimits) -> ImageFacts:
-    """Look at an image. Raises ImageRefused for anything but a JPEG, PNG, WebP or GIF within the limits."""
+    """Inspect an image. Raises ImageRefused unless it is a JPEG, PNG, WebP or GIF within the limits."""
     if len(content) > limits.max_bytes:
         raise ImageRefused(f"it has more than {limits.max_bytes} bytes")
     kind = _kind_of(content)
@@ -55,7 +55,7 @@ def inspect(content: bytes, limits: ImageLimits) -> ImageFacts:
 
 
 def _kind_of(content: bytes) -> str | None:
-    """By the first bytes; what a server calls it counts for nothing."""
+    """Return the kind by the first bytes; the server's content type is ignored."""
     if content.startswith(b"\xff\xd8\xff"):
         return "JPEG"
     if content.startswith(b"\x89PNG\r\n\x1a\n"):
@@ -76,14 +76,14 @@ def _size(content: bytes, kind: str) -> tuple[int, int]:
 
 
 class Fit(StrEnum):
-    """How an image comes into the wanted size: whole, or filling it with its edges cut off."""
+    """How an image fits the requested size: whole, or cropped to fill it."""
 
     CONTAIN = "contain"
     COVER = "cover"
 
 
 class Format(StrEnum):
-    """What a resized image is written as."""
+    """The format of a resized image."""
 
     WEBP = "webp"
     JPEG = "jpeg"
@@ -92,7 +92,7 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendition:
-    """The wanted size in pixels, None for as it comes, and the format; an image is never made larger."""
+    """The requested size in pixels (None for the original's) and format; an image is never enlarged."""
 
     width: int | None = None
     height: int | None = None
@@ -101,12 +101,11 @@ class Rendition:
 
     @property
     def content_type(self) -> str:
-        """What the result is."""
         return f"image/{self.format}"
 
 
 def resized(content: bytes, rendition: Rendition, limits: ImageLimits) -> bytes:
-    """Write an image's first frame as it is wanted. Raises ImageGone for one that cannot be unpacked."""
+    """Return an image's first frame in the requested size and format. Raises ImageGone if it cannot be decoded."""
     try:
         facts = inspect(content, limits)
         with Image.open(io.BytesIO(content), formats=[facts.kind]) as image:

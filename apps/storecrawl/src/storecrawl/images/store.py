@@ -1,4 +1,4 @@
-"""Keeps images in a tree by state, store, brand and product; names hold checksums, so nothing is written twice."""
+"""Store images in a tree by state, store, brand and product. Names contain checksums, so nothing is written twice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORD = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImagePlace:
-    """Whose image it is: what the folders of the tree are named by."""
+    """The product of an image, after which the tree's folders are named."""
 
     state: str | None
     store_id: int
@@ -28,7 +28,7 @@ class ImagePlace:
     product_name: str
 
     def path(self, sha256: str, suffix: str) -> str:
-        """A path made of plain words, numbers and the checksum."""
+        """Return a path of plain words, numbers and the checksum."""
         store = "-".join(filter(None, (str(self.store_id), _word(self.store_name))))
         product = "-".join(filter(None, (str(self.product_id), _word(self.product_name))))
         folders = (_word(self.state or "") or "no-state", store, _word(self.brand or "") or "no-brand")
@@ -42,7 +42,7 @@ class ImageStore:
         self._storage = storage
 
     def keep(self, place: ImagePlace, content: bytes, suffix: str) -> tuple[str, str]:
-        """Keep an image, or find that it is kept; returns path and checksum. Raises ImageUnavailable, OSError."""
+        """Store an image unless it exists; return path and checksum. Raises ImageUnavailable, OSError."""
         sha256 = hashlib.sha256(content).hexdigest()
         path = place.path(sha256, suffix)
         try:
@@ -53,7 +53,7 @@ class ImageStore:
         return path, sha256
 
     def read(self, path: str, sha256: str) -> bytes:
-        """The image, proved to be what was kept. Raises ImageGone, ImageUnavailable."""
+        """Return the verified image. Raises ImageGone, ImageUnavailable."""
         try:
             opened = self._storage.open(path)
             try:
@@ -69,12 +69,11 @@ class ImageStore:
         return content
 
     def old_files(self, older_than: timedelta) -> Iterator[list[str]]:
-        """Paths of images last written longer ago than that, in batches: those without a row are orphans."""
+        """Yield paths of images last written longer ago, in batches: those without a row are orphans."""
         is_ours = lambda name: IMAGE_NAME.fullmatch(name) is not None  # noqa: E731 - said once
         yield from old_objects(self._storage, is_ours, datetime.now(UTC) - older_than)
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Remove files."""
         for path in paths:
             self._storage.delete(path)
 

@@ -1,7 +1,8 @@
-"""The crawler's pages beside the dashboard's own: stores, discovery, crawl payloads and what changed, products.
+"""The crawler's dashboard pages: stores, discovery, crawl payloads and their changes, products.
 
-`app.mount("storecrawl.pages:router", crawler)` has Rolecall's server show them. Each module is a router of routes that
-look up and name a template; what they look up is shared with the API (`storecrawl.serving`, `storecrawl.catalog`).
+`app.mount("storecrawl.pages:router", crawler)` adds them to Rolecall's server. Each module is a router of
+routes that look up data and render a template. Lookups are shared with the API (`storecrawl.serving`,
+`storecrawl.catalog`).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ ENTRIES = (
 
 
 def router(crawler: Crawler) -> Pages:
-    """Make the router of all pages, over the crawler's payload files."""
+    """Return the router of all pages for the crawler's payload files."""
     whole = Pages("storecrawl.pages", ENTRIES)
     provided = [Depends(ProvideResources(crawler.payloads)), Depends(KeepMenus())]
     for each in ROUTERS:

@@ -1,4 +1,4 @@
-"""Brands: which there are and how much all menus have of them; one with the stores that sell it."""
+"""Brands: the list with totals over all menus, and one brand with its stores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def list_all(
     sort: ChosenBrandOrder = None,
     cursor: Cursor = None,
 ) -> Response:
-    """Show brands, those with the most products first unless asked otherwise; `text` is looked for in the name."""
+    """Show brands, by default the most products first; `text` matches the name."""
     order = sort or BrandOrder.PRODUCTS
     after = position(cursor)
     async with connects() as connection:
@@ -41,7 +41,7 @@ async def list_all(
 
 @router.get("/brands/{brand_id:int}")
 async def show(brand_id: PathId, view: Reading, connects: Connects) -> Response:
-    """Show one brand: its figures, and who sells most of it."""
+    """Show a brand: its totals, and the stores with most of its products."""
     with known():
         async with connects() as connection:
             brand = await find_brand(connection, brand_id)

@@ -1,4 +1,4 @@
-"""Two crawl payloads of a store side by side: what was added and removed, which prices and stocks changed."""
+"""The changes between two crawl payloads of a store: products, prices and stocks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FIELDS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """The changes of one kind: how many there are, and those that are shown."""
+    """The changes of one kind: their number, and those on the page."""
 
     kind: Kind
     count: int
@@ -57,7 +57,7 @@ async def compare(  # sizes: the filters of the page
     kind: Kind | None = None,
     page: Annotated[int, Query(ge=1, le=100_000)] = 1,
 ) -> Response:
-    """Show what changed from payload `a` to `b`; without `a` from the one before, without `b` to the latest."""
+    """Show the changes from payload `a` (by default its predecessor) to `b` (by default the latest)."""
     earlier, later = await _pair(connects, a, b, store)
     parts = _parts(await menus.diff(earlier, later), kind, page)
     named = {change.external_id for part in parts for change in part.shown}

@@ -1,4 +1,4 @@
-"""Discovery at a glance: the states and their cities with what was found and what failed, and a search at once."""
+"""Discovery: the states and their cities with results and failures, and a search on request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEARCHES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """What all states have together; `failing` counts states and cities whose last attempts brought no answer."""
+    """The totals of all states; `failing` counts states and cities whose last attempts failed."""
 
     states: int
     cities: int
@@ -34,7 +34,6 @@ class Totals:
 
     @classmethod
     def of(cls, states: Sequence[StateRecord]) -> Self:
-        """Add them up."""
         return cls(
             states=len(states),
             cities=sum(each.cities for each in states),
@@ -49,7 +48,7 @@ class Totals:
 
 @router.get("/discovery")
 async def show(view: Reading, connects: Connects, state: ChosenState = None, cursor: Cursor = None) -> Response:
-    """Show all states with the cities that fail; or the cities of one state."""
+    """Show all states with the failing cities, or the cities of one state."""
     code = state and state.upper()
     async with connects() as connection:
         states = await list_states(connection)
@@ -73,7 +72,7 @@ async def show(view: Reading, connects: Connects, state: ChosenState = None, cur
 
 @router.post("/discovery/search")
 async def search(view: Operating, state: ChosenState = None) -> Response:
-    """Store the task that looks for stores, in one state or in all that are covered."""
+    """Enqueue the task that searches for stores, in one state or in all covered ones."""
     [task] = as_asked([discovery([state] if state else ())])
     [stored] = await view.services.tasks.enqueue_many([task])
     return view.done(f"Task {stored.id} looks for stores as soon as a worker is free.")

@@ -1,4 +1,4 @@
-"""Locations: the list, one with all that was decided about it, and the decisions as forms."""
+"""Locations: the list, one location with the decisions about it, and forms for decisions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ StoreId = Annotated[Id, Form()]
 
 
 @router.get("/discovery/locations")
-async def list_all(  # sizes: what locations are filtered by
+async def list_all(  # sizes: the filters of the list
     view: Reading,
     connects: Connects,
     status: ChosenStatus = None,
@@ -55,7 +55,7 @@ async def list_all(  # sizes: what locations are filtered by
     text: SearchedText = None,
     cursor: Cursor = None,
 ) -> Response:
-    """Show locations by id; `text` is looked for in name, slug, chain, city, id and entry."""
+    """Show locations by id; `text` matches name, slug, chain, city, id and entry."""
     code = state and state.upper()
     after = position(cursor) or 0
     criteria = LocationFilter(status=status, state=code, city=city, text=text, after=after, limit=LOCATIONS + 1)
@@ -77,7 +77,7 @@ async def list_all(  # sizes: what locations are filtered by
 
 @router.get(ONE)
 async def show(location_id: PathId, view: Reading, connects: Connects) -> Response:
-    """Show one location: what was found, what was decided and by whom, what the platform said."""
+    """Show a location: its data, the decisions with their authors, and the platform's object."""
     with known():
         async with connects() as connection:
             location = await find_location(connection, location_id)
@@ -88,7 +88,7 @@ async def show(location_id: PathId, view: Reading, connects: Connects) -> Respon
 
 @router.post(ONE + "/verify-create")
 async def verify_create(view: Operating, location_id: PathId, connects: Connects, because: Because = None) -> Response:
-    """Make a store of it."""
+    """Create a store from a location."""
     await view.confirm(f"Make a store of location {location_id}?", "Make a store", "It is crawled at once.")
     async with _notice(view) as notice, location_review(connects, view.services) as review:
         verified, task_id = await review.verify(location_id, because or DEFAULT_REASON)
@@ -103,7 +103,7 @@ async def verify_create(view: Operating, location_id: PathId, connects: Connects
 async def verify_link(
     view: Operating, location_id: PathId, connects: Connects, store_id: StoreId, because: Because = None
 ) -> Response:
-    """Link it to a store that there is."""
+    """Link a location to an existing store."""
     await view.confirm(f"Link location {location_id} to store {store_id}?", "Link")
     async with _notice(view) as notice, location_review(connects, view.services) as review:
         task_id = await review.link(location_id, store_id, because or DEFAULT_REASON)
@@ -114,7 +114,7 @@ async def verify_link(
 
 @router.post(ONE + "/reject")
 async def reject(view: Operating, location_id: PathId, connects: Connects, because: Because = None) -> Response:
-    """Say that it is no store."""
+    """Reject a location."""
     await view.confirm(f"Reject location {location_id}?", "Reject", "It is no store; no discovery takes it up again.")
     async with _notice(view) as notice, location_review(connects, view.services) as review:
         await review.reject(location_id, because or DEFAULT_REASON)
@@ -124,7 +124,7 @@ async def reject(view: Operating, location_id: PathId, connects: Connects, becau
 
 @router.post(ONE + "/unreject")
 async def unreject(view: Operating, location_id: PathId, connects: Connects, because: Because = None) -> Response:
-    """Take the rejection back."""
+    """Undo a rejection."""
     question = f"Take the rejection of location {location_id} back?"
     await view.confirm(question, "Take back", "The next discovery validates it anew.")
     async with _notice(view) as notice, location_review(connects, view.services) as review:
@@ -135,20 +135,20 @@ async def unreject(view: Operating, location_id: PathId, connects: Connects, bec
 
 @dataclass(slots=True, kw_only=True)
 class Notice:
-    """What came of a decision, for the page that the form stood on."""
+    """The outcome of a decision, for the page with the form."""
 
     view: View
     sentence: str = ""
     was_refused: bool = False
 
     def answer(self) -> Response:
-        """Lead back there."""
+        """Redirect to that page."""
         return self.view.done(self.sentence, tone="bad" if self.was_refused else "good")
 
 
 @asynccontextmanager
 async def _notice(view: View) -> AsyncIterator[Notice]:
-    """Let a refusal be shown like an outcome."""
+    """Show an error like an outcome."""
     notice = Notice(view=view)
     try:
         yield notice

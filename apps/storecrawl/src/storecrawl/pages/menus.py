@@ -1,4 +1,4 @@
-"""What pages show of menus: worked out once, since a crawl payload never changes and people look at it many times."""
+"""Cached results about menus, since crawl payloads never change and are viewed often."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ MOST_GROUPS = 64
 
 
 class Recent(Generic[K, V]):
-    """Keeps what was worked out for the last few keys that were asked for."""
+    """A cache of the results for the last few keys."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._kept: OrderedDict[K, V] = OrderedDict()
 
     async def get(self, key: K, work_out: Callable[[], Awaitable[V]]) -> V:
-        """Return what is kept, else what is worked out now."""
+        """Return the cached result, or compute it."""
         value = self._kept[key] if key in self._kept else await work_out()
         self._kept[key] = value
         self._kept.move_to_end(key)
@@ -43,7 +43,7 @@ class Recent(Generic[K, V]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What a server keeps of menus; a payload is known by its checksum."""
+    """A server's cached results; payloads are identified by their checksum."""
 
     diffs: Recent[tuple[str, str], MenuDiff] = field(default_factory=lambda: Recent(MOST_DIFFS))
     groups: Recent[tuple[str, GroupBy], list[MenuGroup]] = field(default_factory=lambda: Recent(MOST_GROUPS))
@@ -51,13 +51,13 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Menus:
-    """Comparisons of menus and what they come to. Raises RequestRefused for a file that is not what was written."""
+    """Comparisons and totals of menus. Raises RequestRefused if a file was modified."""
 
     kept: Kept
     resources: Resources
 
     async def diff(self, earlier: StoredPayload, later: StoredPayload) -> MenuDiff:
-        """What became of one menu in another."""
+        """Return the changes from one menu to another."""
 
         async def compare() -> MenuDiff:
             before, after = await self.resources.menu(earlier), await self.resources.menu(later)
@@ -66,7 +66,7 @@ class Menus:
         return await self.kept.diffs.get((earlier.sha256, later.sha256), compare)
 
     async def groups(self, payload: StoredPayload, group_by: GroupBy) -> list[MenuGroup]:
-        """What a menu's products come to by brand or category, the largest group first."""
+        """Return a menu's totals by brand or category, the largest group first."""
 
         async def sum_up() -> list[MenuGroup]:
             return aggregate(rows_of(await self.resources.menu(payload)), group_by)
@@ -76,7 +76,7 @@ class Menus:
 
 @dataclass(frozen=True, slots=True)
 class KeepMenus:
-    """The dependency of a whole router that hands its routes what is kept."""
+    """The dependency that provides the cached results to a whole router."""
 
     kept: Kept = field(default_factory=Kept)
 

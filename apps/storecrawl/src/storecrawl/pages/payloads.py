@@ -1,4 +1,4 @@
-"""Crawl payloads: the list, one with the beginning of its document, and applying one again."""
+"""Crawl payloads: the list, one payload with the beginning of its document, and replays."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ PAYLOADS = 50
 PLOTTED = 200
 SHOWN_BYTES = 50_000
 GROUPS = 20
-# A text is one piece, also one that was cut; what is between the pieces is white space, of which nothing is kept.
+# A string is one token, even if it was cut; white space between tokens is dropped.
 PIECES: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
 STEP: Final = "  "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """The beginning of a document, or what is wrong with its file."""
+    """The beginning of a document, or the problem with its file."""
 
     text: str = ""
     is_whole: bool = True
@@ -75,7 +75,7 @@ async def list_all(view: Reading, connects: Connects, store: ChosenId = None, cu
 async def show(
     payload_id: PathId, view: Reading, connects: Connects, menus: HasMenus, by: GroupBy = GroupBy.CATEGORY
 ) -> Response:
-    """Show what is known of one crawl payload, what is in it, and the beginning of its document."""
+    """Show a crawl payload's metadata, its contents, and the beginning of its document."""
     payload = await payload_of(connects, payload_id)
     store = await store_of(connects, payload.store_id)
     async with connects() as connection:
@@ -95,7 +95,7 @@ async def show(
 
 @router.post("/payloads/{payload_id:int}/replay")
 async def replay(payload_id: PathId, view: Operating, connects: Connects) -> Response:
-    """Store the task that applies this payload again; it takes nothing back that newer ones brought."""
+    """Enqueue the task that applies this payload again; it does not undo changes of newer ones."""
     payload = await payload_of(connects, payload_id)
     meaning = "It takes nothing back that newer ones brought."
     await view.confirm(f"Apply payload {payload.id} again?", "Apply again", meaning)
@@ -109,7 +109,7 @@ async def _groups(payload: StoredPayload, menus: Menus, by: GroupBy) -> list[Men
     try:
         return await menus.groups(payload, by)
     except RequestRefused:
-        # What is wrong with its file is told in the place of the document; one that is no menu has no groups.
+        # A problem with the file is shown instead of the document; a document that is not a menu has no groups.
         return []
 
 
@@ -129,7 +129,7 @@ def _beginning(opened: OpenedPayload) -> str:
 
 
 def indented(text: str) -> str:
-    """Indent it; what is no JSON comes out as it can."""
+    """Return indented JSON; anything else is indented as far as possible."""
     return "".join(_pieces(text)).strip("\n")
 
 

@@ -1,4 +1,4 @@
-"""The images of products on a page: where to ask for them, and how much room they take, told before they are there."""
+"""Product images on a page: their addresses, and their sizes, so that the page does not move when they load."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from storecrawl.catalog import KeptImage, images_of_products
 
 __all__ = ["LARGE", "SMALL", "Picture", "pictures_of"]
 
-# Pixels of the square that an image has on a product's page, and in a list.
+# The size in pixels of the square for an image on a product's page, and in a list.
 LARGE, SMALL = 240, 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """An image as a page shows it: its address, twice as fine as the room it takes, and that room in pixels."""
+    """An image on a page: its address, at twice the resolution, and its size in pixels."""
 
     path: str
     width: int
@@ -24,7 +24,7 @@ class Picture:
 
     @classmethod
     def within(cls, image: KeptImage, box: int) -> Picture:
-        """Show it whole in a square."""
+        """Return the whole image within a square."""
         scale = min(box / image.width, box / image.height, 1.0)
         return cls(
             path=f"/api/images/{image.id}?w={2 * box}&h={2 * box}&format=webp",
@@ -34,13 +34,13 @@ class Picture:
 
     @classmethod
     def filling(cls, image: KeptImage, box: int) -> Picture:
-        """Fill a square with it, for lines that should be equally high."""
+        """Return the image cropped to a square, for lines of equal height."""
         path = f"/api/images/{image.id}?w={2 * box}&h={2 * box}&fit=cover&format=webp"
         return cls(path=path, width=box, height=box)
 
 
 async def pictures_of(connects: Connects, product_ids: Iterable[int], *, box: int) -> dict[int, Picture]:
-    """The pictures of products in a list, by product; what has none is not there."""
+    """Return the pictures of products, by product; products without an image are left out."""
     async with connects() as connection:
         images = await images_of_products(connection, product_ids)
     return {product_id: Picture.filling(image, box) for product_id, image in images.items()}

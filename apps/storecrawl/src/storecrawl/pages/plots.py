@@ -1,4 +1,4 @@
-"""What the plots of the pages show: moments in seconds since 1970, and a list of values for each line."""
+"""The data of plots: times in seconds since 1970, and a list of values for each line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WHOLE: Final = 1_000.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """Moments, and the lines over them, as ui.line_chart takes them."""
+    """Times and lines in the form of ui.line_chart."""
 
     x: list[float]
     series: list[dict[str, Any]]
@@ -26,7 +26,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """How long a product was what it was; `left` and `width` are its place in a strip that is 1,000 long."""
+    """A period of one availability; `left` and `width` are its place in a strip of length 1,000."""
 
     availability: str
     begin: datetime
@@ -37,7 +37,7 @@ class Span:
 
 
 def size_plot(payloads: Sequence[StoredPayload]) -> Plot:
-    """The sizes of a store's payloads over time, in bytes; they come newest first."""
+    """Return the sizes of a store's payloads over time, in bytes; the payloads are newest first."""
     oldest_first = payloads[::-1]
     return Plot(
         x=[payload.fetched_at.timestamp() for payload in oldest_first],
@@ -49,17 +49,17 @@ def size_plot(payloads: Sequence[StoredPayload]) -> Plot:
 
 
 def price_plot(history: Sequence[Snapshot]) -> Plot:
-    """What each option cost over time, specials counted; a gap where it was not there."""
+    """Return the price of each option over time, including specials, with gaps where it is missing."""
     return _by_option(history, lambda option: None if option.cents is None else option.cents / CENTS)
 
 
 def quantity_plot(history: Sequence[Snapshot]) -> Plot:
-    """How many pieces of each option there were."""
+    """Return the quantity of each option over time."""
     return _by_option(history, lambda option: option.quantity)
 
 
 def availability_spans(history: Sequence[Snapshot]) -> list[Span]:
-    """What a product was, one span after the other, each until the payload that showed something else."""
+    """Return the periods of a product's availability, each until the next payload with a different one."""
     if not history:
         return []
     begin, end = history[0].captured_at, history[-1].captured_at

@@ -1,4 +1,4 @@
-"""Products: looked for by name, brand and store; one with what it cost, and whether it was there, over time."""
+"""Products: a search by name, brand and store, and one product with its prices and availability over time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from storecrawl.serving.refusals import known
 
 router = Pages()
 
-# How many of the newest snapshots stand in the table below the plots, which show all that were read.
+# The number of newest snapshots in the table; the plots show all that were read.
 LISTED = 25
 
 
@@ -36,7 +36,7 @@ async def list_all(  # sizes: the filters of the list
     availability: ChosenAvailability = None,
     cursor: Cursor = None,
 ) -> Response:
-    """Show products by name; `text` is looked for in name and brand, and in the names of the stores."""
+    """Show products by name; `text` matches product, brand and store names."""
     criteria = ProductFilter(store_id=store, text=text, availability=availability, after=position(cursor))
     chosen = await store_of(connects, store) if store else None
     async with connects() as connection:
@@ -56,7 +56,7 @@ async def list_all(  # sizes: the filters of the list
 
 @router.get("/products/{product_id:int}")
 async def show(product_id: PathId, view: Reading, connects: Connects) -> Response:
-    """Show one product as it is, and as it was."""
+    """Show a product and its history."""
     with known():
         async with connects() as connection:
             product = await find_product(connection, product_id)

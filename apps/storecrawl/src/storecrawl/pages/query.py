@@ -1,4 +1,4 @@
-"""What pages are asked for by their addresses: forms send every field, so that an empty one means nothing."""
+"""Query parameters of pages. Forms send every field, so an empty one counts as missing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ChosenStatus = Annotated[LocationStatus | None, NothingIfEmpty]
 
 
 def address_again(view: View) -> Callable[..., str]:
-    """How a template addresses the page that it is with something else asked for: `again(cursor=next, kind=none)`."""
+    """Return the page's own address with changed parameters, for templates: `again(cursor=next, kind=none)`."""
     parameters = dict(view.request.query_params)
 
     def again(**changes: object) -> str:

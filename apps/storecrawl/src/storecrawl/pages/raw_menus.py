@@ -1,4 +1,4 @@
-"""Raw menus: the answers of one fetch as they came, and why no payload was made of them."""
+"""Raw menus: the unchanged responses of a fetch, and the reason why there is no payload."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ router = Pages()
 
 @router.get("/raw-menus/{raw_menu_id:int}")
 async def show(raw_menu_id: PathId, view: Reading, connects: Connects, menus: HasMenus) -> Response:
-    """Show what is known of one raw menu, and each answer in it."""
+    """Show a raw menu's metadata and each of its responses."""
     raw = await raw_menu_of(connects, raw_menu_id)
     store = await store_of(connects, raw.store_id)
     answers: list[RawPageFacts] = []

@@ -1,4 +1,4 @@
-"""What was refused: of one payload, of a store's, or of all, the newest first."""
+"""Refusals: of one payload, of a store, or all, the newest first."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REFUSALS = 50
 async def list_all(
     view: Reading, connects: Connects, payload: ChosenId = None, store: ChosenId = None, cursor: Cursor = None
 ) -> Response:
-    """Show what could not be used, with its reason."""
+    """Show refusals with their reasons."""
     chosen = await payload_of(connects, payload) if payload else None
     of_store = await store_of(connects, store) if store else None
     before = position(cursor)

@@ -1,4 +1,4 @@
-"""Outgoing routes: what became of them, and a switch for each."""
+"""Outgoing routes: their counters, and a switch for each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def list_all(view: Reading, connects: Connects) -> Response:
 
 @router.post("/routes/{route_id:int}/enable")
 async def enable(route_id: PathId, view: Administering, connects: Connects) -> Response:
-    """Have a route used again."""
+    """Enable a route."""
     async with route_changes(connects, view.services) as changes:
         route = await changes.enable(route_id)
     return view.done(f"Route {route.label} is active again; workers use it within a minute.")
@@ -30,7 +30,7 @@ async def enable(route_id: PathId, view: Administering, connects: Connects) -> R
 
 @router.post("/routes/{route_id:int}/disable")
 async def disable(route_id: PathId, view: Administering, connects: Connects) -> Response:
-    """Have a route used no more."""
+    """Disable a route."""
     async with connects() as connection:
         labels = {route.id: route.label for route in await list_routes(connection)}
     if route_id in labels:

@@ -1,4 +1,4 @@
-"""Stores: the list, one with all that is known of it, and a fetch at once."""
+"""Stores: the list, one store with all that is known about it, and a fetch on request."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from storecrawl.serving.lookup import crawlable, store_of
 
 router = Pages()
 
-# Each line of the list has its whole menu counted.
+# Each line of the list requires counting a whole menu.
 STORES = 25
 PRODUCTS = 25
 TASKS = 8
@@ -60,7 +60,7 @@ class StoreLine:
 
 
 @router.get("/stores")
-async def list_all(  # sizes: what the list is filtered by
+async def list_all(  # sizes: the filters of the list
     view: Reading,
     connects: Connects,
     state: ChosenState = None,
@@ -68,7 +68,7 @@ async def list_all(  # sizes: what the list is filtered by
     blocked: ChosenYes = None,
     cursor: Cursor = None,
 ) -> Response:
-    """Show stores by id; `text` is looked for in name, slug, chain and city."""
+    """Show stores by id; `text` matches name, slug, chain and city."""
     after = position(cursor) or 0
     criteria = StoreFilter(state=state, text=text, blocked=blocked is not None, after=after, limit=STORES + 1)
     async with connects() as connection:
@@ -88,7 +88,7 @@ async def list_all(  # sizes: what the list is filtered by
 
 
 @router.get("/stores/{store_id:int}")
-async def show(  # sizes: what the products of the page are filtered by
+async def show(  # sizes: the filters of the page's products
     store_id: PathId,
     view: Reading,
     connects: Connects,
@@ -96,7 +96,7 @@ async def show(  # sizes: what the products of the page are filtered by
     availability: ChosenAvailability = None,
     cursor: Cursor = None,
 ) -> Response:
-    """Show one store: its facts, tasks, payloads and products."""
+    """Show a store: its facts, tasks, payloads and products."""
     store = await store_of(connects, store_id)
     criteria = ProductFilter(
         store_id=store_id, text=text, availability=availability, after=position(cursor),
@@ -131,7 +131,7 @@ async def show(  # sizes: what the products of the page are filtered by
 
 @router.post("/stores/{store_id:int}/fetch")
 async def fetch_now(store_id: PathId, view: Operating, connects: Connects) -> Response:
-    """Store the task that fetches a store's menu now; one that stands for later is moved to this moment."""
+    """Enqueue the task that fetches a store's menu now; a pending one for later becomes due now."""
     tasks = as_asked(map(fetch_task, await crawlable(connects, [store_id])))
     [stored] = await view.services.tasks.enqueue_many(tasks)
     return view.done(f"Task {stored.id} fetches the menu as soon as a worker is free.")

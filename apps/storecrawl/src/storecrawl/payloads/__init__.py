@@ -1,7 +1,7 @@
 """Crawl payload files: fetched documents, gzipped, each complete and checksummed or not visible.
 
-A file is in its storage (a folder, or a bucket), whole and for good, before a row may name it; its name is made of
-numbers only. A reader unpacks within bounds and compares the checksum. A file without a row is harmless and
+A file is durably in its storage (a folder or a bucket) before a row names it; its name only consists of
+numbers. Readers decompress within limits and compare the checksum. A file without a row is harmless and is
 removed after a day.
 """
 

@@ -1,20 +1,20 @@
-"""What can be wrong with a crawl payload file.
+"""Errors of crawl payload files.
 
 PayloadError
 ├── PayloadMissing       no such file
 ├── PayloadExpired       removed by the retention policy
-├── PayloadCorrupt       not what was written: cut short, damaged, another content
-├── PayloadOutsideRoot   a path that leads out of the place, or through a link
-├── PayloadTooLarge      more bytes than the reader is allowed to unpack
-├── PayloadBomb          more bytes for each of the file's than any menu has
-└── PayloadUnreachable   the place that keeps it does not answer; the only one that asking again may mend
+├── PayloadCorrupt       not what was written: cut, damaged, another content
+├── PayloadOutsideRoot   a path that leaves the root, or passes through a link
+├── PayloadTooLarge      more decompressed bytes than the reader allows
+├── PayloadBomb          a higher compression ratio than any menu has
+└── PayloadUnreachable   the storage does not respond; the only error for which a retry may help
 """
 
 from __future__ import annotations
 
 
 class PayloadError(Exception):
-    """A crawl payload file cannot be used; `path` is the path as it was asked for."""
+    """A crawl payload file cannot be used; `path` is the requested path."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"crawl payload {path!r}: {reason}")
@@ -23,28 +23,28 @@ class PayloadError(Exception):
 
 
 class PayloadMissing(PayloadError):
-    """There is no such file."""
+    """No such file."""
 
 
 class PayloadExpired(PayloadError):
-    """The file was removed, as the retention policy says."""
+    """The retention policy removed the file."""
 
 
 class PayloadCorrupt(PayloadError):
-    """The file does not hold what was once written."""
+    """The file does not have the content that was written."""
 
 
 class PayloadOutsideRoot(PayloadError):
-    """The path leaves the folder of crawl payloads, or passes through a link."""
+    """The path leaves the root of crawl payloads, or passes through a link."""
 
 
 class PayloadTooLarge(PayloadError):
-    """The file unpacks to more than the reader allows."""
+    """The decompressed file is larger than the reader allows."""
 
 
 class PayloadBomb(PayloadError):
-    """The file unpacks to a multiple of itself that no menu does."""
+    """The file has a higher compression ratio than any menu."""
 
 
 class PayloadUnreachable(PayloadError):
-    """The place that keeps the files does not answer."""
+    """The storage does not respond."""

@@ -1,4 +1,4 @@
-"""A crawl payload file held open: proved whole first, then handed out piece by piece, packed or not."""
+"""An open crawl payload file: verified completely, then read in chunks, compressed or not."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ STORAGE_MEANINGS: Final[Mapping[type[StorageError], type[PayloadError]]] = {
 
 
 class OpenedPayload:
-    """An open file and what its row says of it; to be closed, or used in a `with` block.
+    """An open file and its row's data; close it, or use it in a `with` block.
 
-    Nothing is ever held but a piece. The methods block, and each begins at the file's start.
+    Only one chunk is in memory at a time. Methods block, and each starts at the file's beginning.
     """
 
     def __init__(self, opened: OpenedObject, path: str, limits: Limits, *, sha256: str, size_raw: int) -> None:
@@ -63,11 +63,10 @@ class OpenedPayload:
         self.close()
 
     def close(self) -> None:
-        """Close the file, once."""
         self._opened.close()
 
     def document(self) -> Iterator[bytes]:
-        """The document; raises PayloadCorrupt, at the latest after the last piece, if it is not what was written."""
+        """Yield the document. Raises PayloadCorrupt, after the last chunk at the latest, if it was modified."""
         digest, size = hashlib.sha256(), 0
         with as_payload_errors():
             for piece in unpacked(self._opened, self._path, self._limits, expected=self.size_raw):
@@ -80,7 +79,7 @@ class OpenedPayload:
             raise PayloadCorrupt(self._path, "its checksum differs from what was written")
 
     def packed(self) -> Iterator[bytes]:
-        """The file as it is kept: gzip, unproved."""
+        """Yield the file as stored: gzip, unverified."""
         with as_payload_errors():
             yield from self._opened.pieces()
 
@@ -91,10 +90,10 @@ class OpenedPayload:
 
 
 def unpacked(opened: OpenedObject, path: str, limits: Limits, expected: int | None = None) -> Iterator[bytes]:
-    """The content of an open file from its beginning, piece by piece.
+    """Yield the content of an open file from its beginning, in chunks.
 
-    Raises PayloadTooLarge or PayloadBomb beyond the limits and PayloadCorrupt for a damaged file, or for more than
-    `expected` bytes, before the piece that goes too far is handed out.
+    Raises PayloadTooLarge or PayloadBomb beyond the limits, and PayloadCorrupt for a damaged file or more than
+    `expected` bytes, before the offending chunk is yielded.
     """
     size = 0
     with unpacking(path):
@@ -107,7 +106,7 @@ def unpacked(opened: OpenedObject, path: str, limits: Limits, expected: int | No
 
 @contextmanager
 def unpacking(path: str) -> Iterator[None]:
-    """Raise the PayloadError that a GzipError means."""
+    """Convert GzipError to PayloadError."""
     try:
         yield
     except GzipError as error:
@@ -116,7 +115,7 @@ def unpacking(path: str) -> Iterator[None]:
 
 @contextmanager
 def as_payload_errors() -> Iterator[None]:
-    """Raise the PayloadError that a StorageError means."""
+    """Convert StorageError to PayloadError."""
     try:
         yield
     except StorageError as error:

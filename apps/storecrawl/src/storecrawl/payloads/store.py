@@ -1,4 +1,4 @@
-"""The store of crawl payload files: write one, read or open one proved, find what nobody may know, remove."""
+"""Crawl payload files: write them, read or open them verified, find orphans, remove."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ else:
 LEVEL = 6
 FASTER_LEVEL = 3
 RAW_TIMES = 4
-# What strangers send may be as monotonous as they like, and is kept all the same: nothing packs tighter than this.
+# Responses of untrusted servers may be arbitrarily repetitive and are stored anyway: gzip has no higher
+# ratio.
 ANY_RATIO = 1_100
 PAYLOAD_NAME = re.compile(r"(?:store_[0-9]+|discovery)_[0-9]+_[0-9]+_[0-9a-f]{16}\.(?:json|raw)\.gz")
 
 
 def utc_now() -> datetime:
-    """The moment by the machine's clock; it only names folders and ages orphans."""
+    """Return the machine's time, which only names folders and ages orphans."""
     return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenPayload:
-    """A file as it was written, for its row; sizes in bytes, the checksum is of the unpacked document."""
+    """A written file, for its row; sizes are in bytes, the checksum is of the decompressed document."""
 
     path: str
     size_raw: int
@@ -62,21 +63,21 @@ class PayloadStore:
         self._clock = clock
 
     def within(self, limits: Limits) -> Self:
-        """The same files, read within other limits."""
+        """Return the same files with other limits for reading."""
         return type(self)(self._storage, limits=limits, clock=self._clock)
 
     def write(self, store_id: int, document: bytes, *, task_id: int, attempt: int) -> WrittenPayload:
-        """Write a document under a new name; when this returns, the file is whole and survives a crash.
+        """Write a document under a new name; when this returns, the file is complete and survives a crash.
 
-        Raises PayloadTooLarge or PayloadBomb for a document that no reader would unpack, PayloadUnreachable,
-        and OSError as it comes.
+        Raises PayloadTooLarge or PayloadBomb for a document that readers would reject, PayloadUnreachable, and
+        OSError.
         """
         return self._write(payload_path(store_id, task_id, attempt, self._clock().astimezone(UTC)), document)
 
     def write_again(
         self, store_id: int, path: str, sha256: str, size_raw: int, *, task_id: int, attempt: int
-    ) -> WrittenPayload:  # sizes: whose it is, and what a row says of the one that is there
-        """Write the document behind a row's path under a new name too, as `write` does; or a PayloadError."""
+    ) -> WrittenPayload:  # sizes: its owner, and the columns of the earlier row
+        """Copy the document of a row to a new name, like `write`. Raises PayloadError."""
         with self.open(path, sha256, size_raw) as opened:
             packed = b"".join(opened.packed())
         again = payload_path(store_id, task_id, attempt, self._clock().astimezone(UTC))
@@ -85,12 +86,12 @@ class PayloadStore:
         return WrittenPayload(path=again, size_raw=size_raw, size_gz=len(packed), sha256=sha256)
 
     def write_raw(self, store_id: int, document: bytes, *, task_id: int, attempt: int) -> WrittenPayload:
-        """Write the answers that a payload is made of, as `write` does that; they may be some times as large."""
+        """Write the responses of which a payload is made, like `write`, with higher limits."""
         path = raw_path(store_id, task_id, attempt, self._clock().astimezone(UTC))
         return self._write(path, document, self._raw_limits)
 
     def for_raw(self) -> Self:
-        """The same files, within the limits of raw menus: a product stands in them once a list and mode."""
+        """Return the same files with the limits of raw menus, which contain a product once per list and mode."""
         return self.within(self._raw_limits)
 
     @property
@@ -98,16 +99,16 @@ class PayloadStore:
         return replace(self._limits, max_bytes=RAW_TIMES * self._limits.max_bytes, max_ratio=ANY_RATIO)
 
     def write_answer(self, document: bytes, *, task_id: int, attempt: int) -> WrittenPayload:
-        """Write an answer to discovery, as `write` does a menu."""
+        """Write a response to discovery, like `write`."""
         return self._write(answer_path(task_id, attempt, self._clock().astimezone(UTC)), document)
 
     def read(self, path: str, sha256: str, size_raw: int) -> bytes:
-        """The document behind a row's path, proved to be the one that was written; or a PayloadError."""
+        """Return the verified document of a row. Raises PayloadError."""
         with self._open(path, sha256, size_raw) as opened:
             return b"".join(opened.document())
 
     def open(self, path: str, sha256: str, size_raw: int) -> OpenedPayload:
-        """The file behind a row's path, held open and proved to be what was written; or a PayloadError."""
+        """Open and verify the file of a row. Raises PayloadError."""
         opened = self._open(path, sha256, size_raw)
         try:
             opened.prove()
@@ -117,20 +118,20 @@ class PayloadStore:
         return opened
 
     def exists(self, path: str) -> bool:
-        """Say whether there is a file, whatever is in it."""
+        """Return whether a file exists, whatever its content."""
         with as_payload_errors():
             return self._storage.exists(path)
 
     def old_files(self, older_than: timedelta) -> Iterator[list[str]]:
-        """Paths of our files last written longer ago than `older_than`, in batches: those without a row are orphans.
+        """Yield paths of our files older than `older_than`, in batches: those without a row are orphans.
 
-        The age is what protects a file whose row is being written.
+        The age protects a file whose row is being written.
         """
         with as_payload_errors():
             yield from old_objects(self._storage, is_payload_name, self._clock() - older_than)
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Remove files; those that are gone already do no harm."""
+        """Remove files; missing ones are ignored."""
         with as_payload_errors():
             for path in paths:
                 self._storage.delete(path)
@@ -157,29 +158,29 @@ class PayloadStore:
 
 
 def _pack(document: bytes) -> bytes:
-    """Gzip without a time of day in it, so that equal documents give equal files."""
+    """Gzip without a timestamp, so that equal documents result in equal files."""
     if _FASTER is not None:
         return _FASTER(document, FASTER_LEVEL, mtime=0)
     return gzip.compress(document, LEVEL, mtime=0)
 
 
 def payload_path(store_id: int, task_id: int, attempt: int, at: datetime) -> str:
-    """A new path, by the UTC day of `at`."""
+    """Return a new path in the folder of the UTC day of `at`."""
     return _new_path(f"store_{store_id:d}", task_id, attempt, at)
 
 
 def raw_path(store_id: int, task_id: int, attempt: int, at: datetime) -> str:
-    """The same for the answers of which a payload is made."""
+    """Return a new path for the responses of which a payload is made."""
     return _new_path(f"store_{store_id:d}", task_id, attempt, at, kind="raw")
 
 
 def answer_path(task_id: int, attempt: int, at: datetime) -> str:
-    """The same for an answer to discovery, which belongs to no store."""
+    """Return a new path for a response to discovery, which belongs to no store."""
     return _new_path("discovery", task_id, attempt, at)
 
 
 def is_payload_name(name: str) -> bool:
-    """Whether a file's name is one that we give."""
+    """Return whether a file's name is one of ours."""
     return PAYLOAD_NAME.fullmatch(name) is not None
 
 

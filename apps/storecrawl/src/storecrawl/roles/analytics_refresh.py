@@ -1,13 +1,13 @@
-"""analytics_refresh: derive statistics from products, round by round, as a tree of tasks.
+"""analytics_refresh: derive statistics from products, in rounds, as a tree of tasks.
 
-    collect_changes (a change asks for it)  |  analytics_refresh (every six hours: everything)
+    collect_changes (enqueued by a change)  |  analytics_refresh (every six hours: everything)
       1 map_stores
-          count_stores ...         batches of stores, side by side, into partials
+          count_stores ...         batches of stores in parallel, into partials
       2 merge_statistics           one merge of all partials
       3 refresh_views              analytics_refresh only
 
-Payloads name the stores of a round; null is all of them. The role has one root at a time, so that rounds follow each
-other, and children have their root's priority.
+Payloads contain the stores of a round; null means all. The role has one root at a time, so that rounds
+run one after another, and children have their root's priority.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ ROLE = "analytics_refresh"
 
 
 def add_analytics_refresh(app: App, crawler: Crawler) -> None:
-    """Define the handlers."""
+    """Register the handlers."""
     _add_roots(app, timedelta(seconds=crawler.settings.derive_pause))
     _add_steps(app)
 
 
 def collecting() -> NewTask:
-    """The task that takes the change log, as the triggers enqueue it: one is pending at most."""
+    """Return the task that takes the change log, as the triggers enqueue it: at most one is pending."""
     return NewTask(handler="collect_changes", dedupe_key="changes", dedupe=Dedupe(scope="pending"))
 
 
 def _add_roots(app: App, pause: timedelta) -> None:
     @app.task(role=ROLE)
     async def collect_changes(ctx: Context) -> None:
-        """Take the change log, and have the stores in it counted; all of them after a crash of the server."""
+        """Take the change log and count its stores, or all of them after a server crash."""
         async with ctx.transaction() as tx:
             changes = await take_changes(tx)
             stores = None if changes.unmarked else changes.stores
@@ -56,7 +56,7 @@ def _add_roots(app: App, pause: timedelta) -> None:
 
     @app.task(role=ROLE)
     async def analytics_refresh(ctx: Context) -> None:
-        """Count everything, whatever the log says, and bring the views up to date."""
+        """Count everything, whatever the log contains, and refresh the views."""
         async with ctx.transaction() as tx:
             changes = await take_changes(tx)
             ctx.spawn(*_steps(None), NewTask(handler="refresh_views"), serial=True)
@@ -72,7 +72,7 @@ def _steps(stores: list[int] | None) -> tuple[NewTask, NewTask]:
 def _add_steps(app: App) -> None:
     @app.task(role=ROLE)
     async def map_stores(ctx: Context, stores: list[int] | None) -> None:
-        """Share the stores out among children."""
+        """Split the stores among children."""
         async with ctx.transaction() as tx:
             chosen = await all_stores(tx) if stores is None else stores
             batches = in_batches(chosen)
@@ -87,7 +87,7 @@ def _add_steps(app: App) -> None:
 
     @app.task(role=ROLE, name="merge_statistics")
     async def merge(ctx: Context, stores: list[int] | None) -> None:
-        """Merge the partials, unless a crash has emptied them meanwhile: then another round counts everything."""
+        """Merge the partials, unless a crash has emptied them; then another round counts everything."""
         async with ctx.transaction() as tx:
             if await nothing_lost(tx):
                 await ctx.complete(tx, {"changed": await merge_statistics(tx, stores)})
@@ -97,6 +97,6 @@ def _add_steps(app: App) -> None:
 
     @app.task(role=ROLE)
     async def refresh_views(ctx: Context) -> None:
-        """Refresh the materialized views if anything has changed; readers go on meanwhile."""
+        """Refresh the materialized views if anything has changed, without blocking readers."""
         async with ctx.transaction() as tx:
             await ctx.complete(tx, {"refreshed": await refresh_stale_views(tx)})

@@ -1,4 +1,4 @@
-"""What the roles work with: upstream client and egress, the payload files, and how a store's tasks are called."""
+"""Shared code of the roles: upstream client and egress, payload files, and the keys of a store's tasks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STORE_KEY = "store:{store_id}"
 
 
 class Crawler:
-    """The shared means of one process."""
+    """The shared resources of one process."""
 
     def __init__(self, settings: CrawlSettings) -> None:
         self.settings = settings
@@ -46,21 +46,21 @@ class Crawler:
 
     @property
     def upstream(self) -> UpstreamClient:
-        """The one client of this worker, so that its concurrency limit holds for all slots."""
+        """The only client of this worker, so that its concurrency limit applies to all slots."""
         if self._upstream is None:
             raise RuntimeError(f"only workers of the roles {', '.join(FETCHING_ROLES)} talk to the upstream")
         return self._upstream
 
     @property
     def images(self) -> ImageClient:
-        """The one client for images; its requests leave by the same egress."""
+        """The only image client; its requests leave through the same egress."""
         if self._images is None:
             raise RuntimeError(f"only workers of the roles {', '.join(FETCHING_ROLES)} fetch images")
         return self._images
 
     @cached_property
     def image_files(self) -> ImageStore:
-        """The images that are kept."""
+        """The stored images."""
         return image_store(self.settings)
 
     @cached_property
@@ -70,16 +70,16 @@ class Crawler:
 
     @asynccontextmanager
     async def lifespan(self, workplace: Workplace) -> AsyncIterator[None]:
-        """Hold client and egress open for the life of a worker that fetches, and close them at the end.
+        """Keep client and egress open while a worker that fetches runs.
 
-        Raises NoActiveRoute where nothing could be fetched, ConfigError, DatabaseUnavailable.
+        Raises NoActiveRoute if there is no route, ConfigError, DatabaseUnavailable.
         """
         if not workplace.serves_any(*FETCHING_ROLES):
             yield
             return
         if not self.settings.upstream:
             raise ConfigError("it names no platform to be crawled", variable="STORECRAWL_UPSTREAM")
-        # A line for each page would drown those about tasks.
+        # One line per page would drown the lines about tasks.
         logging.getLogger("httpx2").setLevel(logging.WARNING)
         async with Egress(self._egress_options(), recorder=Recorder(workplace.dsn)) as egress:
             options = self._client_options()
@@ -88,7 +88,7 @@ class Crawler:
                 yield
 
     async def in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run blocking work beside the loop, so that other slots and the leases go on."""
+        """Run blocking work in a thread, so that other slots and heartbeats continue."""
         return await asyncio.to_thread(work, *args, **kwargs)
 
     def _image_client(self, egress: Egress) -> ImageClient:
@@ -121,16 +121,16 @@ class Crawler:
 
 
 def store_key(store_id: int) -> str:
-    """The key of a store's tasks, filled in."""
+    """Return the key of a store's tasks."""
     return STORE_KEY.format(store_id=store_id)
 
 
 def payload_store(settings: CrawlSettings) -> PayloadStore:
-    """The crawl payload files, read within the limits of the settings. Raises ConfigError as `open_storage` does."""
+    """Return the crawl payload files with the limits of the settings. Raises ConfigError as `open_storage` does."""
     storage = open_storage(settings.store, settings.data_dir, PAYLOADS)
     return PayloadStore(storage, limits=Limits(max_bytes=settings.payload_bytes))
 
 
 def image_store(settings: CrawlSettings) -> ImageStore:
-    """The images, beside the crawl payload files. Raises ConfigError as `open_storage` does."""
+    """Return the images stored next to the crawl payload files. Raises ConfigError as `open_storage` does."""
     return ImageStore(open_storage(settings.store, settings.data_dir, IMAGES))

@@ -1,10 +1,10 @@
-"""entry_point_discovery: find the platform's id of a store, by whatever is known of it.
+"""entry_point_discovery: find a store's platform id from whatever is known about it.
 
-    1. look among the locations that discovery has seen
-    2. ask the upstream, again after each failure of the network, five times
+    1. search the locations that discovery has found
+    2. query the upstream, up to five times if the network fails
     3. leave it to a person: needs_investigation, with the reason
 
-So a store whose id the platform has changed is crawled by its new one without anybody's help.
+A store whose id the platform has changed is thus crawled by its new id automatically.
 """
 
 from __future__ import annotations
@@ -37,37 +37,37 @@ KNOWN = "location"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is looked for: the store behind an entry point, or the id by which a known store goes now."""
+    """A request for the store behind an entry point, or for the current id of a known store."""
 
     entry: str
     store: Store | None
 
     @property
     def name(self) -> str:
-        """What to look up: a known store's slug, since its id is what is in doubt; else the entry's own."""
+        """The name to look up: the slug of a known store, since its id is in doubt; otherwise that of the entry."""
         slug = None if self.store is None else self.store.slug
         return slug or slug_of(self.entry) or self.entry
 
     @property
     def old_id(self) -> str | None:
-        """The id that led nowhere."""
+        """The id that leads nowhere."""
         return None if self.store is None else self.store.platform_store_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedEntry:
-    """The platform's id, and the way that led to it."""
+    """The platform's id, and how it was found."""
 
     platform_store_id: str
     way: str
 
 
 def add_entry_point_discovery(app: App, crawler: Crawler) -> None:
-    """Define the handler."""
+    """Register the handler."""
 
     @app.task(role="entry_point_discovery", key=STORE_KEY)
     async def entry_point_discovery(ctx: Context, entry: str, store_id: int | None = None) -> Cancel | None:
-        """Resolve a slug, a platform id or a menu address; with `store_id`, find the id that this store has now."""
+        """Resolve a slug, a platform id or a menu address; with `store_id`, find that store's current id."""
         if slug_of(entry) is None:
             return Cancel(str(NoEntryPoint(entry)))
         question = await _question(ctx, entry, store_id)
@@ -93,7 +93,7 @@ async def _among_locations(ctx: Context, question: Question) -> ResolvedEntry | 
 
 
 async def _from_upstream(ctx: Context, crawler: Crawler, question: Question) -> ResolvedEntry | str:
-    """Ask, and enter what the answer says; or tell why there is none."""
+    """Query the upstream and record the result, or the reason why there is none."""
     for retry in range(NETWORK_RETRIES + 1):
         try:
             resolution = await crawler.upstream.resolve(question.name)
@@ -130,7 +130,7 @@ async def _use(
 
 
 async def _heal(tx: Connection, ctx: Context, store: Store, found: ResolvedEntry) -> dict[str, Any]:
-    """Let the store be crawled by its new id; where another store has that, a person has to look."""
+    """Switch the store to its new id; if another store has that id, a person must decide."""
     because = f"the platform no longer knows {store.platform_store_id}, {store.slug} is {found.platform_store_id} now"
     await investigate_store(tx, store.id, by=_who(ctx), because=because)
     known = await find_by_entry(tx, found.platform_store_id)

@@ -1,4 +1,4 @@
-"""image_fetch: fetch the images that a store's products name, look at them, keep them."""
+"""image_fetch: fetch, check and store the images of a store's products."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ _Outcome = _New | _Same | _Failed | HeldBack
 
 
 def add_image_fetch(app: App, crawler: Crawler) -> None:
-    """Define the handler."""
+    """Register the handler."""
 
     @app.task(role="image_fetch", key="images:{store_id}")
     async def image_fetch(ctx: Context, store_id: int) -> dict[str, int]:
-        """Fetch what is due of a store, some at once; an image that cannot be had fails itself, not the task."""
+        """Fetch a store's due images, several at once. A failed image does not fail the task."""
         counts = {"kept": 0, "same": 0, "failed": 0}
         while True:
             ctx.check()
@@ -66,7 +66,7 @@ def add_image_fetch(app: App, crawler: Crawler) -> None:
 
 
 def image_task(store_id: int) -> NewTask:
-    """The task that fetches a store's images; while one is open, another is not added."""
+    """Return the task that fetches a store's images; an open one is kept."""
     return NewTask(handler="image_fetch", payload={"store_id": store_id}, dedupe_key=f"images:{store_id}")
 
 

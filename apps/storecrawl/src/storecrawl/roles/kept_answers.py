@@ -1,4 +1,4 @@
-"""Keep what was fetched, before anybody judges it: a menu's answers, the menu made of them, answers to discovery."""
+"""Store fetched data before it is parsed: a menu's responses, the merged menu, responses to discovery."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class KeptMenu:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchArchive:
-    """Keeps one fetch of a store, of which `newest` is the newest menu; `answers` are those that have come so far."""
+    """Stores one fetch of a store whose newest menu is `newest`; `answers` are the responses so far."""
 
     ctx: Context
     crawler: Crawler
@@ -52,7 +52,7 @@ class FetchArchive:
     answers: list[RawPage] = field(default_factory=list)
 
     async def fetch(self) -> FetchedMenu | NewestMenu:
-        """Fetch the menu; the store's newest one where the answers are the same again."""
+        """Fetch the menu; return the store's newest one if the responses are the same."""
         platform_id, lists, upstream = self.store.platform_store_id, self.store.pricing_types, self.crawler.upstream
         if self.newest is None:
             return await upstream.menu(platform_id, lists, keep=self.answers.append)
@@ -60,7 +60,7 @@ class FetchArchive:
         return menu or self.newest
 
     async def keep(self, menu: FetchedMenu | NewestMenu) -> KeptMenu:
-        """Write both files; a crash before their rows leaves files that are collected later."""
+        """Write both files. If the task crashes before their rows are written, the sweep removes them."""
         return await self.crawler.in_thread(self._keep, menu)
 
     def _keep(self, menu: FetchedMenu | NewestMenu) -> KeptMenu:
@@ -77,7 +77,7 @@ class FetchArchive:
         return KeptMenu(written=written, raw=raw, product_count=len(menu.products), fetch=fetch)
 
     async def record(self, tx: Connection, kept: KeptMenu) -> int:
-        """Enter the rows of both; returns the payload's id."""
+        """Write the rows of both; return the payload's id."""
         payload_id = await record_payload(
             tx,
             kept.written,
@@ -90,9 +90,9 @@ class FetchArchive:
         return payload_id
 
     async def keep_refused(self, problem: Exception) -> None:
-        """Keep the answers of which no menu could be made, and the newest few of the store that were so before.
+        """Store responses that did not result in a menu; of the store's earlier ones, keep the newest few.
 
-        What was refused by its status alone, or did not come, is told by the error.
+        Responses rejected by their status alone, or missing ones, are described by the error.
         """
         if not self.answers or self.answers[-1].status >= CLIENT_ERRORS:
             return
@@ -109,7 +109,7 @@ class FetchArchive:
 
     async def _forget(self, ids: Sequence[int], paths: Sequence[str]) -> None:
         if ids:
-            # The file goes first: a row that says so too early would tell of a file that stays for ever.
+            # The file is removed first: if its row were marked too early, the file could stay forever.
             await self.crawler.in_thread(self.crawler.payloads.remove, paths)
             async with self.ctx.transaction() as tx:
                 await mark_raw_expired(tx, ids)
@@ -133,7 +133,7 @@ class FetchArchive:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptAnswer:
-    """An answer whose file is written and whose row is not."""
+    """A response whose file is written and whose row is not."""
 
     kind: AnswerKind
     subject: str
@@ -141,7 +141,7 @@ class KeptAnswer:
     written: WrittenPayload
 
     async def record(self, connection: Connection, ctx: Context) -> int:
-        """Enter the row; returns the discovery payload's id."""
+        """Write the row; return the discovery payload's id."""
         return await record_answer(
             connection,
             self.written,
@@ -155,7 +155,7 @@ class KeptAnswer:
 async def keep_answer(
     ctx: Context, crawler: Crawler, kind: AnswerKind, subject: str, records: Sequence[object]
 ) -> KeptAnswer:
-    """Write what the upstream said as a file; a crash before its row leaves a file that is collected later."""
+    """Write a response to a file. If the task crashes before its row is written, the sweep removes the file."""
     document = await crawler.in_thread(msgspec.json.encode, {"kind": kind, "subject": subject, "records": records})
     written = await crawler.in_thread(crawler.payloads.write_answer, document, task_id=ctx.task_id, attempt=ctx.attempt)
     return KeptAnswer(kind=kind, subject=subject, records=len(records), written=written)

@@ -1,7 +1,7 @@
-"""payload_fetch: fetch one store's menu from the upstream and keep the raw document.
+"""payload_fetch: fetch one store's menu from the upstream and store the raw document.
 
-product_discovery is the first crawl of a new store, product_resync the one that is planned for a whole day at once. All
-three do the same work, each under a role of its own, so that what is scaled and measured for one is true of it.
+product_discovery is the first crawl of a new store, product_resync a crawl planned for a whole day at
+once. The three do the same work in separate roles, so that each can be scaled and measured on its own.
 """
 
 from __future__ import annotations
@@ -21,26 +21,27 @@ FORBIDDEN = 403
 
 
 def add_payload_fetch(app: App, crawler: Crawler) -> None:
-    """Define the handler."""
+    """Register the handler."""
 
     @app.task(role="payload_fetch", key=STORE_KEY)
     async def payload_fetch(ctx: Context, store_id: int) -> Cancel | Snooze | None:
-        """Fetch the menu, write the payload file, and leave the rest to product_refresh."""
+        """Fetch the menu, write the payload file, and enqueue product_refresh."""
         return await fetch_payload(ctx, crawler, store_id)
 
 
 def fetch_task(store_id: int) -> NewTask:
-    """The task that fetches a store's menu; while one is open, another is not added."""
+    """Return the task that fetches a store's menu; an open one is kept."""
     return NewTask(handler="payload_fetch", payload={"store_id": store_id}, dedupe_key=store_key(store_id))
 
 
 async def fetch_payload(ctx: Context, crawler: Crawler, store_id: int) -> Cancel | Snooze | None:
     """Fetch the menu, write its files, then commit their rows, the follow-up and the completion together.
 
-    A crash between files and rows leaves files that no row names: they are collected later, and the next attempt writes
-    others. Answers of which no menu can be made are kept too, with the reason. Returns Cancel for a store that is gone
-    or not to be crawled. An id that the upstream no longer knows is handed on to entry_point_discovery instead. A store
-    that is forbidden to us, by whatever route, is blocked: its task waits, longer each time, and spends no attempt.
+    A crash between files and rows leaves files without a row, which the sweep removes; the next attempt
+    writes new ones. Responses that do not result in a menu are stored with the reason. Returns Cancel if
+    the store is gone or must not be crawled. An id that the upstream no longer knows is passed to
+    entry_point_discovery. A store that is forbidden on every route is blocked: its task is snoozed, longer
+    each time, and spends no attempt.
     """
     async with ctx.transaction() as tx:
         store = await find_store(tx, store_id)
@@ -66,17 +67,17 @@ async def fetch_payload(ctx: Context, crawler: Crawler, store_id: int) -> Cancel
 
 
 def refresh_task(store_id: int, payload_id: int) -> NewTask:
-    """The task that turns a payload into products."""
+    """Return the task that turns a payload into products."""
     return NewTask(handler="product_refresh", payload={"payload_id": payload_id, "store_id": store_id})
 
 
 def replay_task(store_id: int, payload_id: int) -> NewTask:
-    """The task that applies a payload again; while one is open, another is not added."""
+    """Return the task that applies a payload again; an open one is kept."""
     return refresh_task(store_id, payload_id).options(dedupe_key=f"replay:{payload_id}")
 
 
 def investigation_task(store_id: int, platform_store_id: str) -> NewTask:
-    """The task that finds out by which id a store goes now; while one is open, another is not added."""
+    """Return the task that finds a store's current id; an open one is kept."""
     return NewTask(
         handler="entry_point_discovery",
         payload={"entry": platform_store_id, "store_id": store_id},
@@ -85,30 +86,30 @@ def investigation_task(store_id: int, platform_store_id: str) -> NewTask:
 
 
 def add_product_discovery(app: App, crawler: Crawler) -> None:
-    """Define the handler."""
+    """Register the handler."""
 
     @app.task(role="product_discovery", key=STORE_KEY)
     async def product_discovery(ctx: Context, store_id: int) -> Cancel | Snooze | None:
-        """Fetch a new store's first menu, in this very task, as payload_fetch does."""
+        """Fetch a new store's first menu like payload_fetch, in this task."""
         return await fetch_payload(ctx, crawler, store_id)
 
 
 def add_product_resync(app: App, crawler: Crawler) -> None:
-    """Define the handler."""
+    """Register the handler."""
 
     @app.task(role="product_resync", key=STORE_KEY)
     async def product_resync(ctx: Context, store_id: int) -> Cancel | Snooze | None:
-        """Fetch a store's menu at its slot of the day, in this very task, as payload_fetch does."""
+        """Fetch a store's menu at its time of the day like payload_fetch, in this task."""
         return await fetch_payload(ctx, crawler, store_id)
 
 
 def resync_task(store_id: int) -> NewTask:
-    """The task that fetches a store's menu at its slot of a day; while one is open, another is not added."""
+    """Return the task that fetches a store's menu at its time of a day; an open one is kept."""
     return NewTask(handler="product_resync", payload={"store_id": store_id}, dedupe_key=store_key(store_id))
 
 
 async def _known_menu(archive: FetchArchive) -> FetchedMenu | NewestMenu | None:
-    """Fetch the menu; None for an id that the upstream does not know: it answers as for a store that sells nothing."""
+    """Fetch the menu; None for an unknown id, for which the upstream returns an empty menu."""
     menu = await archive.fetch()
     if isinstance(menu, FetchedMenu) and not menu.products:
         try:
@@ -122,7 +123,7 @@ async def _hand_on(archive: FetchArchive, menu: FetchedMenu | NewestMenu) -> Non
     ctx, kept = archive.ctx, await archive.keep(menu)
     async with ctx.transaction() as tx:
         payload_id = await archive.record(tx, kept)
-        # Before more is fetched: a first crawl of thousands of stores shows products from its first minute on.
+        # Before further fetches, so that a first crawl of thousands of stores shows products within a minute.
         follower = refresh_task(archive.store.id, payload_id)
         ctx.continue_with(follower.options(priority=min(ctx.task.priority + 1, MOST_URGENT)))
         size = kept.written.size_raw

@@ -1,7 +1,7 @@
-"""payload_fetch_all: the schedule's task, which fans out into a payload_fetch for each store, spread over the interval.
+"""payload_fetch_all: the scheduled task that enqueues a payload_fetch for each store, spread over the interval.
 
-Every store has its place in the round, by its id: so it is fetched once an interval, and the upstream and the workers
-have the same to do all the time instead of everything at once.
+Every store has a fixed time in the round, derived from its id. It is thus fetched once per interval,
+and the load of the upstream and the workers is even.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from storecrawl.catalog import DueStore, stores_due
 from storecrawl.roles.crawler import Crawler, store_key
 from storecrawl.roles.payload_fetch import fetch_task
 
-# A store counts as due a little early, so that a fetch that ran late does not cost it a whole round.
+# A store is due slightly early, so that a late fetch does not make it miss a whole round.
 EARLY = 0.9
 
 
 def add_payload_fetch_all(app: App, crawler: Crawler) -> None:
-    """Define the handler."""
+    """Register the handler."""
 
     @app.task(role="payload_fetch")
     async def payload_fetch_all(ctx: Context, state: str | None = None) -> None:
-        """Enqueue a fetch for each store that is due at its place in the round and has no open task."""
+        """Enqueue a fetch for each due store without an open task, at its time in the round."""
         settings = crawler.settings
         interval = timedelta(seconds=settings.fetch_every)
         begin = ctx.task.scheduled_for

@@ -1,4 +1,4 @@
-"""The middleware that turns what upstream, egress and database say into what becomes of a task."""
+"""Middleware that turns errors of upstream, egress and database into outcomes of tasks."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from storecrawl.upstream import UpstreamFailure
 LEAST_SECONDS = 1.0
 OUTAGE_SECONDS = 5.0
 SPREAD = 0.25
-# Beside a connection that is lost or not to be had, which has no SQLSTATE: the server ends, starts, or is full.
+# The server is stopping, starting or full. A lost or refused connection has no SQLSTATE and also counts.
 OUTAGES = ("08", "57P", "53300")
 
 
 class Postponement:
-    """Snoozes a task whose request was held back, or for which the database did not answer: no attempt is spent.
+    """Snoozes a task if its request was held back or the database did not respond; no attempt is spent.
 
-    One that failed is tried again no sooner than the upstream asked for, and not at all where that would not help.
+    A failed task is retried no sooner than the upstream requested, and not at all if a retry cannot help.
     """
 
     def __init__(self, random: Random | None = None) -> None:
         self._random = random or Random()
 
     async def __call__(self, ctx: Context, call_next: Next) -> Any:
-        """Call the handler; the task's info says what it was held back by."""
+        """Call the handler; the cause of a snooze is stored in the task's info."""
         try:
             return await call_next()
         except HeldBack as held:
@@ -47,7 +47,7 @@ class Postponement:
             raise Retry(after=failure.retry_after) from failure
 
     def _snooze(self, seconds: float) -> Snooze:
-        """All that are put off at once should not come back at once."""
+        """Add jitter, so that tasks snoozed at once do not return at once."""
         return Snooze(seconds * self._random.uniform(1.0, 1.0 + SPREAD))
 
 

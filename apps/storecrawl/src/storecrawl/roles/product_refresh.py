@@ -1,4 +1,4 @@
-"""product_refresh: turn a kept payload into products, variants and snapshots; never touches the upstream."""
+"""product_refresh: turn a stored payload into products, variants and snapshots, without calling the upstream."""
 
 from __future__ import annotations
 
@@ -31,21 +31,23 @@ from storecrawl.roles.image_fetch import image_task
 
 Connection = psycopg.AsyncConnection[Any]
 
-# A document of so many bytes is normalized within a second, whatever it says; to start a process takes as long.
+# A document of this size is normalized within a second, whatever it contains; starting a process takes as
+# long.
 SMALL = 1_000_000
 
 
 def add_product_refresh(app: App, crawler: Crawler) -> None:
-    """Define the handler."""
+    """Register the handler."""
     rules = RefreshRules(miss_threshold=crawler.settings.miss_threshold)
 
     @app.task(role="product_refresh", key=STORE_KEY)
     async def product_refresh(ctx: Context, payload_id: int, store_id: int | None = None) -> None:
-        """Bring a payload into the catalog; a second run, or an older payload's replay, takes nothing back.
+        """Apply a payload to the catalog. A second run, or the replay of an older payload, undoes nothing.
 
-        One that says what the store's last one did is not read: most menus are fetched more often than they change.
+        A payload with the same document as the store's last applied one is not read. Most menus are fetched
+        more often than they change.
 
-        Without the payload's store, it goes on as a task with it, which takes its turn with the store's others.
+        A task without the payload's store continues as one with it, which has the store's key.
         """
         with _failing_for_good():
             payload = await _payload_row(ctx, payload_id)
@@ -66,7 +68,7 @@ def add_product_refresh(app: App, crawler: Crawler) -> None:
 
 @contextmanager
 def _failing_for_good() -> Iterator[None]:
-    """What is wrong with a payload stays wrong however often it is read; a place that is out of reach comes back."""
+    """Fail permanently if the payload is bad; an unavailable storage is retried."""
     try:
         yield
     except PayloadUnreachable:
@@ -76,9 +78,9 @@ def _failing_for_good() -> Iterator[None]:
 
 
 async def _menu(ctx: Context, crawler: Crawler, payload: StoredPayload) -> Menu:
-    """Read the menu; of a document that is none, what was refused of it is entered all the same.
+    """Read the menu; refusals are recorded even if the document is not a menu.
 
-    Strangers wrote it: what may take long is normalized where the task's timeout can kill it.
+    Documents are untrusted: normalization that may take long runs where the task's timeout can kill it.
     """
     document = await crawler.in_thread(read_document, crawler.payloads, payload)
     if len(document) <= SMALL:

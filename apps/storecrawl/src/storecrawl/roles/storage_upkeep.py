@@ -1,4 +1,4 @@
-"""storage_upkeep: remove files that no row knows, and those that the retention policy no longer keeps."""
+"""storage_upkeep: remove files without a row, and files that the retention policy does not keep."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ Without = Callable[[psycopg.AsyncConnection[Any], Sequence[str]], Awaitable[list
 
 ROLE = "storage_upkeep"
 BATCH = 1_000
-# So many crashes may leave; more than that, and more than half of all, is a folder or a database that was mistaken.
+# Crashes may leave this many orphans. More, if most files are affected, mean a wrong folder or database.
 FEWEST_DOUBTFUL = 20
 
 
 def add_storage_upkeep(app: App, crawler: Crawler) -> None:
-    """Define the handlers."""
+    """Register the handlers."""
 
     @app.task(role=ROLE)
     async def orphan_sweep(ctx: Context, *, even_most: bool = False) -> dict[str, int]:
-        """Remove files that are old enough and have no row: what crashes have left, and what was replaced.
+        """Remove files without a row that are old enough: those left by crashes, and replaced ones.
 
-        Where that is most of what lies there, it fails and removes nothing, unless told to.
+        If most of the files would be removed, it fails and removes nothing, unless forced.
         """
         payloads = await _orphans(ctx, crawler, crawler.payloads, without_row, even_most=even_most)
         images = await _orphans(ctx, crawler, crawler.image_files, without_image, even_most=even_most)
@@ -42,7 +42,7 @@ def add_storage_upkeep(app: App, crawler: Crawler) -> None:
 
     @app.task(role=ROLE)
     async def payload_expiry(ctx: Context) -> dict[str, int]:
-        """Remove payload files as the retention policy says; their rows stay and say since when."""
+        """Remove payload files according to the retention policy; their rows stay and record the time."""
         retention = await _retention(ctx, crawler.settings)
         if retention is None:
             return {"expired": 0}
@@ -51,7 +51,7 @@ def add_storage_upkeep(app: App, crawler: Crawler) -> None:
             ctx.check()
             async with ctx.transaction() as tx:
                 found, last = await expirable_payloads(tx, retention, after=after)
-            # The file goes first: a row that says so too early would tell of a file that stays for ever.
+            # The file is removed first: if its row were marked too early, the file could stay forever.
             await crawler.in_thread(crawler.payloads.remove, [path for each in found for path in each.paths])
             async with ctx.transaction() as tx:
                 expired += await mark_expired(tx, [each.id for each in found])
@@ -87,7 +87,7 @@ def _next(batches: Iterator[list[str]]) -> list[str] | None:
 
 
 async def _retention(ctx: Context, settings: CrawlSettings) -> Retention | None:
-    """The policy as of now; None where files are kept for good."""
+    """Return the current policy; None if files never expire."""
     if settings.keep_days is None and settings.keep_last is None:
         return None
     async with ctx.transaction() as tx:

@@ -1,10 +1,11 @@
-"""store_discovery: find the platform's stores, promote those that validate, and send each new one on its way.
+"""store_discovery: find the platform's stores, promote the valid ones, and enqueue each new one's first crawl.
 
-    store_discovery ──► discover_state, one a state ──► discover_city, one a city
+    store_discovery ──► discover_state, one per state ──► discover_city, one per city
           ▲ sums up           ▲ sums up                      promotes; its report is the task's result
 
-Each city is a task of its own: it is tried again for itself, what it found is committed with its end, and after a crash
-the cities that are done stay done. One that never answers is told in its row and in the result; the others go on.
+Each city is a separate task: it is retried independently, its findings commit with its completion, and
+completed cities are not repeated after a crash. Failed cities are recorded in their rows and in the
+result; the others continue.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ Note = Callable[[Connection, str], Awaitable[None]]
 
 
 def add_store_discovery(app: App, crawler: Crawler) -> None:
-    """Define the handlers."""
+    """Register the handlers."""
 
     @app.task(role="store_discovery")
     async def discover_city(ctx: Context, state: str, city: str) -> None:
-        """Find the stores of a city, and promote those that validate; completes with what it found."""
+        """Find the stores of a city and promote the valid ones; the result is a report."""
         async with _noting(ctx, partial(_city_failed, state, city)):
             stores = await crawler.upstream.stores(state=state, city=city)
         answer = await keep_answer(ctx, crawler, "stores", _place(state, city), [store.raw for store in stores])
@@ -54,7 +55,7 @@ def add_store_discovery(app: App, crawler: Crawler) -> None:
 
     @app.task(role="store_discovery", gather=_sum_up_state)
     async def discover_state(ctx: Context, state: str) -> None:
-        """Have the cities of a state named, and a task for each of them."""
+        """Get the cities of a state, and spawn a task for each."""
         async with _noting(ctx, partial(_state_failed, state)):
             cities = await crawler.upstream.cities(state)
         answer = await keep_answer(ctx, crawler, "cities", state, [city.raw for city in cities])
@@ -67,24 +68,24 @@ def add_store_discovery(app: App, crawler: Crawler) -> None:
 
     @app.task(role="store_discovery", then=crawl_new_stores, gather=_sum_up)
     async def store_discovery(ctx: Context, states: list[str] | None = None, state: str | None = None) -> None:
-        """Discover stores, state by state; completes with `newStoreIds`, each followed by product_discovery."""
+        """Discover stores, state by state. The result has `newStoreIds`; each of them gets a product_discovery."""
         named = [*(states or ()), *([state] if state else ())]
         chosen = named or list(crawler.settings.states) or list(US_STATES)
         ctx.spawn(*(_child("discover_state", state=state) for state in dict.fromkeys(chosen)))
 
 
 def covered_states(crawler: Crawler) -> frozenset[str]:
-    """The states whose stores are crawled, by their codes."""
+    """Return the codes of the states whose stores are crawled."""
     return frozenset(crawler.settings.states or US_STATES)
 
 
 def crawl_new_stores(report: Report) -> Iterable[NewTask]:
-    """What follows a discovery: each new store's first crawl."""
+    """Return the first crawls of new stores."""
     return map(first_crawl, report["newStoreIds"])
 
 
 def discovery_task(states: Sequence[str] = ()) -> NewTask:
-    """The task that looks for stores; while one of the same states is open, another is not added."""
+    """Return the task that searches for stores; an open one with the same states is kept."""
     return NewTask(
         handler="store_discovery",
         payload={"states": list(states)} if states else {},
@@ -94,7 +95,7 @@ def discovery_task(states: Sequence[str] = ()) -> NewTask:
 
 
 def first_crawl(store_id: int) -> NewTask:
-    """The task that a store begins with."""
+    """Return the first crawl of a store."""
     return NewTask(
         handler="product_discovery",
         payload={"store_id": store_id},
@@ -119,7 +120,7 @@ async def _sum_up(
 
 
 async def _summed(ctx: Context) -> Report:
-    """Add up what the children found; `failed` names those that never answered."""
+    """Sum the children's reports; `failed` names those without one."""
     children = await ctx.children()
     found = [child.result for child in children if child.state is TaskState.COMPLETED]
     lost = [_place(**child.payload) for child in children if child.state is not TaskState.COMPLETED]
@@ -164,7 +165,7 @@ async def _state_failed(state: str, connection: Connection, error: str) -> None:
 
 @asynccontextmanager
 async def _noting(ctx: Context, note: Note) -> AsyncIterator[None]:
-    """Write down what came in the way before the attempt ends with it."""
+    """Record a failure before it ends the attempt."""
     try:
         yield
     except UpstreamFailure as failure:

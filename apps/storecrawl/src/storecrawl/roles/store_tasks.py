@@ -1,6 +1,6 @@
-"""What the pool has to do for stores, seen from the stores: what failed, and when each is fetched next.
+"""The tasks of stores: which failed, and when each store is fetched next.
 
-And the few columns of a store that the roles need.
+Also the few columns of a store that the roles need.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from storecrawl.roles.crawler import store_key
 
 Connection = psycopg.AsyncConnection[Any]
 FETCHES = ["payload_fetch", "product_discovery", "product_resync"]
-# Each part of it has an index: pending tasks by key, what runs, and what has failed.
+# Each part has an index: pending tasks by key, running tasks, failed tasks.
 STORE_TASKS = """
 with of_stores as (
     select key, state, status, handler, scheduled_for
@@ -46,9 +46,9 @@ group by given.store_id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreTasks:
-    """A store's tasks: those that are kept and failed, those that wait for another attempt, whether one runs now.
+    """A store's tasks: how many failed, how many wait for another attempt, and whether one is running.
 
-    `next_fetch_at` is when the next fetch is due; None where none is planned.
+    `next_fetch_at` is the time of the next fetch; None if none is planned.
     """
 
     store_id: int
@@ -59,7 +59,7 @@ class StoreTasks:
 
 
 async def read_store_tasks(connection: Connection, store_ids: Iterable[int]) -> dict[int, StoreTasks]:
-    """Look at the tasks of these stores; the answer has all of them, by id."""
+    """Return the tasks of these stores, by id; every store is included."""
     ids = list(store_ids)
     parameters = {"ids": ids, "keys": [store_key(store_id) for store_id in ids], "fetches": FETCHES}
     cursor = connection.cursor(row_factory=class_row(StoreTasks))
@@ -78,14 +78,14 @@ class CrawlStore:
 
     @property
     def pricing_types(self) -> tuple[str, ...]:
-        """Which of the platform's two price lists the store has: each shows products that the other lacks."""
+        """The store's price lists on the platform: each has products that the other lacks."""
         if self.recreational is False:
             return ("med",)
         return ("rec", "med") if self.medical else ("rec",)
 
 
 async def find_store(connection: Connection, store_id: int) -> CrawlStore | None:
-    """Return the store if it is enabled and has a platform id."""
+    """Return the store if it is enabled and has a platform id, otherwise None."""
     cursor = connection.cursor(row_factory=class_row(CrawlStore))
     await cursor.execute(
         "select id, platform_store_id, recreational, medical from storecrawl.stores"
@@ -96,7 +96,7 @@ async def find_store(connection: Connection, store_id: int) -> CrawlStore | None
 
 
 async def database_time(connection: Connection) -> datetime:
-    """Return the database's time: the one clock by which payloads are older or newer."""
+    """Return the database's time, by which payloads are ordered."""
     cursor = await connection.execute("select clock_timestamp()")
     row = await cursor.fetchone()
     if row is None:

@@ -1,5 +1,5 @@
-"""What the API and the pages share below them: the resources of a request, what it holds, what it is refused for.
+"""Code shared by the API and the pages: resources of a request, lookups, parameters and errors.
 
-`resources` hands routes the crawl payload files, `lookup` finds what is named, `parameters` bounds what is asked for,
-`refusals` tells what cannot be done.
+`resources` provides the crawl payload files, `lookup` finds named objects, `parameters` validates parameters,
+`refusals` converts errors to problem documents.
 """

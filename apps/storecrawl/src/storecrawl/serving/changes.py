@@ -1,4 +1,4 @@
-"""Changes as whoever sent the request, for the API and the pages: reviewing locations, changing routes."""
+"""Changes as the request's caller, for the API and the pages: reviews of locations, changes of routes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["location_review", "route_changes"]
 
 @asynccontextmanager
 async def location_review(connects: Connections, services: Operates) -> AsyncIterator[LocationReview]:
-    """Lend a LocationReview. What it refuses leaves the block as RequestRefused: 404 for an unknown one, else 409."""
+    """Provide a LocationReview. Its errors become RequestRefused: 404 for an unknown object, otherwise 409."""
 
     async def enqueue(task: NewTask) -> int:
         return (await services.tasks.enqueue(task)).id
@@ -28,7 +28,7 @@ async def location_review(connects: Connections, services: Operates) -> AsyncIte
 
 @asynccontextmanager
 async def route_changes(connects: Connections, services: Administers) -> AsyncIterator[RouteChanges]:
-    """Lend RouteChanges. What it refuses leaves the block as RequestRefused, as `routed` says."""
+    """Provide RouteChanges. Its errors become RequestRefused, as in `routed`."""
     with routed():
         async with connects() as connection:
             yield RouteChanges(connection, services.audit.actor)

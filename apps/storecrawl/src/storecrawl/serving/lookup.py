@@ -1,4 +1,4 @@
-"""Looks up what a request names; what is not there is refused as 404."""
+"""Look up the objects that a request names; a missing one is a 404."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ __all__ = ["crawlable", "payload_of", "raw_menu_of", "store_of"]
 
 
 async def store_of(connects: Connections, store_id: int) -> Store:
-    """The store with this id. Raises RequestRefused."""
+    """Return the store with this id. Raises RequestRefused."""
     with known():
         async with connects() as connection:
             return await find_store(connection, store_id)
 
 
 async def payload_of(connects: Connections, payload_id: int) -> StoredPayload:
-    """The crawl payload with this id. Raises RequestRefused."""
+    """Return the crawl payload with this id. Raises RequestRefused."""
     with known():
         async with connects() as connection:
             return await find_payload(connection, payload_id)
 
 
 async def raw_menu_of(connects: Connections, raw_menu_id: int) -> RawMenu:
-    """The raw menu with this id. Raises RequestRefused."""
+    """Return the raw menu with this id. Raises RequestRefused."""
     with known():
         async with connects() as connection:
             return await find_raw_menu(connection, raw_menu_id)
 
 
 async def crawlable(connects: Connections, store_ids: Sequence[int]) -> Sequence[int]:
-    """The same stores, if all of them may be crawled. Raises RequestRefused."""
+    """Return the stores if all of them may be crawled. Raises RequestRefused."""
     with known():
         async with connects() as connection:
             await require_crawlable(connection, store_ids)

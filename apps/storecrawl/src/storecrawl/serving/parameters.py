@@ -1,6 +1,6 @@
-"""The kinds of values that requests about stores hold, beside those of Rolecall: strict, and within bounds.
+"""Types of parameters in requests about stores, in addition to Rolecall's: strict and within limits.
 
-Platforms have a name in the API's paths: one of them is crawled, the others are known and empty.
+Platforms have names in the API's paths: one is crawled, the others are known and empty.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ State = Annotated[str | None, Query(pattern=STATE, description="A state's two le
 StoreIds = Annotated[list[Id], Field(min_length=1, max_length=MOST_STORES)]
 StateCode = Annotated[str, Field(pattern=STATE)]
 Priority = Annotated[int | None, Field(ge=-100, le=100, description="The higher, the sooner.")]
-# How old and new programs call the platform in what they send.
+# The names of the platform in requests of old and new programs.
 CrawledPlatform = Literal["dutchie"] | None
 CRAWLED = "dt"
 PLATFORMS = (CRAWLED, "jn", "wm", "lf", "tz", "bl", "fl")
 
 
 def _day(value: object) -> date:
-    # A number, or a text of one, would be taken for the seconds since 1970.
+    # Otherwise a number, or a text with one, would be parsed as seconds since 1970.
     if not isinstance(value, str):
         raise ValueError("a day is a text such as 2026-01-31")  # noqa: TRY004 - pydantic makes a refusal of this one
     return date.fromisoformat(value)
@@ -76,7 +76,7 @@ Start = Annotated[Moment, AfterValidator(_in_range)]
 
 
 def one_of(name: str, value: T | None, other_name: str, other: T | None) -> T:
-    """What a request has to say by either of two names. Raises RequestRefused where it does not, FilterError."""
+    """Return a required value given by either of two names. Raises RequestRefused if missing, FilterError."""
     said = agreed(name, value, other_name, other)
     if said is None:
         raise RequestRefused(f"{name} (or {other_name}) is missing", status=422, kind="invalid-request")

@@ -1,4 +1,4 @@
-"""How routes come by images: read from where they are kept, made smaller a few at a time, and remembered a while."""
+"""Images for routes: read from the storage, resized a few at a time, and cached for a while."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CACHED_BYTES = 32 * 1024 * 1024
 
 
 class Cache:
-    """The results asked for last, up to so many bytes in all."""
+    """The most recently used results, up to a total of bytes."""
 
     def __init__(self, most: int = CACHED_BYTES) -> None:
         self._most = most
@@ -28,13 +28,13 @@ class Cache:
         self._results: OrderedDict[tuple[str, Rendition], bytes] = OrderedDict()
 
     def get(self, key: tuple[str, Rendition]) -> bytes | None:
-        """Look one up."""
+        """Return a cached result, or None."""
         if key in self._results:
             self._results.move_to_end(key)
         return self._results.get(key)
 
     def put(self, key: tuple[str, Rendition], content: bytes) -> None:
-        """Remember one, and forget those least recently asked for."""
+        """Cache a result, and drop the least recently used ones."""
         self._held += len(content) - len(self._results.pop(key, b""))
         self._results[key] = content
         while self._held > self._most:
@@ -44,7 +44,7 @@ class Cache:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pictures:
-    """Images for whoever looks at them."""
+    """Provides images to requests."""
 
     files: ImageStore
     limits: ImageLimits
@@ -52,7 +52,7 @@ class Pictures:
     cache: Cache = field(default_factory=Cache)
 
     async def original(self, image: KeptImage) -> bytes:
-        """An image as it was fetched. Raises RequestRefused."""
+        """Return an original image. Raises RequestRefused."""
         try:
             return await asyncio.to_thread(self.files.read, image.path, image.sha256)
         except ImageGone as error:
@@ -61,7 +61,7 @@ class Pictures:
             raise RequestRefused(f"image {image.id}: {error}", status=503, kind="image-unreachable") from error
 
     async def resized(self, image: KeptImage, rendition: Rendition) -> bytes:
-        """An image as it is wanted. Raises RequestRefused."""
+        """Return an image in the requested size and format. Raises RequestRefused."""
         key = (image.sha256, rendition)
         async with self.limit:
             if (known := self.cache.get(key)) is not None:
@@ -77,7 +77,7 @@ class Pictures:
 
 @dataclass(frozen=True, slots=True)
 class ProvidePictures:
-    """The dependency of a router that hands its routes the images; all routers of a server share them."""
+    """The dependency that provides images to a router; all routers of a server share them."""
 
     files: ImageStore
     limits: ImageLimits

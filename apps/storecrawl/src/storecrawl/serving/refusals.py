@@ -1,4 +1,4 @@
-"""What the catalog and the payload files cannot do, as problem documents."""
+"""Convert errors of the catalog and the payload files to problem documents."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from storecrawl.payloads import (
 
 __all__ = ["known", "routed", "told"]
 
-# A file that is not what its row says stays so, whoever asks: that is no failure of the server. Only the last is one.
+# A damaged file stays damaged and is not a server error; only the last of these is.
 DAMAGES: Final[Mapping[type[Exception], tuple[int, str]]] = {
     PayloadMissing: (410, "payload-missing"),
     PayloadExpired: (410, "payload-expired"),
@@ -60,7 +60,7 @@ UNKNOWN: Final[Mapping[type[Exception], str]] = {
 
 @contextmanager
 def known() -> Iterator[None]:
-    """Answer 404 for what the catalog does not know, and 409 for what a location's status does not allow."""
+    """Respond with 404 if the catalog has no such object, and 409 if a location's status does not allow a decision."""
     try:
         yield
     except LocationRefused as refusal:
@@ -71,7 +71,7 @@ def known() -> Iterator[None]:
 
 @contextmanager
 def routed() -> Iterator[None]:
-    """Answer 404 for a route that is not there, 409 for one that stands, 422 for what can be none."""
+    """Respond with 404 for an unknown route, 409 for an existing one, 422 for an invalid one."""
     try:
         yield
     except UnknownRoute as error:
@@ -84,7 +84,7 @@ def routed() -> Iterator[None]:
 
 @contextmanager
 def told(payload_id: int, what: str = "crawl payload") -> Iterator[None]:
-    """Answer 409, 410 or 503 for what is wrong with a payload's file, without a word of where it lies."""
+    """Respond with 409, 410 or 503 for a problem with a payload's file, without its path."""
     try:
         yield
     except (PayloadError, NotAMenu) as error:

@@ -1,4 +1,4 @@
-"""What the routes work with: the crawl payload files, a bounded way to read menus, and the answers in a raw menu."""
+"""Resources of routes: the crawl payload files, menus read within limits, and the responses in a raw menu."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from storecrawl.upstream import RawPage, read_raw_pages
 
 __all__ = ["HasResources", "ProvideResources", "RawPageFacts", "Resources", "raw_page", "raw_pages"]
 
-# A parsed document takes some ten times its bytes: what all requests together may hold is the product of the two.
+# A parsed document takes about ten times its size; the product of the two limits the memory of all
+# requests.
 MENU_BYTES = 32 * 1024 * 1024
 MENUS_AT_ONCE = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
-    """Opens files as they are, and reads menus: a few at a time, none too large, each in a thread."""
+    """Opens files, and reads menus in threads: a few at a time, of limited size."""
 
     files: PayloadStore
     menus: PayloadStore
@@ -33,17 +34,16 @@ class Resources:
 
     @classmethod
     def of(cls, files: PayloadStore) -> Self:
-        """Make them over the payload files of one place."""
         small = files.within(Limits(max_bytes=MENU_BYTES))
         return cls(files=files, menus=small, limit=asyncio.Semaphore(MENUS_AT_ONCE))
 
     async def open(self, payload: StoredPayload) -> OpenedPayload:
-        """Open a payload's file, proved. Raises RequestRefused."""
+        """Open and verify a payload's file. Raises RequestRefused."""
         with told(payload.id):
             return await asyncio.to_thread(open_payload, self.files, payload)
 
     async def open_raw(self, raw: RawMenu) -> OpenedPayload:
-        """Open a raw menu's file, proved. Raises RequestRefused."""
+        """Open and verify a raw menu's file. Raises RequestRefused."""
         with told(raw.id, "raw menu"):
             return await asyncio.to_thread(open_raw_menu, self.files, raw)
 
@@ -56,7 +56,7 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class ProvideResources:
-    """The dependency of a whole router that hands its routes their resources; all routers of a server share them."""
+    """The dependency that provides resources to a whole router; all routers of a server share them."""
 
     files: PayloadStore
 
@@ -76,7 +76,7 @@ HasResources = Annotated[Resources, Depends(_resources)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawPageFacts:
-    """What is known of an answer: its place among all, the page (from 0) of a price list in a mode, and its bytes."""
+    """A response's metadata: its index, the page (from 0) of a price list in a mode, and its size."""
 
     index: int
     pricing_type: str
@@ -88,7 +88,6 @@ class RawPageFacts:
 
     @classmethod
     def of(cls, index: int, page: RawPage) -> RawPageFacts:
-        """Leave out the bytes."""
         return cls(
             index=index,
             pricing_type=page.pricing_type,
@@ -101,13 +100,13 @@ class RawPageFacts:
 
 
 async def raw_pages(resources: Resources, raw: RawMenu) -> list[RawPageFacts]:
-    """All answers of a raw menu, in the order in which they came. Raises RequestRefused."""
+    """Return all responses of a raw menu in the order of their arrival. Raises RequestRefused."""
     with await resources.open_raw(raw) as opened:
         return await asyncio.to_thread(_facts, opened)
 
 
 async def raw_page(resources: Resources, raw: RawMenu, index: int) -> RawPage:
-    """One answer of a raw menu, by its place. Raises RequestRefused."""
+    """Return a response of a raw menu by its index. Raises RequestRefused."""
     with await resources.open_raw(raw) as opened:
         page = await asyncio.to_thread(lambda: next(islice(read_raw_pages(opened.document()), index, None), None))
     if page is None:

@@ -1,7 +1,8 @@
-"""Where files are kept, a folder or a bucket, behind one interface: whole under their name, or not there at all.
+"""Storages for files, a folder or a bucket, behind one interface. A file is either complete or does not exist.
 
-A path is relative, made of plain parts; an object is written once and never changed. All methods block: call them in
-a thread from async code. Credentials of a bucket come from the usual AWS_* variables and are never told by an error.
+Paths are relative and consist of plain parts; an object is written once and never changed. All methods block:
+call them in a thread from async code. A bucket's credentials come from the usual AWS_* variables and are never
+part of an error.
 """
 
 from __future__ import annotations

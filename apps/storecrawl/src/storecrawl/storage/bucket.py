@@ -1,4 +1,4 @@
-"""Objects in a bucket of an S3-compatible store, below a prefix."""
+"""Objects in an S3-compatible bucket, below a prefix."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 
 
 class BucketStorage:
-    """A storage in a bucket; a put is whole or not there, and there is no half-written object to sweep.
+    """A storage in a bucket. Puts are atomic, so there are no partial objects to sweep.
 
-    Endpoint, region and credentials are those of the AWS_* variables.
+    Endpoint, region and credentials come from the AWS_* variables.
     """
 
     def __init__(self, bucket: str, prefix: str, *, environment: Mapping[str, str] = os.environ) -> None:
@@ -44,19 +44,18 @@ class BucketStorage:
         )
 
     def put(self, path: str, content: bytes) -> None:
-        """Keep a new object. Raises ObjectExists and leaves what is there, StorageUnreachable."""
+        """Store a new object. Raises ObjectExists without changing the existing one, StorageUnreachable."""
         parts_of(path)
         with _as_storage_errors(path):
             obstore.put(self._store, path, content, mode="create", use_multipart=False)
 
     def open(self, path: str) -> OpenedObject:
-        """Ask for an object; its content flows as it is read. Raises ObjectMissing, StorageUnreachable."""
+        """Open an object; its content is streamed when read. Raises ObjectMissing, StorageUnreachable."""
         parts_of(path)
         with _as_storage_errors(path):
             return OpenedBucketObject(self._store, path, obstore.get(self._store, path))
 
     def exists(self, path: str) -> bool:
-        """Say whether there is such an object."""
         parts_of(path)
         try:
             with _as_storage_errors(path):
@@ -66,13 +65,12 @@ class BucketStorage:
         return True
 
     def delete(self, path: str) -> None:
-        """Remove an object."""
         parts_of(path)
         with _as_storage_errors(path):
             obstore.delete(self._store, path)
 
     def list(self) -> Iterator[StoredObject]:
-        """All objects below the prefix, a thousand a request."""
+        """Yield all objects below the prefix, a thousand per request."""
         with _as_storage_errors(""):
             for batch in obstore.list(self._store, chunk_size=LISTED_AT_ONCE):
                 for each in batch:
@@ -80,7 +78,7 @@ class BucketStorage:
 
 
 class OpenedBucketObject:
-    """An object as it was when it was opened: an exchanged one is noticed by its tag."""
+    """An object as it was when opened: a replaced one is detected by its tag."""
 
     def __init__(self, store: S3Store, path: str, answer: obstore.GetResult) -> None:
         self._store = store
@@ -90,14 +88,14 @@ class OpenedBucketObject:
         self.size = answer.meta["size"]
 
     def pieces(self) -> Iterator[bytes]:
-        """The content from its beginning; the first time it is what the opening asked for."""
+        """Yield the content from its beginning; the first call uses the response of the opening."""
         with _as_storage_errors(self._path):
             answer, self._answer = self._answer or self._ask_again(), None
             for piece in answer.stream(min_chunk_size=CHUNK):
                 yield bytes(piece)
 
     def close(self) -> None:
-        """Let go of an answer that nobody read."""
+        """Close an unread response."""
         self._answer = None
 
     def _ask_again(self) -> obstore.GetResult:
@@ -106,7 +104,7 @@ class OpenedBucketObject:
 
 @contextmanager
 def _as_storage_errors(path: str) -> Iterator[None]:
-    """What the store says, in our words: its own hold request headers and documents."""
+    """Convert the store's errors without their text, which contains request headers and documents."""
     try:
         yield
     except (NotFoundError, FileNotFoundError):
@@ -120,6 +118,6 @@ def _as_storage_errors(path: str) -> Iterator[None]:
 
 
 def _is_plain(environment: Mapping[str, str]) -> bool:
-    """Whether the endpoint that is asked for speaks plain http."""
+    """Return whether the endpoint uses plain http."""
     given = next((environment[name] for name in ENDPOINTS if environment.get(name)), "")
     return given.startswith("http://")

@@ -1,18 +1,18 @@
-"""What can be wrong with an object, or with the place that keeps it.
+"""Errors of objects and storages.
 
 StorageError
 ├── ObjectMissing       no such object
 ├── ObjectExists        the path is taken
-├── ObjectDamaged       no plain file, or another one than was opened
-├── ObjectOutsideRoot   a path that leads out of the storage, or through a link
-└── StorageUnreachable  the place does not answer, or lets us not in: asking again may help
+├── ObjectDamaged       not a regular file, or not the one that was opened
+├── ObjectOutsideRoot   a path that leaves the storage, or passes through a link
+└── StorageUnreachable  the storage does not respond or rejects us: a retry may help
 """
 
 from __future__ import annotations
 
 
 class StorageError(Exception):
-    """An object cannot be used; `path` is the path as it was asked for."""
+    """An object cannot be used; `path` is the requested path."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path!r}: {reason}")
@@ -21,7 +21,7 @@ class StorageError(Exception):
 
 
 class ObjectMissing(StorageError):
-    """There is no such object."""
+    """No such object."""
 
 
 class ObjectExists(StorageError):
@@ -29,7 +29,7 @@ class ObjectExists(StorageError):
 
 
 class ObjectDamaged(StorageError):
-    """What lies there is no plain file, or was exchanged while it was read."""
+    """Not a regular file, or replaced while it was read."""
 
 
 class ObjectOutsideRoot(StorageError):
@@ -37,4 +37,4 @@ class ObjectOutsideRoot(StorageError):
 
 
 class StorageUnreachable(StorageError):
-    """The place that keeps the objects does not answer as it should."""
+    """The storage does not respond, or with an error."""

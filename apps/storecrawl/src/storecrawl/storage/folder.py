@@ -1,6 +1,6 @@
 """Objects as files below one folder.
 
-A file is written whole and synced to the disk before it has its name; the only way to one is part by part, never
+A file is complete and synced to the disk before it gets its name. Paths are opened part by part and never
 through a link.
 """
 
@@ -20,20 +20,20 @@ from storecrawl.storage.interface import TEMPORARY_PREFIX, OpenedObject, StoredO
 
 CHUNK = 64 * 1024
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Without O_NONBLOCK a named pipe put in the place of a file would hang the reader.
+# Without O_NONBLOCK, a named pipe instead of a file would block the reader.
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-# What a file system says that knows no second name for a file.
+# The errors of file systems without hard links.
 NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS}
 
 
 class FolderStorage:
-    """A storage in a folder, which is made by the first write."""
+    """A storage in a folder, which the first write creates."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def put(self, path: str, content: bytes) -> None:
-        """Write a new file; when this returns it survives a crash. Raises ObjectExists, and OSError as it comes."""
+        """Write a new file; when this returns, it survives a crash. Raises ObjectExists, and OSError."""
         try:
             write_durably(self._place(path), content)
         except FileExistsError:
@@ -44,7 +44,6 @@ class FolderStorage:
         return OpenedFile(open_below(self.root, path))
 
     def exists(self, path: str) -> bool:
-        """Say whether there is such a file."""
         try:
             self.open(path).close()
         except ObjectMissing:
@@ -52,11 +51,11 @@ class FolderStorage:
         return True
 
     def delete(self, path: str) -> None:
-        """Remove a file, or the link in its place; the folders stay."""
+        """Remove a file, or a link instead of it; the folders stay."""
         self._place(path).unlink(missing_ok=True)
 
     def list(self) -> Iterator[StoredObject]:
-        """All plain files; linked folders are not entered."""
+        """Yield all regular files; linked folders are not entered."""
         for folder, _, names in os.walk(self.root):
             for name in names:
                 file = Path(folder, name)
@@ -71,27 +70,26 @@ class FolderStorage:
 
 
 class OpenedFile:
-    """A file held open by its descriptor: it stays readable when it is removed."""
+    """A file with an open descriptor: it stays readable when it is removed."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self.size = os.fstat(descriptor).st_size
 
     def pieces(self) -> Iterator[bytes]:
-        """The content from its beginning."""
+        """Yield the content from its beginning."""
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         while piece := os.read(self._descriptor, CHUNK):
             yield piece
 
     def close(self) -> None:
-        """Close the file, once."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
 
 
 def _modified_at(file: Path) -> datetime | None:
-    """When a plain file was last written; None for anything else."""
+    """Return when a regular file was last written; None for anything else."""
     try:
         facts = file.lstat()
     except FileNotFoundError:
@@ -100,7 +98,7 @@ def _modified_at(file: Path) -> datetime | None:
 
 
 def parts_of(path: str) -> list[str]:
-    """The parts of a path. Raises ObjectOutsideRoot for one that could mean another place."""
+    """Return the parts of a path. Raises ObjectOutsideRoot if it could lead elsewhere."""
     parts = path.split("/")
     if "\x00" in path or any(part in {"", ".", ".."} for part in parts):
         raise ObjectOutsideRoot(path, "it is not a plain path below the root")
@@ -110,9 +108,8 @@ def parts_of(path: str) -> list[str]:
 def open_below(root: Path, path: str) -> int:
     """Open a file below `root` for reading and return its descriptor.
 
-    Every part is opened from the folder before it with links refused, so that no exchange of a folder
-    in between can lead outside. Raises ObjectOutsideRoot, ObjectMissing, or ObjectDamaged for what is
-    no plain file.
+    Every part is opened from the folder before it, without following links, so that replacing a folder meanwhile
+    cannot lead outside. Raises ObjectOutsideRoot, ObjectMissing, or ObjectDamaged if it is not a regular file.
     """
     *folders, name = parts_of(path)
     with ExitStack() as stack:
@@ -155,9 +152,9 @@ def _is_link(folder: int, part: str) -> bool:
 
 
 def write_durably(target: Path, content: bytes) -> None:
-    """Temporary name beside it, fsync, link, fsync of the folder; an error leaves nothing behind.
+    """Write a temporary file, fsync it, link it, and fsync the folder; an error leaves nothing behind.
 
-    Raises FileExistsError where the name is taken.
+    Raises FileExistsError if the name is taken.
     """
     _make_folder(target.parent)
     temporary = target.with_name(f"{TEMPORARY_PREFIX}{secrets.token_hex(16)}")
@@ -171,7 +168,7 @@ def write_durably(target: Path, content: bytes) -> None:
 
 
 def _make_folder(folder: Path) -> None:
-    """Make a folder and those above it, each entered durably in its parent."""
+    """Create a folder and its parents, each synced in its parent."""
     if folder.is_dir():
         return
     _make_folder(folder.parent)
@@ -181,7 +178,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _name(temporary: Path, target: Path) -> None:
-    """Give a written file its name: by a link, which fails where a rename would replace what is there."""
+    """Give a written file its name by a link, since a rename would replace an existing file."""
     try:
         os.link(temporary, target)
     except OSError as problem:

@@ -1,9 +1,9 @@
-"""Unpack gzip piece by piece, within a bound of bytes and of ratio: files and answers alike.
+"""Decompress gzip in chunks, within limits of size and ratio, for files and responses.
 
 GzipError
-├── GzipDamaged   it is no gzip, cut short, or followed by something that is none
-├── GzipTooLarge  it unpacks to more bytes than allowed
-└── GzipBomb      it unpacks to more bytes for each of its own than allowed
+├── GzipDamaged   not gzip, cut, or followed by something else
+├── GzipTooLarge  more decompressed bytes than allowed
+└── GzipBomb      a higher compression ratio than allowed
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ __all__ = ["CHUNK", "GzipBomb", "GzipDamaged", "GzipError", "GzipTooLarge", "Lim
 
 GZIP = 16 + zlib.MAX_WBITS
 CHUNK = 64 * 1024
-# Each member costs some time and may hold nothing: what has more of them is made to cost time.
+# Each member takes time and may be empty; a stream with more of them is made to waste time.
 MOST_MEMBERS = 1_000
 
 
 class GzipError(ValueError):
-    """A gzip stream that is not unpacked; `reason` says why."""
+    """A gzip stream that is rejected; `reason` says why."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -29,20 +29,20 @@ class GzipError(ValueError):
 
 
 class GzipDamaged(GzipError):
-    """The stream is no gzip, or not all of it."""
+    """The stream is not gzip, or incomplete."""
 
 
 class GzipTooLarge(GzipError):
-    """The stream unpacks to more bytes than are allowed."""
+    """The stream has more decompressed bytes than allowed."""
 
 
 class GzipBomb(GzipError):
-    """The stream unpacks to a multiple of itself that no document does."""
+    """The stream has a higher compression ratio than any document."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much is unpacked at most: bytes in all, and bytes for each packed one."""
+    """Limits of decompression: total bytes, and bytes per compressed byte."""
 
     max_bytes: int = 100 * 1024 * 1024
     max_ratio: int = 200
@@ -52,7 +52,7 @@ class Limits:
             raise ValueError("limits of unpacking must be positive")
 
     def check(self, size: int, size_gz: int) -> None:
-        """Raise GzipTooLarge or GzipBomb for `size_gz` bytes that unpack to `size` or more."""
+        """Raise GzipTooLarge or GzipBomb if `size_gz` bytes must not decompress to `size` bytes."""
         if size > self.max_bytes:
             raise GzipTooLarge(f"it unpacks to more than the {self.max_bytes} bytes that are allowed")
         if size > size_gz * self.max_ratio:
@@ -60,10 +60,10 @@ class Limits:
 
 
 def gunzip(packed: Iterable[bytes], size_gz: int, limits: Limits) -> Iterator[bytes]:
-    """Unpack a stream of `size_gz` bytes; its members, if it has several, are one document.
+    """Decompress a stream of `size_gz` bytes; several members are one document.
 
-    Raises GzipError before the piece that goes too far is handed out. It takes time in proportion to `size_gz` and to
-    what comes out, whatever the stream is made of.
+    Raises GzipError before the offending chunk is yielded. Takes time in proportion to `size_gz` and to the output,
+    whatever the stream contains.
     """
     size = 0
     for piece in _pieces(packed):
@@ -81,7 +81,7 @@ def _pieces(packed: Iterable[bytes]) -> Iterator[bytes]:
                 if unpacker.eof:
                     unpacker, members = _next_member(members)
                 yield unpacker.decompress(rest, CHUNK)
-                # After its end the library has no tail any more: what follows is not used, and begins another member.
+                # After the end of a member, the library has no tail: the rest is unused and starts another member.
                 rest = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
         yield unpacker.flush()
     except zlib.error as problem:

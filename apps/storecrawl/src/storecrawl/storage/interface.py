@@ -1,4 +1,4 @@
-"""What a storage can do, and which of its objects may be orphans."""
+"""The interface of storages, and the search for orphans."""
 
 from __future__ import annotations
 
@@ -11,53 +11,53 @@ from typing import Protocol
 __all__ = ["TEMPORARY_PREFIX", "OpenedObject", "Storage", "StoredObject", "old_objects"]
 
 BATCH = 1_000
-# What a killed writer leaves behind is called so.
+# The prefix of files that killed writers leave.
 TEMPORARY_PREFIX = "tmp."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredObject:
-    """An object in a listing; what a killed writer left is one too."""
+    """An object in a listing, or a file that a killed writer left."""
 
     path: str
     modified_at: datetime
 
 
 class OpenedObject(Protocol):
-    """An object held open; nothing of it is kept in memory but a piece."""
+    """An open object; only a chunk of it is in memory."""
 
     @property
     def size(self) -> int:
-        """Its bytes, as they were when it was opened."""
+        """The number of bytes when it was opened."""
 
     def pieces(self) -> Iterator[bytes]:
-        """The content from its beginning, each time anew. Raises StorageError."""
+        """Yield the content, each time from its beginning. Raises StorageError."""
 
     def close(self) -> None:
-        """Let go of it, once."""
+        """Close the object, once."""
 
 
 class Storage(Protocol):
-    """A place that keeps files. Every method raises StorageError, and OSError for a disk's own trouble."""
+    """A storage for files. Every method raises StorageError, and OSError for problems of a disk."""
 
     def put(self, path: str, content: bytes) -> None:
-        """Keep a new object; when this returns it survives a crash. Raises ObjectExists and leaves what is there."""
+        """Store a new object durably. Raises ObjectExists without changing the existing one."""
 
     def open(self, path: str) -> OpenedObject:
         """Open an object. Raises ObjectMissing, ObjectDamaged, ObjectOutsideRoot."""
 
     def exists(self, path: str) -> bool:
-        """Say whether there is such an object."""
+        """Return whether an object exists."""
 
     def delete(self, path: str) -> None:
-        """Remove an object; one that is not there is removed already."""
+        """Remove an object; a missing one is ignored."""
 
     def list(self) -> Iterator[StoredObject]:
-        """All objects, in no order, none of them before it is asked for."""
+        """Yield all objects lazily, in no particular order."""
 
 
 def old_objects(storage: Storage, is_ours: Callable[[str], bool], before: datetime) -> Iterator[list[str]]:
-    """Paths last written before a moment, in batches: of names that are ours, and what killed writers left."""
+    """Yield paths last written before a time, in batches: those with our names, and files that killed writers left."""
     paths = (each.path for each in storage.list() if each.modified_at < before and _may_go(each.path, is_ours))
     while batch := list(islice(paths, BATCH)):
         yield batch

@@ -1,4 +1,4 @@
-"""From a URL to the storage that keeps files: folders of this machine, or a bucket."""
+"""Open the storage of a URL: folders of this machine, or a bucket."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["open_storage"]
 
 
 def open_storage(url: str, data_dir: Path, part: str) -> Storage:
-    """One part of what is kept: below a bucket's prefix where `url` names one (s3://bucket/prefix), else in a folder.
+    """Return the storage for one kind of files: below the prefix of `url` (s3://bucket/prefix), or in a folder.
 
-    Nothing is asked of the bucket yet. Raises ConfigError where the library for buckets is not installed.
+    Does not connect to the bucket yet. Raises ConfigError if the library for buckets is not installed.
     """
     if not url:
         return FolderStorage(data_dir / part)

@@ -1,4 +1,4 @@
-"""The upstream client: the one place of the crawler that talks to the upstream."""
+"""The upstream client, the only part of the crawler that calls the upstream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The upstream client: stores, cities and menus over GraphQL, retried, typed in values and errors."""
+"""The upstream client: stores, cities and menus over GraphQL, with retries, typed values and typed errors."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ MOST_ON_THE_LOOP = 100_000
 
 
 def _forget(_: RawPage) -> None:
-    """Keep nothing."""
+    """Ignore the response."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asking:
-    """Whose menu is asked for, and who keeps the answers; `taken` are the digests of those that were not refused."""
+    """The fetch of a store's menu; `taken` are the digests of the responses that were not rejected."""
 
     dispensary_id: str
     pricing_types: tuple[str, ...]
@@ -47,20 +47,20 @@ class _Asking:
 
 
 class _Early(NamedTuple):
-    """An answer that came while answers were compared; it is read where it differs."""
+    """A response received while digests were compared; it is parsed if it differs."""
 
     answer: RawPage
     page: ListPage | None
 
 
 class UpstreamClient:
-    """Talks to one upstream. Methods raise the errors of `storecrawl.upstream.errors`, and HeldBack.
+    """Client of one upstream. Methods raise the errors of `storecrawl.upstream.errors`, and HeldBack.
 
         async with UpstreamClient("https://upstream.example") as client:
             menu = await client.menu((await client.store("some-slug")).id)
 
-    Requests leave by the given egress, which somebody else opens and closes; without one, directly and as they come.
-    Raises ForbiddenUrl at once if the address is not plain http or https.
+    Requests leave through the given egress, which its owner opens and closes; without one, directly and
+    without limits. Raises ForbiddenUrl if the address is not plain http or https.
     """
 
     def __init__(
@@ -81,17 +81,14 @@ class UpstreamClient:
         self._hashes = Hashes(self._options.hashes)
 
     async def __aenter__(self) -> Self:
-        """Return the client; connections are opened when needed."""
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close all connections."""
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections."""
         if self._owns_egress:
             await self._egress.close()
 
@@ -102,7 +99,7 @@ class UpstreamClient:
         )
 
     async def stores(self, *, state: str | None = None, city: str | None = None) -> list[PlatformStore]:
-        """Return the active stores of a city or a state, or of everywhere."""
+        """Return the active stores of a city, of a state, or all."""
         criteria = {"state": state, "city": city, "activeOnly": True}
         area = {name: value for name, value in criteria.items() if value is not None}
         about = f"stores of {city or 'all cities'}, {state or 'all states'}"
@@ -118,24 +115,24 @@ class UpstreamClient:
         return found[0]
 
     async def search(self, term: str, limit: int = 10) -> list[PlatformStore]:
-        """Return at most `limit` stores whose name holds the term."""
+        """Return at most `limit` stores whose name contains the term."""
         variables = {"searchTerm": term, "limit": limit}
         return await self._stores_ask(
             STORE_SEARCH, variables, lambda root: stores_of(STORE_SEARCH, _results(root)), about=f"stores called {term}"
         )
 
     async def resolve(self, entry: str) -> Resolution:
-        """Return the store behind a slug, an id or a menu's address, however it has to be found.
+        """Find the store behind a slug, an id or a menu's address.
 
-        Raises NoEntryPoint for what is none of these, and UnknownStore where every way leads nowhere. Where a way
-        could not be tried and no other led to the store, raises what was in the way: asking later may find it.
+        Raises NoEntryPoint for any other text, and UnknownStore if no way leads to a store. If a way could not
+        be tried and no other found the store, raises that failure: a later attempt may find it.
         """
         return await resolve(self, entry)
 
     async def page(self, path: str) -> MenuPage:
-        """Return a web page of the upstream's own host, redirects within it followed.
+        """Return a web page of the upstream's own host, following redirects within it.
 
-        One to a menu elsewhere is not followed: its address is the answer, without a text.
+        A redirect to a menu elsewhere is not followed: the result has its address and no text.
         """
         async with self._egress.visit(self._host, about=path) as visit:
             return await self._retried(visit, lambda: self._page(visit, path))
@@ -143,10 +140,10 @@ class UpstreamClient:
     async def menu(
         self, dispensary_id: str, pricing_types: tuple[str, ...] = ("rec",), *, keep: Keep = _forget
     ) -> FetchedMenu:
-        """Return a store's whole menu: these price lists ("rec", "med"), each in all modes that the options name.
+        """Return a store's whole menu: the given price lists ("rec", "med"), each in all modes of the options.
 
-        `keep` is given every answer as it came, before it is judged. An unknown store has an empty menu: the upstream
-        makes no difference. Raises Truncated for a menu that is cut.
+        `keep` receives every response before it is parsed. An unknown store has an empty menu, since the
+        upstream does not distinguish the two. Raises Truncated for a menu that was cut.
         """
         asking = _Asking(dispensary_id=dispensary_id, pricing_types=pricing_types, keep=keep)
         async with self._egress.visit(self._host, store=dispensary_id) as visit:
@@ -155,9 +152,10 @@ class UpstreamClient:
     async def menu_unless_same(
         self, dispensary_id: str, pricing_types: tuple[str, ...], digests: Sequence[str], *, keep: Keep = _forget
     ) -> FetchedMenu | None:
-        """Return a menu as `menu` does; None where its answers are those of which `digests` made these.
+        """Return a menu like `menu`, or None if its responses have these digests.
 
-        As long as they are, none is looked into: the next page to ask for is the one that was asked for then.
+        Responses are not parsed as long as they are the same, since the next page to fetch is then also the
+        same.
         """
         asking = _Asking(dispensary_id=dispensary_id, pricing_types=pricing_types, keep=keep)
         places = places_in(digests)
@@ -172,14 +170,14 @@ class UpstreamClient:
         return None
 
     def merged(self, dispensary_id: str, answers: Iterable[RawPage]) -> FetchedMenu:
-        """Return the menu that these answers make."""
+        """Return the menu made of these responses."""
         return menu_of(dispensary_id, self._options.page_size, answers)
 
     def _kinds(self, asking: _Asking) -> list[Kind]:
         return list(itertools.starmap(Kind, itertools.product(asking.pricing_types, self._options.modes)))
 
     async def _walked(self, visit: Visit, asking: _Asking, early: deque[_Early]) -> FetchedMenu:
-        """Walk all lists; the first pages that they ask for are those that came early, in the same order."""
+        """Walk all lists; the responses received early replace the first requests, in the same order."""
         walks = {}
         for kind in self._kinds(asking):
             walks[kind] = await walk_twice_if_short(
@@ -188,7 +186,7 @@ class UpstreamClient:
         menu = FetchedMenu.of(asking.dispensary_id, self._options.page_size, walks)
         menu.refuse_if_truncated()
         pages = [page for walk in walks.values() for page in walk.pages]
-        # An empty page is asked for again, after a pause: what comes then cannot be foreseen.
+        # An empty page is fetched again after a pause, and that response cannot be predicted.
         if len(pages) != len(asking.taken) or any(page.is_empty for page in pages):
             return menu
         return replace(menu, digests=asking.taken)
@@ -252,7 +250,7 @@ class UpstreamClient:
                 raise
             return MenuPage(path=elsewhere.location, text="")
 
-    async def _ask(  # sizes: a request, who sends it, and how its answer is read
+    async def _ask(  # sizes: a request, its visit, and how its response is read
         self, visit: Visit, path: str, operation: Operation, variables: Variables, judge: Callable[[Reply], T]
     ) -> T:
         return await self._retried(visit, lambda: self._answer(visit, path, operation, variables, judge))
@@ -294,13 +292,13 @@ class UpstreamClient:
             answer = await _judged(reply, judge)
         except HashUnknown as error:
             raise UpstreamError("it knows neither the hash nor the text", retryable=False) from error
-        # The upstream has now seen our text: its hash is known there, whatever became of the configured ones.
+        # The upstream has now received our text, so it knows its hash.
         self._hashes.prefer(operation, operation.digest)
         return answer
 
 
 async def _judged(reply: Reply, judge: Callable[[Reply], T]) -> T:
-    """Judge an answer, a large one beside the loop: what is bad in it may take long to be found."""
+    """Judge a response, a large one in a thread: finding what is bad in it may take long."""
     if len(reply.body) <= MOST_ON_THE_LOOP:
         return judge(reply)
     return await asyncio.to_thread(judge, reply)

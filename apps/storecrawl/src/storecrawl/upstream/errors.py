@@ -1,29 +1,29 @@
-"""What can go wrong with the upstream, as one small tree.
+"""Errors of the upstream.
 
-    UpstreamFailure             .retryable .retry_after (seconds, None if not said)
-    ├── Blocked                 401, 403 or a web page instead of data: this identity is not wanted
+    UpstreamFailure             .retryable .retry_after (seconds, None if not stated)
+    ├── Blocked                 401, 403 or a web page instead of data: this identity is rejected
     ├── RateLimited             429
-    ├── Unavailable             5xx, no connection, time ran out, connection cut, body cut
-    │   └── RouteFailed         the outgoing route gave no way to the upstream
-    ├── UpstreamError           errors[] without data, or a 4xx: the upstream refuses the request
-    ├── SchemaDrift             the answer is well-formed but not in the shape that is known
-    ├── Truncated               a menu of less than half of the products that the upstream counts
-    ├── ForeignRedirect         the upstream sends us to another host; not followed
-    ├── Untrusted               a certificate that nobody whom we trust has signed
-    ├── Malformed               a whole answer that cannot be read: another coding, damaged gzip, no JSON
-    ├── TooLarge                a body above the byte cap, or packed tighter than any answer
+    ├── Unavailable             5xx, no connection, timeout, connection or body cut
+    │   └── RouteFailed         the route did not reach the upstream
+    ├── UpstreamError           errors[] without data, or a 4xx: the upstream rejects the request
+    ├── SchemaDrift             a well-formed response with an unknown structure
+    ├── Truncated               a menu with less than half of the products that the upstream counts
+    ├── ForeignRedirect         a redirect to another host, which is not followed
+    ├── Untrusted               a certificate without a trusted signature
+    ├── Malformed               a complete but unreadable response: another coding, damaged gzip, not JSON
+    ├── TooLarge                a body above the byte limit, or with an impossible compression ratio
     └── UnknownStore            no store has this slug or id
-    ForbiddenUrl                a ValueError: not an address that this client talks to
-    NoEntryPoint                a ValueError: neither a slug, nor an id, nor the address of a menu
+    ForbiddenUrl                a ValueError: an address that this client must not call
+    NoEntryPoint                a ValueError: not a slug, an id or the address of a menu
 
-Everything but Untrusted, TooLarge, UnknownStore and refusals of the request itself may pass if tried again later.
+All but Untrusted, TooLarge, UnknownStore and rejected requests may be gone on a later attempt.
 """
 
 from __future__ import annotations
 
 
 class UpstreamFailure(Exception):
-    """A request that brought no usable answer."""
+    """A request without a usable response."""
 
     retryable = True
 
@@ -33,7 +33,7 @@ class UpstreamFailure(Exception):
 
 
 class Blocked(UpstreamFailure):
-    """The upstream refuses to talk to this identity, or `by` lets nobody through to it."""
+    """The upstream rejects this identity, or `by` blocks the way to it."""
 
     def __init__(self, status: int, *, by: str = "the upstream") -> None:
         super().__init__(f"blocked by {by} (HTTP {status})")
@@ -41,7 +41,7 @@ class Blocked(UpstreamFailure):
 
 
 class RateLimited(UpstreamFailure):
-    """The upstream asks for fewer requests; `retry_after` is what it asks to wait."""
+    """The upstream requests a lower rate; `retry_after` is the requested wait."""
 
     def __init__(self, retry_after: float | None) -> None:
         wish = "" if retry_after is None else f", asked to wait {retry_after:g} s"
@@ -49,15 +49,15 @@ class RateLimited(UpstreamFailure):
 
 
 class Unavailable(UpstreamFailure):
-    """The upstream gave no complete answer."""
+    """The upstream sent no complete response."""
 
 
 class RouteFailed(Unavailable):
-    """The proxy could not be reached, wants other credentials, or could not reach the upstream itself."""
+    """The proxy is unreachable, rejects the credentials, or could not reach the upstream."""
 
 
 class UpstreamError(UpstreamFailure):
-    """The upstream answered with errors; `code` is its own word for them, if it has one."""
+    """The upstream responded with errors; `code` is its own code for them, if any."""
 
     def __init__(self, message: str, *, code: str | None = None, retryable: bool = True) -> None:
         super().__init__(f"the upstream answered: {message}")
@@ -66,9 +66,9 @@ class UpstreamError(UpstreamFailure):
 
 
 class SchemaDrift(UpstreamFailure):
-    """The answer lacks what every answer of this operation has.
+    """The response lacks something that every response of this operation has.
 
-    It may pass: upstreams change a part of their servers first.
+    A retry may help: upstreams change their servers one after another.
     """
 
     def __init__(self, operation: str, problem: str) -> None:
@@ -78,7 +78,7 @@ class SchemaDrift(UpstreamFailure):
 
 
 class Truncated(UpstreamFailure):
-    """A menu that breaks off: what was served is far less than what the upstream itself counts."""
+    """A menu was cut: the upstream served far fewer products than it counts."""
 
     def __init__(self, served: int, counted: int) -> None:
         super().__init__(f"the menu is cut: {served} products were served where the upstream counts {counted}")
@@ -87,7 +87,7 @@ class Truncated(UpstreamFailure):
 
 
 class ForeignRedirect(UpstreamFailure):
-    """The upstream redirects to another host, as walls do that want a browser's proof."""
+    """The upstream redirects to another host, for example to a bot check."""
 
     def __init__(self, location: str) -> None:
         super().__init__(f"redirected to another host: {location}")
@@ -95,7 +95,7 @@ class ForeignRedirect(UpstreamFailure):
 
 
 class Untrusted(UpstreamFailure):
-    """Who answers cannot prove to be the upstream: either it has no good certificate, or somebody stands between."""
+    """The server has no valid certificate, or somebody intercepts the connection."""
 
     retryable = False
 
@@ -105,7 +105,7 @@ class Untrusted(UpstreamFailure):
 
 
 class Malformed(UpstreamFailure):
-    """The answer came whole, and cannot be read. It may pass, as everything that the upstream does by mistake."""
+    """The response is complete and unreadable. A retry may help."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(f"the answer cannot be read: {problem}")
@@ -113,7 +113,7 @@ class Malformed(UpstreamFailure):
 
 
 class TooLarge(UpstreamFailure):
-    """A body is larger than the cap, as it came or unpacked, or unpacks to a multiple of itself that none does."""
+    """A body exceeds the limit, compressed or decompressed, or has an impossible compression ratio."""
 
     retryable = False
 
@@ -122,7 +122,7 @@ class TooLarge(UpstreamFailure):
 
 
 class UnknownStore(UpstreamFailure):
-    """The upstream knows no such store."""
+    """The upstream has no such store."""
 
     retryable = False
 
@@ -132,7 +132,7 @@ class UnknownStore(UpstreamFailure):
 
 
 class ForbiddenUrl(ValueError):
-    """An address that this client does not talk to."""
+    """An address that this client must not call."""
 
     def __init__(self, url: str, reason: str) -> None:
         super().__init__(f"{url!r} is not an upstream address: {reason}")

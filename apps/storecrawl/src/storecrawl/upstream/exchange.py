@@ -1,6 +1,6 @@
-"""One request and its reply over HTTP: capped in time and size, kept to the upstream's own host.
+"""Send one request over HTTP and read its response, within limits of time and size, on the upstream's own host.
 
-The upstream's address is checked before anything is sent, and the egress is told what became of each request.
+The address is checked before anything is sent, and the egress is notified of each outcome.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ SCHEMES = ("http", "https")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What came back: status, the headers that matter, and the whole body, decompressed.
+    """A response: its status, the relevant headers, and the whole decompressed body.
 
-    `path` is where it was found in the end, redirects followed.
+    `path` is where it was found after redirects.
     """
 
     path: str
@@ -67,7 +67,7 @@ class Exchange:
         return await self._send(visit, "POST", path, {"x-apollo-operation-name": operation}, json=dict(document))
 
     async def get_page(self, visit: Visit, path: str) -> Reply:
-        """Send a GET request for a web page, as a browser does. Raises HeldBack."""
+        """Send a browser's GET request for a web page. Raises HeldBack."""
         return await self._send(visit, "GET", path, {"Accept": WEB_PAGE})
 
     async def _send(self, visit: Visit, method: str, path: str, headers: Mapping[str, str], **content: Any) -> Reply:
@@ -131,7 +131,7 @@ def _failure_of(error: httpx2.HTTPError, session: Session, host: str) -> Upstrea
         case Blame.ROUTE:
             return RouteFailed(failure.text)
         case Blame.WALL:
-            # It stands for a host that wants to see nobody who comes that way.
+            # The proxy's 403 means that the host admits nobody who comes this way.
             return Blocked(FORBIDDEN, by=failure.text)
         case Blame.CERTIFICATE:
             return Untrusted(host, failure.text)
@@ -140,7 +140,7 @@ def _failure_of(error: httpx2.HTTPError, session: Session, host: str) -> Upstrea
 
 
 def seconds_of(retry_after: str | None) -> float | None:
-    """Read a Retry-After header, seconds or a date; None if it is absent or unreadable."""
+    """Return the seconds of a Retry-After header (a number or a date); None if absent or unreadable."""
     if retry_after is None:
         return None
     text = retry_after.strip()
@@ -168,7 +168,7 @@ def _headers(base: httpx2.URL, options: ClientOptions) -> dict[str, str]:
 
 
 async def tell(visit: Visit, failure: UpstreamFailure) -> None:
-    """Have the visit draw the consequence of a failure; any other answer is the upstream's own, whoever asks."""
+    """Report a failure to the visit. One that is independent of the identity counts as a success."""
     match failure:
         case Blocked(status=403):
             await visit.forbidden(str(failure))
@@ -185,7 +185,7 @@ async def tell(visit: Visit, failure: UpstreamFailure) -> None:
 
 
 def checked_base(url: str) -> httpx2.URL:
-    """Return the upstream's address. Raises ForbiddenUrl for anything but plain http(s)://host[:port][/path]."""
+    """Return the upstream's address. Raises ForbiddenUrl unless it is a plain http(s)://host[:port][/path]."""
     try:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, TypeError) as error:
@@ -202,7 +202,7 @@ def checked_base(url: str) -> httpx2.URL:
 
 
 def same_origin(first: httpx2.URL, second: httpx2.URL) -> bool:
-    """Say whether two addresses share scheme, host and port."""
+    """Return whether two addresses share scheme, host and port."""
     return origin_of(first) == origin_of(second)
 
 

@@ -1,4 +1,4 @@
-"""A store's whole menu as fetched: every answer as it came, and the products of all price lists and modes merged."""
+"""A fetched menu: every response unchanged, and the merged products of all price lists and modes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SMALLEST_JUDGED = 20
 
 
 class Kind(NamedTuple):
-    """What a walk goes through: a price list ("rec" or "med") in a mode."""
+    """The kind of a walk: a price list ("rec" or "med") in a mode."""
 
     pricing_type: str
     mode: MenuMode
@@ -27,11 +27,11 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedMenu:
-    """A menu before any normalization: what each walk brought, the products of all merged, each once.
+    """A menu before normalization: the result of each walk, and all products merged.
 
-    `total_count` is what the upstream counts in its widest list, None where it does not count. A menu that is not
-    `is_complete` lacks products that the upstream counts: what is missing from it must not be taken for vanished.
-    By its `digests` the same answers are known again; there are none where they cannot be foreseen.
+    `total_count` is the upstream's count of its widest list, or None. A menu that is not `is_complete`
+    lacks products that the upstream counts; they must not be considered gone. `digests` identify the
+    responses and are empty if the responses cannot be predicted.
     """
 
     dispensary_id: str
@@ -42,23 +42,20 @@ class FetchedMenu:
 
     @classmethod
     def of(cls, dispensary_id: str, page_size: int, walks: Mapping[Kind, Walk]) -> FetchedMenu:
-        """Merge what the walks brought."""
         return cls(dispensary_id=dispensary_id, page_size=page_size, walks=walks, products=merged(walks))
 
     @property
     def page_count(self) -> int:
-        """Return how many pages were read."""
         return sum(len(walk.pages) for walk in self.walks.values())
 
     @property
     def total_count(self) -> int | None:
-        """Return how many products the upstream counts."""
         counted = [walk.total_count for walk in self.walks.values() if walk.total_count is not None]
         return max(counted, default=None)
 
     @property
     def unread(self) -> list[dict[str, Any]]:
-        """Return the products that could be read nowhere, each once, with the first place where one stood."""
+        """Unreadable products, each once, at the first place where it occurred."""
         known = {key_of(product) for product in self.products}
         found: dict[object, dict[str, Any]] = {}
         for kind, walk in self.walks.items():
@@ -73,27 +70,27 @@ class FetchedMenu:
 
     @property
     def is_complete(self) -> bool:
-        """Say whether every walk brought as many products as the upstream counts in it, the widest mode the most."""
+        """Whether every walk found as many products as the upstream counts in it."""
         return all(walk.is_complete for walk in self.walks.values()) and not any(self._cut_lists())
 
     def _cut_lists(self) -> Iterator[str]:
-        """A mode that hides nothing cannot have fewer products than the one that hides some."""
+        """Return the cut lists: a mode that hides nothing cannot have fewer products than one that hides some."""
         for kind, shown in self.walks.items():
             full = self.walks.get(Kind(kind.pricing_type, MenuMode.FULL))
             if kind.mode is MenuMode.SHOWN and full is not None and full.collected < shown.collected:
                 yield kind.pricing_type
 
     def refuse_if_truncated(self) -> None:
-        """Raise Truncated if less than half of what the upstream counts was served."""
+        """Raise Truncated if less than half of the products that the upstream counts were served."""
         served, counted = len(self.products) + len(self.unread), self.total_count or 0
         if counted >= SMALLEST_JUDGED and served < counted * SMALLEST_SHARE:
             raise Truncated(served, counted)
 
     def document(self) -> dict[str, Any]:
-        """Return one document in the shape of the upstream's answer, with how it was fetched beside it.
+        """Return one document in the form of the upstream's response, with a report about the fetch.
 
-        `fetched` tells of each walk what it brought, and which of the products it `lacks`; and of each product that
-        could not be read, why.
+        `fetched` has the result of each walk, the products that it `lacks`, and the reason for each unreadable
+        product.
         """
         total = self.total_count
         pages = None if total is None else math.ceil(total / self.page_size)
@@ -128,9 +125,9 @@ class FetchedMenu:
 
 
 def menu_of(dispensary_id: str, page_size: int, answers: Iterable[RawPage]) -> FetchedMenu:
-    """Make a menu of its answers as they came: the same that was made when they were fetched.
+    """Rebuild the menu from its stored responses.
 
-    Those that were refused then, and asked for again, are left out.
+    Responses that were rejected and fetched again are left out.
     """
     walks: dict[Kind, Walk] = {}
     for answer in answers:
@@ -141,9 +138,10 @@ def menu_of(dispensary_id: str, page_size: int, answers: Iterable[RawPage]) -> F
 
 
 def merged(walks: Mapping[Kind, Walk]) -> list[ProductDocument]:
-    """Return the products of all walks, each once; the order is that of the first walk that shows them.
+    """Return the products of all walks, each once, in the order of the first walk with them.
 
-    Of two documents of a product the one with more options that have a price counts, else that of the first walk.
+    Of two documents of a product, the one with more priced options counts, otherwise that of the first
+    walk.
     """
     products: dict[str, ProductDocument] = {}
     for walk in walks.values():

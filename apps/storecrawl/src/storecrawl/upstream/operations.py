@@ -1,7 +1,7 @@
-"""The operations that the client sends: their texts, and the hashes that stand for them.
+"""The client's GraphQL operations: their texts and persisted-query hashes.
 
-A request names its operation by a hash first. Hashes rotate, so they come from configuration;
-where none is configured, or the configured one is no longer known, the hash of our own text takes its place.
+A request first names its operation by a hash. Hashes rotate, so they are configured. If none is
+configured or known to the upstream, the hash of our own text is used.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ fragment storeFields on Dispensary {
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A GraphQL operation: its name, its text, and the field of `data` that holds its answer."""
+    """A GraphQL operation: its name, its text, and the field of `data` with its result."""
 
     name: str
     root: str
@@ -44,7 +44,6 @@ class Operation:
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        """Compute the hash of the text."""
         object.__setattr__(self, "digest", sha256(self.text.encode()).hexdigest())
 
 
@@ -168,7 +167,7 @@ OPERATIONS = (STORES, STORE_SEARCH, CITIES, PRODUCTS)
 
 
 class Hashes:
-    """The hashes that may be known upstream, for each operation the likeliest first."""
+    """The hashes that the upstream may know, for each operation the likeliest first."""
 
     def __init__(self, configured: Mapping[str, tuple[str, ...]]) -> None:
         self._candidates = {
@@ -180,6 +179,6 @@ class Hashes:
         return self._candidates[operation.name]
 
     def prefer(self, operation: Operation, digest: str) -> None:
-        """Put the hash first that was just understood."""
+        """Try this hash first from now on."""
         others = (other for other in self._candidates[operation.name] if other != digest)
         self._candidates[operation.name] = (digest, *others)

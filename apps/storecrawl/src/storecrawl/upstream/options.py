@@ -1,4 +1,4 @@
-"""The settings of the upstream client, and when it tries a failed request again."""
+"""The settings of the upstream client, and the rule for retries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LARGEST_PAGE = 100
 
 
 class MenuMode(StrEnum):
-    """Which products a menu request asks for: those that customers see, or also those nearly sold out."""
+    """The products that a menu request returns: those that customers see, or also those nearly sold out."""
 
     SHOWN = "shown"
     FULL = "full"
@@ -23,13 +23,13 @@ class MenuMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientOptions:
-    """How the client behaves. Times are in seconds.
+    """Settings of the client. Times are in seconds.
 
-    A failed request is tried `retries` times more, after `backoff` · 2^n (twice that after a 429), give or
-    take `jitter` of it; a wait that would exceed `longest_wait` is left to the caller. What the upstream asks to wait
-    counts as `longest_retry_after` at most. `hashes` are persisted-query hashes by operation name, to be tried before
-    that of our own text. `origin` is sent as Origin and Referer; by default it is the upstream's own. `max_body_bytes`
-    caps a body after decompression.
+    A failed request is retried `retries` times, after `backoff` · 2^n (twice that after a 429) plus or
+    minus `jitter` of it. A wait longer than `longest_wait` is left to the caller. A wait that the upstream
+    requests counts as at most `longest_retry_after`. `hashes` are persisted-query hashes by operation name,
+    tried before that of our own text. `origin` is sent as Origin and Referer, by default the upstream's
+    own. `max_body_bytes` limits a decompressed body.
     """
 
     timeout: float = 30.0
@@ -51,7 +51,6 @@ class ClientOptions:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot work."""
         times = (self.backoff, self.jitter, self.longest_wait, self.longest_retry_after, self.page_pause)
         if self.timeout <= 0 or min(times) < 0:
             raise ValueError("the timeout must be above 0, and no other time below 0")
@@ -68,13 +67,13 @@ class ClientOptions:
 
 @dataclass(frozen=True, slots=True)
 class RetryRule:
-    """Decides how long to wait before a retry, if there is one."""
+    """Decides whether and when a request is retried."""
 
     options: ClientOptions
     random: Random
 
     def wait_after(self, failure: UpstreamFailure, failures_before: int, *, anew: bool = False) -> float | None:
-        """Return the seconds to wait, none if another route asks `anew`; None if the failure is to be raised."""
+        """Return the seconds to wait, 0 if `anew` (another route can try at once); None to raise the failure."""
         if not failure.retryable or failures_before >= self.options.retries:
             return None
         if anew:
@@ -84,6 +83,6 @@ class RetryRule:
         return wait if wait <= self.options.longest_wait else None
 
     def pause(self, failures_before: int) -> float:
-        """Return the pause after a failure, growing by doubling and blurred by jitter."""
+        """Return the exponential pause after this many failures, with jitter."""
         spread = self.random.uniform(-self.options.jitter, self.options.jitter)
         return self.options.backoff * 2.0**failures_before * max(0.0, 1.0 + spread)

@@ -1,4 +1,4 @@
-"""Pages of a menu: read and checked one by one, walked to the end, and two documents of one product made one."""
+"""Pages of a menu: read and checked one by one, walked to the end, and documents of one product merged."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ PARALLEL_FIELDS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPage:
-    """A page as it was read; `products` are whatever members its list has, but those that are `unread`.
+    """A parsed page; `products` are the readable members of its list, `unread` the others.
 
-    What the upstream counts is None where it does not say it in a number.
+    The upstream's count is None if it is not a number.
     """
 
     number: int = 0
@@ -62,15 +62,14 @@ class ListPage:
 
     @property
     def is_empty(self) -> bool:
-        """Say whether it has no member at all."""
         return not (self.products or self.unread)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """All pages of a list; `products` holds each product once. Short if the upstream counts more.
+    """All pages of a list; `products` has each product once. It is incomplete if the upstream counts more.
 
-    `total_count` is the most that any page told of: one that counts fewer than those before it may be the cut one.
+    `total_count` is the highest count since the last page 0, since a page with a lower one may be cut.
     """
 
     pages: tuple[ListPage, ...]
@@ -79,7 +78,7 @@ class Walk:
 
     @classmethod
     def of(cls, pages: Iterable[ListPage]) -> Walk:
-        """Put pages together in the order in which they came; those from the last page 0 on say how many there are."""
+        """Combine pages in the order in which they were received; a later page 0 restarts the count."""
         walk = cls(pages=(), products={}, total_count=None)
         for page in pages:
             walk = walk.then(page)
@@ -87,23 +86,22 @@ class Walk:
 
     @property
     def unread(self) -> list[Unread]:
-        """Return what could not be read of any page."""
         return [each for page in self.pages for each in page.unread]
 
     @property
     def collected(self) -> int:
-        """Return how many products the pages brought, those that cannot be read included."""
+        """The number of products on the pages, including unreadable ones."""
         return len(self.products) + len({(each.key, each.index) for each in self.unread})
 
     @property
     def is_complete(self) -> bool:
-        """Say whether as many products were collected as the upstream counts; what it does not count may be short."""
+        """Whether as many products were collected as the upstream counts; False if it does not count them."""
         return self.total_count is not None and self.collected >= self.total_count
 
     def then(self, page: ListPage) -> Walk:
-        """Return the walk with one page more; what that says counts more than what those before it said.
+        """Return the walk with one more page, whose documents take precedence over earlier ones.
 
-        One that was empty is not counted where it was asked for again.
+        An empty page that was fetched again is not counted.
         """
         is_again = page.number == 0 and self.pages and self.pages[-1].number == 0 and self.pages[-1].is_empty
         return Walk(
@@ -117,7 +115,7 @@ FetchPage = Callable[[int], Awaitable[ListPage]]
 
 
 def page_in(reply: Reply, number: int) -> ListPage:
-    """Read a page, without the members that cannot be read. Raises errors of the tree, and HashUnknown."""
+    """Parse a page without its unreadable members. Raises errors of the tree, and HashUnknown."""
     try:
         return page_of(root_of(reply, PRODUCTS), number)
     except Malformed:
@@ -126,7 +124,7 @@ def page_in(reply: Reply, number: int) -> ListPage:
 
 
 def page_of(root: Any, number: int = 0, unread: Sequence[Unread] = ()) -> ListPage:
-    """Read a page. Raises SchemaDrift if it is not in the shape that is known; what a member is, others judge."""
+    """Parse a page. Raises SchemaDrift if its structure is unknown. Members are not checked."""
     products, info = (root.get(MEMBERS), root.get("queryInfo")) if isinstance(root, dict) else (None, None)
     if not isinstance(products, list):
         raise SchemaDrift(PRODUCTS.name, f"{PRODUCTS.root!r} holds no list of products")
@@ -146,7 +144,7 @@ def page_of(root: Any, number: int = 0, unread: Sequence[Unread] = ()) -> ListPa
 
 
 async def walk_twice_if_short(fetch: FetchPage, options: ClientOptions, rule: RetryRule) -> Walk:
-    """Walk a list to its end, and once more if products slipped between its pages."""
+    """Walk a list to its end, and a second time if it moved between two pages and products were missed."""
     walk = await walk_pages(fetch, options, rule)
     if walk.is_complete or walk.total_count is None or len(walk.pages) >= options.page_cap:
         return walk
@@ -154,7 +152,7 @@ async def walk_twice_if_short(fetch: FetchPage, options: ClientOptions, rule: Re
 
 
 async def walk_pages(fetch: FetchPage, options: ClientOptions, rule: RetryRule) -> Walk:
-    """Fetch pages from 0 on until one is the last, is empty or brings nothing new, all are there, or the cap is hit."""
+    """Fetch pages from 0 on until all products are there, the cap is reached, or a page adds nothing."""
     walk, before = Walk.of([await _first_page(fetch, options, rule)]), 0
     while _goes_on(walk, before, options):
         before = walk.collected
@@ -163,18 +161,18 @@ async def walk_pages(fetch: FetchPage, options: ClientOptions, rule: RetryRule) 
 
 
 def with_later(products: dict[str, ProductDocument], later: dict[str, ProductDocument]) -> dict[str, ProductDocument]:
-    """Return the products with later documents of them merged in; what is null there takes nothing back."""
+    """Return the products with later documents merged in; a null in those does not overwrite a value."""
     return products | {key: merge_documents(product, products.get(key, product)) for key, product in later.items()}
 
 
 def keyed(products: Sequence[ProductDocument]) -> dict[str, ProductDocument]:
-    """Return products by `_id`, `id` or `cName`; what has none is kept, for whoever judges products."""
+    """Return products by `_id`, `id` or `cName`. Products without a key are kept for the normalizer."""
     seen: Counter[str] = Counter()
     found = {}
     for product in products:
         key = key_of(product)
         if key is None:
-            # The same in another page or mode is the same again; twice in one page, it stands there twice.
+            # A product without a key that occurs in two pages or modes is one product; twice in one page, it is two.
             content = hashlib.blake2b(msgspec.json.encode(product), digest_size=8).hexdigest()
             key = f"no key, {content}, {seen[content]}"
             seen[content] += 1
@@ -183,7 +181,7 @@ def keyed(products: Sequence[ProductDocument]) -> dict[str, ProductDocument]:
 
 
 def key_of(product: ProductDocument) -> str | None:
-    """Return what the upstream calls a product by; None for what has no key."""
+    """Return the upstream's key of a product, or None."""
     if not isinstance(product, dict):
         return None
     key = product.get("_id") or product.get("id") or product.get("cName")
@@ -206,13 +204,13 @@ def _goes_on(walk: Walk, before: int, options: ClientOptions) -> bool:
     if last.total_pages is not None and len(walk.pages) >= last.total_pages:
         return False
     if last.total_count is None:
-        # Nobody says where it ends: an upstream that shows its last page again and again must not be asked for ever.
+        # There is no count: an upstream that repeats its last page must not be fetched forever.
         return walk.collected > before
     return walk.collected < last.total_count
 
 
 async def _first_page(fetch: FetchPage, options: ClientOptions, rule: RetryRule) -> ListPage:
-    # Upstreams race with themselves: an empty first page of a store that has products is known.
+    # Upstreams have races: the first page of a store with products is sometimes empty.
     page = await fetch(0)
     for failures_before in range(options.retries):
         if not page.is_empty:
@@ -223,7 +221,7 @@ async def _first_page(fetch: FetchPage, options: ClientOptions, rule: RetryRule)
 
 
 def merge_documents(first: ProductDocument, second: ProductDocument) -> ProductDocument:
-    """Merge two documents of one product: the one with more priced options, else the first, completed by the other."""
+    """Merge two documents of a product: that with more priced options, or the first, completed by the other."""
     if first == second or not (isinstance(first, dict) and isinstance(second, dict)):
         return first
     richer, other = (second, first) if _priced_options(second) > _priced_options(first) else (first, second)

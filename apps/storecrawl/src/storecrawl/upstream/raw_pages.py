@@ -1,7 +1,7 @@
-"""The answers to the questions for a menu's pages as they came, byte by byte; and the document that keeps them.
+"""The unchanged responses to the requests for a menu's pages, and the document that stores them.
 
-A document is one answer after the other: a line of JSON that says what was asked and how many bytes follow, those
-bytes, and the end of a line.
+For each response, the document has a line of JSON with the request and the number of bytes, then those
+bytes and a line end.
 
     {"pricingType":"rec","mode":"shown","page":0,"status":200,"contentType":"application/json","bytes":20}
     {"data":{ ... }}
@@ -24,7 +24,7 @@ NEW_LINE = b"\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawPage:
-    """An answer as it came, whatever it is, and what was asked: a page (from 0) of a price list in a mode."""
+    """An unchanged response and its request: a page (from 0) of a price list in a mode."""
 
     pricing_type: str
     mode: MenuMode
@@ -35,7 +35,6 @@ class RawPage:
 
     @classmethod
     def of(cls, reply: Reply, pricing_type: str, mode: MenuMode, number: int) -> RawPage:
-        """Take an answer as it came."""
         return cls(
             pricing_type=pricing_type,
             mode=mode,
@@ -47,12 +46,12 @@ class RawPage:
 
     @property
     def reply(self) -> Reply:
-        """The answer as it is judged."""
+        """The response in the form in which it is parsed."""
         return Reply(path="", status=self.status, content_type=self.content_type, retry_after=None, body=self.body)
 
 
 class _Head(msgspec.Struct, rename="camel"):
-    """What stands before the bytes of an answer."""
+    """The line before the bytes of a response."""
 
     pricing_type: str
     mode: MenuMode
@@ -66,14 +65,14 @@ HEADS = msgspec.json.Decoder(_Head)
 
 
 def write_raw_pages(pages: Iterable[RawPage]) -> bytes:
-    """Put answers into one document."""
+    """Write responses to one document."""
     return b"".join(_written(page) for page in pages)
 
 
 def read_raw_pages(pieces: Iterable[bytes]) -> Iterator[RawPage]:
-    """Return the answers of a document, which may come in pieces, in their order; no more than one is held at a time.
+    """Yield the responses of a document, which may come in chunks, one at a time.
 
-    Raises ValueError for another document.
+    Raises ValueError for any other document.
     """
     text = _Text(iter(pieces))
     while line := text.line():
@@ -92,20 +91,20 @@ def read_raw_pages(pieces: Iterable[bytes]) -> Iterator[RawPage]:
 
 
 class _Text:
-    """A document that comes in pieces."""
+    """A document that comes in chunks."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
         self._held = bytearray()
 
     def line(self) -> bytes:
-        """Take what stands before the next end of a line; nothing where the document ends."""
+        """Take a line without its end; empty at the end of the document."""
         while (end := self._held.find(NEW_LINE)) < 0 and self._more():
             pass
         return self.take(end + 1) if end >= 0 else bytes(self._held)
 
     def take(self, size: int) -> bytes:
-        """Take so many bytes, or as many as there are."""
+        """Take this many bytes, or as many as are left."""
         while len(self._held) < size and self._more():
             pass
         taken = bytes(self._held[:size])

@@ -1,4 +1,4 @@
-"""Stores and cities as the upstream tells of them."""
+"""Stores and cities in the upstream's responses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Geometry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Location(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a store stands."""
+    """The location of a store."""
 
     ln1: str | None = None
     ln2: str | None = None
@@ -36,7 +36,7 @@ class City(
     kw_only=True,
     rename={"store_count": "dispensaryCount"},
 ):
-    """A city of a state, with the number of its active stores; `raw` is everything that the upstream said of it."""
+    """A city of a state, with the number of its active stores; `raw` is the upstream's object."""
 
     name: str
     state: str
@@ -61,7 +61,7 @@ class PlatformStore(
         "logo_url": "logoImage",
     },
 ):
-    """A store; `raw` is everything that the upstream said of it."""
+    """A store; `raw` is the upstream's object."""
 
     id: str
     name: str
@@ -82,18 +82,16 @@ class PlatformStore(
 
     @property
     def pricing_types(self) -> tuple[str, ...]:
-        """Return the price lists that the store has: "rec", "med" or both; "rec" if it does not say."""
+        """The store's price lists: "rec", "med" or both; "rec" if unknown."""
         kinds = (("rec", self.serves_adults), ("med", self.serves_patients))
         return tuple(kind for kind, is_served in kinds if is_served) or ("rec",)
 
     @property
     def longitude(self) -> float | None:
-        """Return the degrees east, if known."""
         return self._coordinate(0)
 
     @property
     def latitude(self) -> float | None:
-        """Return the degrees north, if known."""
         return self._coordinate(1)
 
     def _coordinate(self, axis: int) -> float | None:

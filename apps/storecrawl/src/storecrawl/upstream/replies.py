@@ -1,4 +1,4 @@
-"""Reads replies: the answer's root value, or the typed error that the reply stands for."""
+"""Parse responses: return the root value, or raise the typed error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Document = dict[str, Any]
 
 
 class HashUnknown(Exception):
-    """The upstream does not know the persisted-query hash; it wants the text. Never leaves the client."""
+    """The upstream does not know the persisted-query hash and needs the text. Never leaves the client."""
 
 
 def root_of(reply: Reply, operation: Operation) -> Any:
@@ -44,9 +44,9 @@ def root_of(reply: Reply, operation: Operation) -> Any:
 
 
 def root_without_bad_members(reply: Reply, operation: Operation, name: str) -> tuple[Any, list[Unread]]:
-    """Return the same without what cannot be read of the root's list of this name, and that. Raises as `root_of`.
+    """Return the root value without the unreadable members of its list `name`, and those. Raises as `root_of`.
 
-    It goes through the whole body to find where each member begins and ends: for those that `root_of` refuses.
+    Use it for documents that `root_of` rejects. It scans the whole body for the bounds of each member.
     """
     _refuse_status(reply)
     try:
@@ -57,7 +57,7 @@ def root_without_bad_members(reply: Reply, operation: Operation, name: str) -> t
 
 
 def page_of_web(reply: Reply) -> MenuPage:
-    """Return the web page in a reply. Raises errors of the tree."""
+    """Return the web page in a response. Raises errors of the tree."""
     _refuse_status(reply)
     if reply.status >= CLIENT_ERRORS:
         raise UpstreamError(f"HTTP {reply.status}", retryable=False)
@@ -108,7 +108,7 @@ def _absence(document: Document, reply: Reply, operation: Operation) -> Exceptio
 
 
 def _faults(document: Document) -> Iterator[tuple[str, str | None]]:
-    """The message and the code of each of `errors[]`, whatever else stands there."""
+    """Return the message and the code of each of `errors[]`, skipping anything else."""
     errors = document.get("errors")
     for error in errors if isinstance(errors, list) else []:
         if isinstance(error, dict):

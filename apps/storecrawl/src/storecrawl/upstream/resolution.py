@@ -1,8 +1,9 @@
-"""From what is known of a store (a slug, an id, its menu's address) to the store itself.
+"""Find a store from what is known of it: a slug, an id or its menu's address.
 
-Four ways, each tried only when those before it led nowhere: ask for the name; read the menu's web page, which
-may redirect, name its canonical address or carry the store's data; and search for the words of the name.
-Pages are asked for at the upstream's own host only, whatever host an address names: its path is what counts.
+Each way is tried only if those before it found nothing: look up the name; read the menu's web page,
+which may redirect, name its canonical address or contain the store's data; and search for the words of
+the name. Pages are fetched from the upstream's own host only, whatever host an address names: only its
+path counts.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Way(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """The store behind an entry point, and the way that led to it."""
+    """The store behind an entry point, and how it was found."""
 
     store: PlatformStore
     way: Way
@@ -54,14 +55,14 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What is asked for: a slug or id, and the path of the page that may tell more of it."""
+    """A slug or id, and the path of the page that may have more about it."""
 
     name: str
     path: str
 
 
 class StoreSource(Protocol):
-    """What resolving needs of the upstream client."""
+    """The part of the upstream client that resolution needs."""
 
     async def store(self, slug_or_id: str) -> PlatformStore:
         """Return a store by its exact name."""
@@ -74,7 +75,7 @@ class StoreSource(Protocol):
 
 
 def slug_of(entry: str) -> str | None:
-    """Return what can be looked up: the slug within a menu's address, or the slug or id itself; else None."""
+    """Return a slug or id, or the slug in a menu's address; otherwise None."""
     if "/" not in entry:
         return entry if SLUG.fullmatch(entry) else None
     found = MENU_PATH.search(_path_of(entry))
@@ -82,7 +83,7 @@ def slug_of(entry: str) -> str | None:
 
 
 async def resolve(source: StoreSource, entry: str) -> Resolution:
-    """Find the store. Raises NoEntryPoint, UnknownStore, or the failure that kept a way from being tried."""
+    """Find the store. Raises NoEntryPoint, UnknownStore, or the failure that prevented a way."""
     target = _entry_of(entry)
     found = await _first_known(source, Way.DIRECT, [target.name])
     if found is not None:
@@ -91,7 +92,7 @@ async def resolve(source: StoreSource, entry: str) -> Resolution:
     try:
         found = await _by_page(source, target)
     except UpstreamFailure as problem:
-        # The page may be walled off while the search is not; only if that finds nothing does the wall matter.
+        # The page may be blocked while the search is not. The failure matters only if the search finds nothing.
         failure = problem
     found = found or await _by_search(source, target.name)
     if found is None:
@@ -149,7 +150,7 @@ async def _first_known(source: StoreSource, way: Way, names: list[str]) -> Resol
 
 
 async def _by_search(source: StoreSource, name: str) -> Resolution | None:
-    """Only a store whose own words are exactly those asked for, and that is alone in it, is the one."""
+    """Find the only store whose words are exactly those of the entry."""
     words = _words(name)
     found = await source.search(words, SEARCH_LIMIT)
     alike = {store.id: store for store in found if words in _spellings(store)}
@@ -166,14 +167,14 @@ def _words(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MenuPage:
-    """A web page: its text, and the path or address that it was found at in the end."""
+    """A web page: its text, and its path or address after redirects."""
 
     path: str
     text: str
 
 
 def canonical_address(text: str) -> str | None:
-    """Return the address that the page names as its own; None if it names none."""
+    """Return the canonical address that the page names, or None."""
     links = (link[0] for link in _LINK.finditer(text))
     for link in links:
         found = _ADDRESS.search(link) if _CANONICAL.search(link) else None
@@ -183,7 +184,7 @@ def canonical_address(text: str) -> str | None:
 
 
 def store_names(text: str) -> list[str]:
-    """Return the id and slug of the store in the page's data, as far as it has them."""
+    """Return the id and slug of the store in the page's data, if present."""
     return [name for data in _data(text) for name in (data.get("id"), data.get("cName")) if isinstance(name, str)]
 
 

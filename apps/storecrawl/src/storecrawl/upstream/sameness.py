@@ -1,7 +1,7 @@
-"""Tell from digests that a menu's answers are what they were, without a look into them: most menus are.
+"""Detect from digests, without parsing, that a menu's responses have not changed. Most menus have not.
 
-Given the same answers, the same pages are asked for and the same menu is made of them, as long as the code and what it
-goes by are the same: these are in each digest.
+Equal responses lead to equal requests and to an equal menu, as long as the code and its options are the
+same. Each digest therefore covers these.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Place = tuple[Kind, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Digests:
-    """Makes the digests of a store's answers, as one client asks for them."""
+    """Computes the digests of a store's responses for one client."""
 
     dispensary_id: str
     page_size: int
     page_cap: int
 
     def of(self, answer: RawPage) -> str:
-        """Return an answer's digest, with what it was the answer to."""
+        """Return a response's digest, which includes its request."""
         code = fingerprint_of(__package__)
         made_by = f"{code} {self.page_size} {self.page_cap} {self.dispensary_id} {answer.status}".encode()
         digest = hashlib.blake2b(made_by, digest_size=DIGEST_BYTES)
@@ -40,6 +40,6 @@ class Digests:
 
 
 def places_in(digests: Sequence[str]) -> list[Place]:
-    """Return where the answers of these digests stand, in their order."""
+    """Return the requests of these digests, in order."""
     parts = [digest.split(" ") for digest in digests]
     return [(Kind(pricing_type, MenuMode(mode)), int(number)) for pricing_type, mode, number, _ in parts]

@@ -1,7 +1,7 @@
-"""Reads JSON of strangers: strictly where that will do, else a list member by member, so that a bad one costs itself.
+"""Parse untrusted JSON: strictly if possible, otherwise a list member by member, so that only bad members are lost.
 
-What no reader takes for JSON (NaN, 1e400, a nesting without end) spoils the member that it stands in; half a character
-in a text becomes the sign for one, as in browsers. A byte order mark is no matter.
+Anything that is not JSON (NaN, 1e400, endless nesting) invalidates only its member. A lone surrogate
+becomes the replacement character, as in browsers. A byte order mark is ignored.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import msgspec
 __all__ = ["NotJson", "Unread", "read_json", "read_members"]
 
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-# A text, to its end if it has one, or what gives a document its form; what stands between is of no matter here.
+# A string, up to its end if it has one, or a structural character; anything between them is skipped.
 TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+("|\\?\Z)|[\[\]{},:]', re.DOTALL)
 HALVES: Final = re.compile("[\ud800-\udfff]")
 KEYS: Final = (b'"_id"', b'"id"', b'"cName"')
 LONGEST_KEY = 200
-# Whatever is read here is compared, written and read again by others, whose calls may stand deeper.
+# Others compare, write and read the values again, possibly with a deeper call stack.
 ROOM: Final = 200
 
 Token = tuple[bytes, int, int, int]
 
 
 class NotJson(ValueError):
-    """A body that is no JSON; `is_cut` where it breaks off in the middle, which asking again may mend."""
+    """A body is not JSON; `is_cut` if it breaks off in the middle, so that a retry may help."""
 
     def __init__(self, reason: str, *, is_cut: bool = False) -> None:
         super().__init__(reason)
@@ -38,7 +38,7 @@ class NotJson(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unread:
-    """A member of a list that cannot be read, by its place there; `key` is its own, where that can be made out."""
+    """An unreadable member of a list, its position there, and its own `key`, if found."""
 
     index: int
     key: str | None
@@ -56,9 +56,9 @@ def read_json(body: bytes) -> Any:
 
 
 def read_members(body: bytes, *path: str) -> tuple[Any, list[Unread]]:
-    """Parse a document of which members of the list at `path` may be bad; returns it without those, and those.
+    """Parse a document whose list at `path` may have bad members; return it without those, and those.
 
-    Raises NotJson for one that is cut, or bad elsewhere. It takes a tenth of a second for each megabyte.
+    Raises NotJson if it is cut, or bad elsewhere. Takes a tenth of a second per megabyte.
     """
     plain = body.removeprefix(BYTE_ORDER_MARK)
     _refuse_cut(plain)
@@ -134,7 +134,7 @@ def _refuse_cut(text: bytes) -> None:
 
 
 def _list_at(text: bytes, *, name: bytes, level: int) -> tuple[int, int, list[tuple[int, int]]]:
-    """Find the first list of this name so many objects deep: where it begins and ends, and its members."""
+    """Find the first list of this name at this depth: its bounds and its members."""
     members: list[tuple[int, int]] = []
     last, begun, begin = b"", -1, 0
     for kind, start, end, depth in _tokens(text):
@@ -162,7 +162,7 @@ def _why_not(text: bytes) -> NotJson:
 
 
 def _key_of(text: bytes) -> str | None:
-    """Return the first text that an object has, at its own level, under a name that keys have."""
+    """Return the first text of an object, at its own level, under a name of a key."""
     name, last = b"", b""
     for kind, start, end, depth in _tokens(text):
         if depth != 1:
@@ -178,9 +178,9 @@ def _key_of(text: bytes) -> str | None:
 
 
 def _tokens(text: bytes) -> Iterator[Token]:
-    """Yield what gives a text its form: the kind, begin and end, and in how many objects and lists it stands.
+    """Yield the structural tokens of a text: kind, begin, end and depth.
 
-    Nothing here recurses, however deeply the text is nested. A text that does not end is of the kind b"".
+    Does not recurse, so deep nesting is safe. An unterminated string has the kind b"".
     """
     depth = 0
     for found in TOKEN.finditer(text):

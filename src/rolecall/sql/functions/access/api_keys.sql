@@ -1,4 +1,4 @@
--- Stores an API key by the digest of its secret; a lifetime of null is for ever.
+-- Stores an API key by the digest of its secret. A lifetime of null means that it does not expire.
 -- returns: its id
 -- public: yes
 create or replace function rolecall.create_api_key(
@@ -16,7 +16,7 @@ as $$
     returning id
 $$;
 
--- Stores an API key that a person makes for herself: it goes with her.
+-- Stores an API key that a person creates for herself. It is deleted together with the person.
 -- returns: its id
 -- locks: the people row, against its removal
 -- public: yes
@@ -37,8 +37,8 @@ begin
 end
 $$;
 
--- Notes that an API key is in use, not more than once a minute.
--- locks: the api_keys row; skips one that is locked, as who holds it notes the same
+-- Records that an API key was used, at most once a minute.
+-- locks: the api_keys row; skips a locked row, whose holder records the same
 -- public: yes
 create or replace function rolecall.touch_api_key(p_id bigint)
 returns void
@@ -55,8 +55,8 @@ as $$
     )
 $$;
 
--- Lets an API key open nothing from now on; its row stays for a while, so that people see what became of it.
--- returns: whether there was one that was not revoked yet
+-- Revokes an API key. Its row is kept for a while, so that the revocation remains visible.
+-- returns: whether an active key was revoked
 -- locks: the api_keys row
 -- public: yes
 create or replace function rolecall.revoke_api_key(p_id bigint)

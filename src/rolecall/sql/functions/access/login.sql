@@ -1,46 +1,10 @@
--- Counts an attempt to log in before the password is looked at, by name alone: servers of the release before
--- call it, and this one try_to_log_in. The last attempt that is allowed locks the name at once, and a success
--- unlocks it. After as long without an attempt, counting begins anew.
--- returns: null if the attempt may go on, else how many seconds it must wait
--- locks: the login_attempts row of the name
--- public: yes
-create or replace function rolecall.begin_login(p_digest bytea, p_most int, p_lockout interval)
-returns float8
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_now timestamptz;
-    v_old rolecall.login_attempts;
-    v_attempts int;
-begin
-    insert into rolecall.login_attempts (digest, attempts, last_at) values (p_digest, 0, rolecall.clock())
-    on conflict do nothing;
-    select * into v_old from rolecall.login_attempts where digest = p_digest for update;
-    -- Only now: whoever was waited for here has read the clock later than this call began.
-    v_now := rolecall.clock();
-    if v_old.locked_until > v_now then
-        return extract(epoch from v_old.locked_until - v_now);
-    end if;
-    v_attempts := 1 + case
-        when v_old.locked_until is null and v_old.last_at > v_now - p_lockout then v_old.attempts
-        else 0
-    end;
-    update rolecall.login_attempts
-    set attempts = v_attempts, last_at = v_now,
-        locked_until = case when v_attempts >= p_most then v_now + p_lockout end
-    where digest = p_digest;
-    return null;
-end
-$$;
-
--- Counts an attempt to log in before the password is looked at, so that no number of attempts side by side
--- gets past a limit. A browser that knows the person is counted for itself; strangers by name and network,
--- and by name for all networks together. The last attempt that is allowed locks at once, and a success
--- unlocks. After as long without an attempt, counting begins anew.
--- returns: how many seconds it must wait, null if it may go on; whether it is the last one that may
--- locks: the login_attempts rows that count it, in order of their digests
+-- Counts a login attempt before the password is checked, so that parallel attempts cannot exceed a limit. A
+-- browser that is known for the person has its own counter. Other attempts count by name and network, and
+-- by name across all networks. The last allowed attempt locks immediately, and a success unlocks. Without
+-- an attempt for the lockout period, the counter restarts.
+-- returns: wait = the seconds to wait, null if the attempt is allowed; is_last = whether it is the last
+-- allowed one
+-- locks: the login_attempts rows of its counters, in order of their digests
 -- public: yes
 create or replace function rolecall.try_to_log_in(
     p_name bytea, p_network bytea, p_browser bytea, p_most int, p_most_of_name int, p_lockout interval,
@@ -67,7 +31,8 @@ begin
         values (v_counter, p_name, 0, rolecall.clock()) on conflict do nothing;
         perform from rolecall.login_attempts as counter where counter.digest = v_counter for update;
     end loop;
-    -- Only now: whoever was waited for here has read the clock later than this call began.
+    -- Read after the locks: the transaction that held them may have stored a time later than the start of
+    -- this call.
     v_now := rolecall.clock();
     select extract(epoch from max(counter.locked_until) - v_now) into wait
     from rolecall.login_attempts as counter
@@ -95,9 +60,9 @@ begin
 end
 $$;
 
--- Forgets the failures before a login that has succeeded, and knows its browser from now on: as the one that
--- it was known as, or anew.
--- returns: whether it is known anew
+-- Clears the failed attempts before a successful login and remembers the browser, under its existing digest
+-- if it is known for this person.
+-- returns: whether the browser is new
 -- locks: the login_attempts rows, then the known_browsers row
 -- public: yes
 create or replace function rolecall.welcome_browser(

@@ -1,5 +1,5 @@
--- Lets a person log in from now on.
--- returns: the id; null where somebody of that name stands already
+-- Adds a person, who can log in from now on.
+-- returns: the id; null if a person of that name exists
 -- locks: waits for an uncommitted person of that name
 -- public: yes
 create or replace function rolecall.add_person(p_name text, p_scope rolecall.scope, p_password_hash text)
@@ -16,9 +16,9 @@ as $$
     returning id
 $$;
 
--- Gives a person another password; whoever came in with the old one is out, no browser is known any more, and
--- none is locked out.
--- returns: whether there is such a person
+-- Replaces a person's password, ends her sessions, and forgets her known browsers and failed login
+-- attempts.
+-- returns: whether the person exists
 -- locks: the people row, its sessions and known_browsers, then the login_attempts rows
 -- public: yes
 create or replace function rolecall.set_password(p_name text, p_password_hash text)
@@ -40,9 +40,8 @@ begin
 end
 $$;
 
--- Forgets the failed attempts to log in with a person's name, from wherever: whoever was locked out may try
--- again at once.
--- returns: whether there is such a person
+-- Clears the failed login attempts for a person's name from all networks, so that nobody is locked out.
+-- returns: whether the person exists
 -- locks: the login_attempts rows
 -- public: yes
 create or replace function rolecall.unlock_person(p_name text)
@@ -61,8 +60,8 @@ begin
 end
 $$;
 
--- Forgets a person, whose sessions end with that.
--- returns: whether there was one
+-- Removes a person and ends her sessions.
+-- returns: whether the person existed
 -- locks: the people row and its sessions
 -- public: yes
 create or replace function rolecall.remove_person(p_name text)

@@ -1,9 +1,9 @@
--- Begins a request that must be carried out only once: nobody else can begin one with the same caller and key
--- until the transaction ends.
--- returns: the stored answer, at most one row; without one the caller carries out the request and stores its
--- answer in the same transaction
--- raises: RC060 it is under way; RC061 the key was another request's
--- locks: the row of caller and key, waiting a moment only
+-- Begins a request that must be executed only once. Until the transaction ends, no other can begin a
+-- request with the same caller and key.
+-- returns: the stored response, at most one row; if there is none, the caller executes the request and
+-- stores its response in the same transaction
+-- raises: RC060 the request is in progress; RC061 the key belongs to a different request
+-- locks: the row of caller and key, waiting only briefly
 -- public: yes
 create or replace function rolecall.take_request(p_caller text, p_key text, p_digest bytea)
 returns table (status int, location text, body text)
@@ -17,7 +17,8 @@ declare
 begin
     begin
         loop
-            -- A row without an answer: nobody sees it unless this transaction commits none.
+            -- A row without a response: other transactions see it only if this one commits without storing
+            -- a response.
             insert into rolecall.requests (caller, key, digest, answered_at, status, body)
             values (p_caller, p_key, p_digest, '-infinity', 0, '')
             on conflict (caller, key) do nothing;
@@ -44,8 +45,8 @@ begin
 end
 $$;
 
--- Keeps for a day what a request was answered; in the transaction that carried it out, so that there is
--- neither without the other.
+-- Stores the response to a request for a day, in the transaction that executed it, so that both commit or
+-- neither.
 -- locks: the row of caller and key
 -- public: yes
 create or replace function rolecall.keep_answer(

@@ -1,6 +1,6 @@
--- Says for how long the audit log is kept.
+-- Sets how long the audit log is kept.
 -- raises: RC041 less than a day, or more than a hundred years
--- locks: the retention row of the audit log; waits for who forgets some
+-- locks: the retention row of the audit log; waits for a transaction that is pruning it
 -- public: yes
 create or replace function rolecall.keep_audit(p_seconds float8)
 returns void

@@ -1,6 +1,6 @@
--- A trigger: lets nobody change what stands in the audit log, nor take anything out of it before its time is
--- up. Whoever owns the table can drop the trigger; a role of its own for those who only work with it cannot.
--- raises: 42501 for a change, and for a row that is to be kept
+-- Rejects changes to audit entries, and deletions before the retention period is over (trigger function).
+-- The owner of the table can drop the trigger; a separate role that only uses the table cannot.
+-- raises: 42501 a change, or the deletion of an entry that must be kept
 create or replace function rolecall.protect_audit_log()
 returns trigger
 language plpgsql

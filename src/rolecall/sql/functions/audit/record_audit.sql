@@ -1,5 +1,5 @@
--- Writes into the audit log who changed what; in the transaction of the change, so that there is neither
--- without the other.
+-- Records a change and its actor in the audit log, in the transaction of the change, so that both commit or
+-- neither.
 -- public: yes
 create or replace function rolecall.record_audit(
     p_actor text, p_via text, p_origin text, p_action text, p_detail jsonb, p_outcome jsonb

@@ -1,52 +1,22 @@
--- Claims pending tasks for a worker: each gets a lease (not beyond its deadline), a deadline, the next fence
--- and the next attempt. p_start is the number of free slots. A task with max_attempts = 1, and one that was
--- lost three times before its start was recorded, is claimed into a free slot only. A worker that passes
--- p_start reports the start of each task with rolecall.start when it begins, and before it calls the handler
--- of a task whose fence exceeds its attempt by three or more; only a task with max_attempts = 1 counts as
--- started from its claim. Without p_start (null) all tasks count as started from their claim. The claim of a
--- task that has a key, or begins its last attempt, is durable when this commits, whatever the session's
--- synchronous_commit says.
+-- Claims pending tasks for a worker. Each gets a lease (not beyond its deadline), a deadline, the next
+-- fence and the next attempt. p_start is the number of free slots. Tasks with max_attempts = 1, and
+-- suspects that have never started, are claimed only into a free slot. A worker that passes p_start must
+-- call rolecall.start when a task begins, and before it calls the handler of a task whose fence exceeds its
+-- attempt by three or more; only tasks with max_attempts = 1 count as started from their claim. If p_start
+-- is null, all tasks do. If a claimed task has a key, or begins its last attempt, the claim's commit is
+-- durable regardless of synchronous_commit. With p_run above 1, sequences are claimed: several tasks of one
+-- key under one permit, at most p_run including those that the worker already holds there. The worker must
+-- run them one after another in the order of the result, and none while an earlier one waits for its
+-- children. Those that follow count as prefetched.
 -- returns: the claimed tasks in claim order
 -- raises: RC050 wrong isolation level
--- locks: tasks rows, then keys rows in key order, all skipping locked ones
+-- locks: tasks rows, then keys rows in key order, skipping locked rows
 -- public: yes
 create or replace function rolecall.claim(
-    p_worker_id bigint, p_roles text[], p_handlers text[], p_limit int, p_start int default null
+    p_worker_id bigint, p_roles text[], p_handlers text[], p_limit int, p_start int default null,
+    p_run int default 1
 )
-returns table (
-    id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb,
-    key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
-    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text
-)
-language sql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-    select taken.id, taken.fence, taken.attempt, taken.max_attempts, taken.role, taken.handler,
-        taken.priority, taken.payload, taken.key, taken.chain_id, taken.chain_index, taken.scheduled_for,
-        taken.created_at, taken.lease_seconds, taken.timeout_seconds, taken.step, taken.parent_id,
-        taken.last_error
-    from rolecall.claim_in_order(p_worker_id, p_roles, p_handlers, p_limit, p_start, 1) as taken
-$$;
-
--- Takes pending tasks as claim does, and of a key several for one place, at most p_run with those that the
--- worker holds there already. It must run them one after another, in the order in which it got them, and none
--- beside one that waits for its children; those that follow count as prefetched.
--- returns: the claimed tasks in claim order; key_slot = the place of its key that each holds, null without a
--- key, negative where it follows others in that place; expires_seconds = within which the task must begin,
--- null for one that never expires
--- raises: RC050 wrong isolation level
--- locks: tasks rows, then keys rows in key order, all skipping locked ones
--- public: yes
-create or replace function rolecall.claim_in_order(
-    p_worker_id bigint, p_roles text[], p_handlers text[], p_limit int, p_start int, p_run int
-)
-returns table (
-    id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb,
-    key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
-    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text, key_slot int,
-    expires_seconds float8
-)
+returns setof rolecall.claimed_task
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
@@ -65,7 +35,7 @@ begin
         (p_worker_id, p_roles, p_handlers, false, p_run)::rolecall.claim_terms, p_limit,
         coalesce(p_start, p_limit), v_now
     );
-    -- For whoever has slots free only later: there may be more than this answer shows.
+    -- For workers whose slots become free later: more tasks may be claimable than were returned.
     perform set_config('rolecall.held_back', v_picked.held_back::text, true);
     if cardinality(v_picked.ids) = 0 then
         return;
@@ -78,24 +48,18 @@ begin
 end
 $$;
 
--- Gives tasks that were picked to a worker. Those with max_attempts = 1 count as started, without p_start
--- (null) all do, except those that follow another. p_line_ids has the line of each. One statement returns the
--- rows that it writes, so nothing is stored and sorted.
--- returns: the claimed tasks, in the order in which they were picked
--- locks: the caller holds the tasks, and the keys of which they win a slot
+-- Assigns picked tasks to a worker. Tasks with max_attempts = 1 count as started; if p_start is null, all
+-- do except those that follow another task in a sequence. p_line_ids has the line of each task. A single
+-- statement updates and returns the rows, so nothing is stored and sorted in between.
+-- returns: the claimed tasks, in the order of p_ids
+-- locks: the caller holds the tasks, and the keys whose permits they take
 create or replace function rolecall.give_tasks(
     p_worker_id bigint, p_ids bigint[], p_slots smallint[], p_line_ids int[], p_start int, p_now timestamptz
 )
-returns table (
-    id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb,
-    key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
-    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text, key_slot int,
-    expires_seconds float8
-)
+returns setof rolecall.claimed_task
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
@@ -118,15 +82,16 @@ begin
         end,
         key_slot = coalesce(task.key_slot, picked.slot)
     from (
-        -- In the order of the arrays, in which their tasks are updated, then.
+        -- In the order of the arrays, so that the tasks are updated in that order.
         select given.id, given.slot, own.*
         from unnest(p_ids, p_slots, p_line_ids) as given (id, slot, line_id)
         cross join lateral (select * from setting where setting.line_id = given.line_id offset 0) as own
         offset 0
     ) as picked
     where task.id = picked.id
-        -- A crash of the server must not undo who holds a key, or that a last attempt began: somebody else
-        -- would begin beside it. The first such task makes this commit durable, as require_durability does.
+        -- A server crash must not undo a permit or the start of a last attempt: another worker would run
+        -- the task at the same time. The first such task makes this commit durable, as require_durability
+        -- does.
         and (
             (task.key is null and (task.attempt + 1 >= task.max_attempts) is not true)
             or rolecall.is_durable()
@@ -137,17 +102,17 @@ begin
         picked.priority::int, task.payload, task.key, task.chain_id, task.chain_index, task.scheduled_for,
         task.created_at, extract(epoch from picked.lease)::float8,
         extract(epoch from coalesce(task.timeout, picked.timeout))::float8,
-        coalesce(task.step_number, task.step, 0), task.parent_id, task.error, task.key_slot::int,
+        coalesce(task.step_number, 0), task.parent_id, task.error, task.key_slot::int,
         extract(epoch from task.expires_at - p_now)::float8;
 end
 $$;
 
--- Picks the next p_limit claimable tasks for somebody: priority first, then scheduled_for, then id. What may
--- only be claimed into a free slot is among the first p_start; where it comes next, nothing after it is
--- picked either.
--- returns: one row: picked tasks in claim order, locked, with the slot of its key that each wins and its
--- line; held_back = the next one waits for a free slot
--- locks: tasks rows, then keys rows in key order, all skipping locked ones
+-- Picks the next p_limit claimable tasks: by priority, then scheduled_for, then id. Tasks that need a free
+-- slot are picked only among the first p_start. If such a task comes next and no slot is free, nothing
+-- after it is picked.
+-- returns: one row: ids = the picked tasks in claim order, locked; slots = the permit that each takes;
+-- line_ids = their lines; held_back = whether the next task waits for a free slot
+-- locks: tasks rows, then keys rows in key order, skipping locked rows
 create or replace function rolecall.pick_tasks(
     p_claimant rolecall.claim_terms, p_limit int, p_start int, p_now timestamptz
 )
@@ -196,7 +161,7 @@ begin
         slots := slots || v_got.slots;
         exit when held_back or cardinality(ids) >= p_limit;
     end loop;
-    -- Who wins a key may stand in another line than the one that was walked.
+    -- A task that gets a permit may be in another line than the one that was walked.
     if cardinality(ids) > 0 and (cardinality(v_keyed) > 0 or not v_in_order) then
         select array_agg(picked.id order by line.priority desc, task.scheduled_for, picked.id),
             array_agg(picked.slot order by line.priority desc, task.scheduled_for, picked.id),
@@ -212,12 +177,12 @@ begin
 end
 $$;
 
--- Picks up to p_limit tasks from the lines of one priority, some of which are for free slots only: first, of
--- all of them, what p_free slots take; then, ahead, of the others, unless one that must wait for a slot is
--- the next of all.
--- returns: one row: picked tasks, locked, with the slot that each wins; which of them won one; held_back =
--- the next waits for a free slot
--- locks: tasks rows, then keys rows in key order, all skipping locked ones
+-- Picks up to p_limit tasks from the lines of one priority, some of which need free slots: first up to
+-- p_free tasks from all lines, then tasks ahead of their slots from the other lines, unless the next task
+-- of all must wait for a slot.
+-- returns: one row: picked tasks, locked, with the permit that each takes; keyed = those that take one;
+-- held_back = whether the next task waits for a free slot
+-- locks: tasks rows, then keys rows in key order, skipping locked rows
 create or replace function rolecall.pick_in_two_turns(
     p_level int[], p_claimant rolecall.claim_terms, p_limit int, p_free int, p_taken bigint[],
     p_now timestamptz
@@ -248,7 +213,7 @@ begin
             return;
         end if;
     end if;
-    -- The walks that follow start from the same floors.
+    -- So that the following walks start at the same watermarks.
     perform rolecall.renew_floors(p_level, p_now);
     held_back := exists (
         select
@@ -266,11 +231,11 @@ begin
 end
 $$;
 
--- Picks up to p_limit tasks from several lines of one priority, by claim order across them. A line that gives
--- less than its share has no more (its tasks wait for keys, or others have them), and the rest is shared out
--- anew among the others.
--- returns: one row: picked tasks, locked, with the slot that each wins; which of them won one
--- locks: tasks rows, then keys rows in key order, all skipping locked ones
+-- Picks up to p_limit tasks from several lines of one priority, in claim order across the lines. A line
+-- that yields less than its share has no more (its tasks wait for keys, or other claims hold them); the
+-- rest is distributed again among the other lines.
+-- returns: one row: picked tasks, locked, with the permit that each takes; keyed = those that take one
+-- locks: tasks rows, then keys rows in key order, skipping locked rows
 create or replace function rolecall.pick_from_level(
     p_level int[], p_claimant rolecall.claim_terms, p_limit int, p_taken bigint[], p_now timestamptz
 )
@@ -295,7 +260,7 @@ begin
         for v_share in
             select * from rolecall.share_out(v_left, p_limit - cardinality(ids), v_taken, p_now)
             union all
-            -- Where nobody has a share, a line may still have something below the floor of this session.
+            -- If no line has a share, a line may still have tasks below this session's watermark.
             select line, null from unnest(v_left) as line
         loop
             exit when cardinality(ids) >= p_limit or (v_share.number is null and cardinality(ids) > 0);
@@ -310,7 +275,7 @@ begin
             ids := ids || v_got.ids;
             keyed := keyed || v_got.keyed;
             slots := slots || v_got.slots;
-            -- Only a winner of a key can stand in another line than the one that was walked.
+            -- Only a task that takes a permit can be in another line than the one that was walked.
             v_taken := v_taken || v_got.keyed;
         end loop;
         v_taken := p_taken || ids;
@@ -319,11 +284,11 @@ begin
 end
 $$;
 
--- Picks up to p_limit tasks of one line, beside those that this claim has taken. The walk starts where the
--- last one stopped, so that the dead rows of finished tasks cost nothing while an old snapshot keeps them; it
--- looks below that floor when it finds nothing else, or now and then.
--- returns: one row: picked tasks, locked, with the slot that each wins; which of them won one
--- locks: tasks rows, then keys rows in key order, all skipping locked ones
+-- Picks up to p_limit tasks of one line, except those in p_taken. The walk starts at the watermark, where
+-- the last one stopped, so that dead rows of finished tasks that an old snapshot retains cost nothing. It
+-- looks below the watermark if it finds nothing else, and from time to time.
+-- returns: one row: picked tasks, locked, with the permit that each takes; keyed = those that take one
+-- locks: tasks rows, then keys rows in key order, skipping locked rows
 create or replace function rolecall.claim_from_line(
     p_line_id int, p_claimant rolecall.claim_terms, p_limit int, p_taken bigint[], p_now timestamptz
 )
@@ -356,11 +321,12 @@ begin
 end
 $$;
 
--- Walks a line from a place on until enough tasks are picked or the line ends. A task with a key goes through
--- the key's lock: the best that want it are picked, and those that it meets beyond the key's room are parked.
--- returns: one row: picked tasks with the slot that each wins, which of them won one, and the place up to
--- which nothing is left
--- locks: tasks rows, then keys rows in key order, all skipping locked ones
+-- Walks a line from a position until enough tasks are picked or the line ends. Permits are given out under
+-- the key's lock: the best tasks of each key are picked, and tasks that exceed the key's free capacity are
+-- parked.
+-- returns: one row: picked tasks with the permit that each takes; keyed = those that take one; reached =
+-- the position up to which nothing claimable is left
+-- locks: tasks rows, then keys rows in key order, skipping locked rows
 create or replace function rolecall.walk_line(
     p_line_id int, p_claimant rolecall.claim_terms, p_after rolecall.floor, p_limit int, p_taken bigint[],
     p_now timestamptz
@@ -369,16 +335,12 @@ returns table (ids bigint[], slots smallint[], keyed bigint[], reached rolecall.
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
 as $$
 declare
     v_after rolecall.floor := p_after;
     v_step int := p_limit;
     v_whole boolean := true;
-    -- Bounds the time of one claim: to park 5,000 tasks takes about a twentieth of a second.
+    -- Limits the duration of a claim: parking 5,000 tasks takes about 50 ms.
     v_may_park int := 5000;
     v_met text[] := array(
         select task.key from rolecall.tasks as task where task.id = any(p_taken) and task.key is not null
@@ -394,7 +356,7 @@ begin
     keyed := '{}';
     slots := '{}';
     loop
-        -- A parent between two steps has its key already.
+        -- A parent between two steps already has its permit.
         select count(*), array_agg(seen.id) filter (where seen.key is null or seen.key_slot is not null),
             array_agg(seen.id) filter (where seen.key is not null and seen.key_slot is null),
             array_agg(seen.key) filter (where seen.key is not null and seen.key_slot is null),
@@ -430,7 +392,8 @@ begin
             v_whole := v_whole and v_won.whole;
             v_full := v_full || v_won.full_keys;
             v_may_park := v_may_park - v_won.parked;
-            -- What is met of a full key is parked; of the others this claim has what it can get.
+            -- Further tasks of full keys are parked. Of the other keys, this claim already has all it can
+            -- get.
             v_met := v_met || array(select unnest(v_keys) except select unnest(v_full));
             if v_may_park <= 0 then
                 v_met := v_met || v_full;
@@ -440,7 +403,7 @@ begin
             reached := v_after;
         end if;
         exit when cardinality(ids) >= p_limit or v_seen < v_step;
-        -- From here on the walk goes past what may be left of keys that it has met.
+        -- From here on, the walk skips remaining tasks of the keys that it has seen.
         v_whole := v_whole and v_met = '{}';
         v_step := least(1000, 2 * v_step);
     end loop;
@@ -448,13 +411,15 @@ begin
 end
 $$;
 
--- Decides, of tasks met in a walk, which are picked when some want keys (of each, p_keys says which): at most
--- p_limit, in claim order, and better ones that want the same keys before those that were met; null: all, and
--- no others. What was met and wants a key without room, or one of p_full, is parked. Sees what others have
--- committed before it got the keys' locks, so that no two claims give one place away twice.
--- returns: one row: picked tasks with the slot that each wins (null: it wants no key, or has its slot
--- already); the keys without room, and how many were parked; whole = all that was met is picked or parked
--- locks: keys rows in key order, then tasks rows, all skipping locked ones
+-- Decides which of the tasks seen by a walk are picked if some of them have keys (p_keys has the key of
+-- each in p_wanting). Picks at most p_limit in claim order, preferring better tasks of the same keys that
+-- the walk has not seen; if p_limit is null, picks all that it can, and only seen ones. Parks seen tasks
+-- whose key has no free capacity or is in p_full. Reads the keys after locking them, so that no two claims
+-- give away one permit twice.
+-- returns: one row: picked tasks with the permit that each takes (null: it has no key, or already has its
+-- permit); full_keys = the keys without free capacity; parked = how many were parked; whole = whether all
+-- seen tasks are picked or parked
+-- locks: keys rows in key order, then tasks rows, skipping locked rows
 create or replace function rolecall.settle_keys(
     p_free bigint[], p_wanting bigint[], p_keys text[], p_full text[], p_claimant rolecall.claim_terms,
     p_limit int, p_now timestamptz
@@ -467,7 +432,7 @@ as $$
 declare
     v_keys text[] := array(select unnest(p_keys) except select unnest(p_full));
     v_locked text[] := rolecall.lock_keys(v_keys);
-    -- Statements of their own from here on: they see what was committed before the locks were had.
+    -- Separate statements from here on: they see what was committed before the locks were acquired.
     v_rooms rolecall.key_room[] := rolecall.room_for(v_locked, p_claimant, p_now);
     v_won text[];
 begin
@@ -481,7 +446,7 @@ begin
     picked as materialized (
         select candidate.*
         from candidate
-        -- By the id of each, whatever the statistics say.
+        -- Looks up each task by its id, regardless of the statistics.
         cross join lateral (
             select task.line_id, task.scheduled_for
             from rolecall.tasks as task
@@ -516,9 +481,9 @@ begin
 end
 $$;
 
--- Takes of the room that keys have as much as can be of use: for each as many places as tasks that want it
--- were met (p_wanted: the key of each), or more, where that is less than a fair share of p_limit.
--- returns: one entry a key
+-- Limits the free permits of each key to as many as can be used: one for each seen task with that key
+-- (p_wanted has the key of each), or a fair share of p_limit if that is more.
+-- returns: one entry per key
 create or replace function rolecall.first_of_room(
     p_rooms rolecall.key_room[], p_wanted text[], p_limit int
 )
@@ -538,10 +503,10 @@ as $$
     )
 $$;
 
--- Gives the room of keys to the best due tasks that want them and that this claimant may take. No task is
--- given while another session has a better one of its key locked: the better one keeps its turn.
--- returns: the winners, with the slot that each takes
--- locks: the caller holds the keys; the winners, skipping locked ones
+-- Gives the free permits of keys to the best due tasks that this claimant may take. A task is not picked
+-- while another session holds the lock of a better task of its key: the better task goes first.
+-- returns: the tasks that get permits, with the permit of each
+-- locks: the caller holds the keys; locks the picked tasks, skipping locked rows
 create or replace function rolecall.win_keys(
     p_rooms rolecall.key_room[], p_claimant rolecall.claim_terms, p_now timestamptz
 )
@@ -565,7 +530,7 @@ begin
     select turn.id, turn.key, turn.slot
     from (
         select placed.id, placed.key, placed.slot,
-            -- A hashed subplan: the planner expects few rows and would join in nested loops.
+            -- A hashed subplan: the planner expects few rows and would use a nested-loop join.
             bool_and(placed.id in (select mine.id from mine)) over (
                 partition by placed.key order by placed.turn
             ) as is_next
@@ -575,11 +540,11 @@ begin
 end
 $$;
 
--- Finds, for the room that keys have, the best due tasks that want it and that this claimant may take. A task
--- that follows another may begin late: it has the priority of the best, and needs no free slot. Tasks with
--- strict keys follow none, and none follows them. Somebody who claims ahead takes no task past a better one
--- that needs a free slot.
--- returns: one row a task, with the slot that it may have; those of a key in their order
+-- Finds the best due tasks for the free permits of keys that this claimant may take. A task that follows
+-- another in a sequence may start late, so it must have the priority of the best task and need no free
+-- slot. Tasks with strict keys are never in a sequence. A claim ahead of free slots takes no task past a
+-- better one that needs a free slot.
+-- returns: one row per task, with the permit that it may take; those of a key in their order
 create or replace function rolecall.best_of_keys(
     p_rooms rolecall.key_room[], p_claimant rolecall.claim_terms, p_now timestamptz
 )
@@ -604,7 +569,7 @@ begin
             p_now
         )
     ),
-    -- Once a line, not once a task.
+    -- Computed once per line, not once per task.
     line as materialized (
         select open.line_id, open.priority, open.never_ahead, setting.strict_keys
         from rolecall.lines_of_claim(array(select distinct head.line_id from head), v_with_all, p_now) as open
@@ -633,10 +598,10 @@ begin
 end
 $$;
 
--- Takes those of some tasks out of the claim's way that want keys without room (of each, p_wanted says what
--- it wants); who frees a key brings them back, best first.
--- returns: how many
--- locks: the caller holds the keys; tasks rows, skipping locked ones
+-- Parks those of the given tasks whose keys have no free capacity (p_wanted has the key of each), so that
+-- claims skip them. They are unparked, best first, when a permit of the key is freed.
+-- returns: how many were parked
+-- locks: the caller holds the keys; tasks rows, skipping locked rows
 create or replace function rolecall.park_losers(
     p_ids bigint[], p_wanted text[], p_keys text[], p_winners bigint[]
 )
@@ -648,7 +613,7 @@ as $$
 declare
     v_losers bigint[] := array(
         select wanting.id from unnest(p_ids, p_wanted) as wanting (id, key) where wanting.key = any(p_keys)
-        -- Not a join: of arrays the planner expects ten, and would compare a thousand losers with a thousand
+        -- Not a join: the planner assumes arrays of ten and would compare a thousand losers with a thousand
         -- winners each.
         except
         select winner from unnest(p_winners) as winner

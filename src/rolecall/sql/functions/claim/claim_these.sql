@@ -1,23 +1,18 @@
--- Takes the named tasks for a worker, as claim does: of the roles and handlers that it is on the roll with,
--- due, not paused, a key's place only for the best task that wants it. p_start is as of claim; the first
--- tasks named go into the free slots. It waits for nobody.
--- returns: the claimed tasks in the order named, with no verdict; then a row for each other one, with its id
--- and the verdict alone: taken, finished, unknown, blocked (it needs something), waiting (for its children),
--- not served (another role or handler than the worker's, or the worker is not on the roll), misfit (for other
--- releases of its handler), paused, not due, no free slot (it is claimed into one only, and is not among the
--- first p_start named), key busy (no place of its key is free), not first (another task of its key is
--- better), busy (somebody else has it or its key locked: to be asked again), expired (nobody begins it any
--- more). expires_seconds is as of claim_in_order
+-- Claims the named tasks for a worker, as claim does: those of its registered roles and handlers that are
+-- due and not paused. A permit goes only to the best task of its key. p_start is the same as for claim; the
+-- first tasks named get the free slots. Never waits for locks.
+-- returns: the claimed tasks in the order named, without a verdict; then one row for each other task, with
+-- its id and the verdict: taken, finished, unknown, blocked (it has open needs), waiting (for its
+-- children), not served (it has another role or handler, or the worker is not registered), misfit
+-- (incompatible with this worker's release), paused, not due, no free slot (it can only be claimed into a
+-- free slot, and is not among the first p_start named), key busy (its key has no free permit), not first
+-- (another task of its key is better), busy (its row or key is locked: try again), expired (it can no
+-- longer start)
 -- raises: RC050 wrong isolation level
--- locks: tasks rows, then keys rows in key order, all skipping locked ones
+-- locks: tasks rows, then keys rows in key order, skipping locked rows
 -- public: yes
 create or replace function rolecall.claim_these(p_worker_id bigint, p_ids bigint[], p_start int default null)
-returns table (
-    id bigint, fence int, attempt int, max_attempts int, role text, handler text, priority int, payload jsonb,
-    key text, chain_id bigint, chain_index int, scheduled_for timestamptz, created_at timestamptz,
-    lease_seconds float8, timeout_seconds float8, step int, parent_id bigint, last_error text, verdict text,
-    expires_seconds float8
-)
+returns table (id bigint, verdict text, task rolecall.claimed_task)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
@@ -44,28 +39,22 @@ begin
     where worker.id = p_worker_id;
     select * into v_picked from rolecall.pick_these(v_claimant, v_ids, p_start, v_now);
     return query
-    select taken.id, taken.fence, taken.attempt, taken.max_attempts, taken.role, taken.handler,
-        taken.priority, taken.payload, taken.key, taken.chain_id, taken.chain_index, taken.scheduled_for,
-        taken.created_at, taken.lease_seconds, taken.timeout_seconds, taken.step, taken.parent_id,
-        taken.last_error, null, taken.expires_seconds
+    select taken.id, null, taken
     from rolecall.give_tasks(
         p_worker_id, v_picked.ids, v_picked.slots, v_picked.line_ids, p_start, v_now
     ) as taken;
     if cardinality(v_picked.ids) < cardinality(v_ids) then
         return query
-        select refused.id, null::int, null::int, null::int, null, null, null::int, null::jsonb, null,
-            null::bigint, null::int, null::timestamptz, null::timestamptz, null::float8, null::float8,
-            null::int, null::bigint, null, refused.verdict, null::float8
+        select refused.id, refused.verdict, null::rolecall.claimed_task
         from rolecall.why_not_claimed(v_claimant, v_ids, v_picked.ids, p_start, v_now) as refused;
     end if;
 end
 $$;
 
--- Picks those of some tasks that somebody may claim now. A key's place goes to the best task that wants it,
--- if that is one of them; the rest of a key that is full then is parked.
--- returns: one row: picked tasks in the order named, locked, with the slot of its key that each wins and its
--- line
--- locks: tasks rows, then keys rows in key order, all skipping locked ones
+-- Picks those of the named tasks that the claimant may take now. A key's permit goes to the best task of
+-- the key if that is one of them. The other tasks of a key that is full afterwards are parked.
+-- returns: one row: picked tasks in the order named, locked, with the permit that each takes and its line
+-- locks: tasks rows, then keys rows in key order, skipping locked rows
 create or replace function rolecall.pick_these(
     p_claimant rolecall.claim_terms, p_ids bigint[], p_start int, p_now timestamptz
 )
@@ -85,7 +74,7 @@ declare
 begin
     select array_agg(line.line_id), array_agg(line.never_ahead) into v_lines, v_never_ahead
     from rolecall.lines_of_claim(rolecall.lines_of_tasks(p_ids), p_claimant, p_now) as line;
-    -- A parent between two steps has its key already.
+    -- A parent between two steps already has its permit.
     select coalesce(array_agg(seen.id), '{}'),
         coalesce(array_agg(seen.id) filter (where seen.key is null or seen.key_slot is not null), '{}'),
         array_agg(seen.id) filter (where seen.key is not null and seen.key_slot is null),
@@ -93,7 +82,7 @@ begin
         coalesce(array_agg(seen.line_id), '{}')
     into v_named, v_free, v_wanting, v_keys, v_lines_of_named
     from unnest(p_ids) with ordinality as named (id, n)
-    -- Each by its id, whatever the statistics say.
+    -- Looks up each task by its id, regardless of the statistics.
     cross join lateral (
         select task.id, task.key, task.key_slot, task.line_id
         from rolecall.tasks as task
@@ -123,8 +112,8 @@ begin
 end
 $$;
 
--- Says in which lines some open tasks stand.
--- returns: the lines' ids, each once
+-- Finds the lines of open tasks.
+-- returns: the ids of the lines, without duplicates
 create or replace function rolecall.lines_of_tasks(p_ids bigint[])
 returns int[]
 language plpgsql
@@ -142,8 +131,8 @@ begin
 end
 $$;
 
--- Says why somebody was not given those of some tasks that he has asked for and not got.
--- returns: one row a task, in the order named, with the verdict that claim_these explains
+-- Explains why the claimant did not get those of the named tasks that were not picked.
+-- returns: one row per task, in the order named, with a verdict of claim_these
 create or replace function rolecall.why_not_claimed(
     p_claimant rolecall.claim_terms, p_ids bigint[], p_got bigint[], p_start int, p_now timestamptz
 )
@@ -203,8 +192,8 @@ begin
 end
 $$;
 
--- Says how much room the keys of some open tasks have.
--- returns: one entry a key
+-- Returns the free capacity of the keys of open tasks.
+-- returns: one entry per key
 create or replace function rolecall.rooms_for_tasks(p_ids bigint[])
 returns rolecall.key_room[]
 language plpgsql

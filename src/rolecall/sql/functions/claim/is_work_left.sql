@@ -1,7 +1,7 @@
--- Says whether something is left to do for a worker that is to end when nothing is: a task of its roles and
--- handlers that runs, that is due, or that has run before and comes back within five minutes. Not what is
--- scheduled for later, nor what waits for another task (its key, a need, a child): that counts by the one it
--- waits for. Nor what nobody may claim, of a paused role.
+-- Returns whether a worker that exits when idle still has work: a task of its roles and handlers that is
+-- running, is due, or has run before and becomes due within five minutes. Tasks scheduled for later, and
+-- tasks of paused roles, do not count. Tasks that wait for another one (a key, a need, a child) count only
+-- through the one that they wait for.
 -- returns: true or false
 -- public: yes
 create or replace function rolecall.is_work_left(p_worker_id bigint, p_roles text[], p_handlers text[])

@@ -1,7 +1,7 @@
--- Records that claimed tasks begin: from here on, the loss of their worker spends the attempt.
--- returns: one row for each claim that is lost, with the reason; busy if another transaction has locked the
--- row, and the call must be repeated
--- locks: tasks rows, skipping locked ones
+-- Records that claimed tasks have started. From here on, losing the worker costs the attempt.
+-- returns: one row for each lost claim, with the reason; busy if another transaction has locked the row,
+-- and the call must be repeated
+-- locks: tasks rows, skipping locked rows
 -- public: yes
 create or replace function rolecall.start(p_worker_id bigint, p_ids bigint[], p_fences int[])
 returns table (task_id bigint, reason text)
@@ -42,11 +42,12 @@ begin
 end
 $$;
 
--- Extends the leases of a worker's claims, none beyond its deadline; a lease that has run out is extended too
--- while nobody took the task.
--- returns: one row a claim to be aborted: lost, or still owned but cancelled or over its deadline (timeout);
--- busy for one that another transaction has locked, whose lease is as it was: to be renewed again
--- locks: tasks rows, skipping locked ones
+-- Renews the leases of a worker's claims, but none beyond its deadline. An expired lease is renewed too if
+-- the task has not been taken.
+-- returns: one row for each claim to be aborted: lost, or still owned but cancelled or past its deadline
+-- (timeout); busy if another transaction has locked the row: its lease is unchanged and must be renewed
+-- again
+-- locks: tasks rows, skipping locked rows
 -- public: yes
 create or replace function rolecall.renew(p_worker_id bigint, p_ids bigint[], p_fences int[])
 returns table (task_id bigint, reason text)

@@ -1,10 +1,10 @@
--- Lists the lines that may have something to claim: those of somebody's roles and handlers, where these are
--- few; else all, stepping from one that has to the next: among thousands of empty lines it costs what the
--- others cost. Where that takes long, as where an old snapshot keeps dead
--- rows in the index, it lists all lines instead, for so long that it costs a twentieth of the time at most:
--- walks know this session's floors, and pass by what is dead. Of the last two times the shorter one counts,
--- as any may have had to wait.
--- returns: their ids
+-- Lists the lines that may have claimable tasks. If the claimant has only a few lines, returns these.
+-- Otherwise steps through the index from one line with pending tasks to the next, so that empty lines cost
+-- nothing. If stepping is slow, because an old snapshot retains dead rows in the index, all lines are
+-- returned for a while, so that stepping takes at most a twentieth of the time: the walks know this
+-- session's watermarks and skip dead rows. The shorter of the last two durations counts, because either may
+-- include waiting.
+-- returns: the ids of the lines
 create or replace function rolecall.open_lines(p_claimant rolecall.claim_terms)
 returns int[]
 language plpgsql
@@ -16,9 +16,9 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
 declare
-    -- So few are walked as fast as they are listed.
+    -- Walking so few lines is as fast as listing them.
     v_few constant int := 4;
-    -- What a step takes, or some of them, and more than that.
+    -- More than a normal listing takes: a base, and a time per line.
     v_quick constant interval := '300 us';
     v_a_step constant interval := '30 us';
     v_began constant timestamptz := clock_timestamp();
@@ -68,8 +68,8 @@ begin
 end
 $$;
 
--- Lists the lines from which somebody may claim now, and that may have something.
--- returns: one row a line
+-- Lists the lines that the claimant may claim from now and that may have claimable tasks.
+-- returns: one row per line
 create or replace function rolecall.open_lines_of(p_claimant rolecall.claim_terms, p_now timestamptz)
 returns table (line_id int, priority smallint, never_ahead boolean)
 language plpgsql
@@ -77,17 +77,18 @@ volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    -- Not within the statement: what changes something keeps a function from being inlined.
+    -- Not inside the statement: a volatile function would keep lines_of_claim from being inlined.
     v_lines constant int[] := rolecall.open_lines(p_claimant);
 begin
     return query select * from rolecall.lines_of_claim(v_lines, p_claimant, p_now);
 end
 $$;
 
--- Keeps, of some lines, those from which somebody may claim now: of its roles and handlers, not paused, not
--- set apart for free slots where it claims ahead, and with tasks that may fit its signature.
--- returns: one row a line
--- search_path: not set, so that it is inlined into the statement that calls it, and planned once with that
+-- Filters lines by what the claimant may claim from now: lines of its roles and handlers that are not
+-- paused, that do not need free slots if it claims ahead of them, and whose tasks are not all incompatible
+-- with its release.
+-- returns: one row per line
+-- search_path: not set, so that it is inlined into the calling statement and planned with it
 create or replace function rolecall.lines_of_claim(
     p_line_ids int[], p_claimant rolecall.claim_terms, p_now timestamptz
 )
@@ -108,9 +109,9 @@ as $$
         ))
 $$;
 
--- Says how many of the next p_limit tasks each of several lines of one priority has, by claim order across
--- the lines. Like the walks themselves it starts at this session's floors.
--- returns: one row a line that has any
+-- Counts how many of the next p_limit tasks each of several lines of one priority has, in claim order
+-- across the lines. Starts at this session's watermarks, like the walks.
+-- returns: one row for each line that has any
 create or replace function rolecall.share_out(
     p_line_ids int[], p_limit int, p_taken bigint[], p_now timestamptz
 )
@@ -144,8 +145,8 @@ as $$
     group by next.line_id
 $$;
 
--- Gives some lines a floor in this session, where they have none or it is old: what asks several of them then
--- starts from the same.
+-- Sets this session's watermark for those of the given lines that have none or an old one, so that
+-- statements that read several lines start at the same positions.
 create or replace function rolecall.renew_floors(p_line_ids int[], p_now timestamptz)
 returns void
 language sql
@@ -157,10 +158,11 @@ as $$
     where (rolecall.line_floor(line.id)).look_below_at > clock_timestamp() is not true
 $$;
 
--- Looks for a line's first claimable task from the very start, and makes the place before it this session's
--- floor. It looks again so late that it costs a twentieth of the time at most: an old snapshot may keep any
--- number of dead rows there. Of the last two looks the cheaper one counts, as any may have had to wait.
--- returns: the floor
+-- Finds a line's first claimable task from the very start and makes the position before it this session's
+-- watermark. An old snapshot may retain any number of dead rows there, so the next look is scheduled such
+-- that looks take at most a twentieth of the time. The shorter of the last two durations counts, because
+-- either may include waiting.
+-- returns: the watermark
 create or replace function rolecall.look_below(p_line_id int, p_now timestamptz)
 returns rolecall.floor
 language plpgsql
@@ -198,9 +200,9 @@ begin
 end
 $$;
 
--- Says where this session's last walk of a line stopped, and until when the next one may start there.
--- returns: the place; null where this session has not walked the line
--- search_path: not set, so that it is inlined into what asks for the floor
+-- Returns where this session's last walk of a line stopped, and until when the next one may start there.
+-- returns: the watermark; null if this session has not walked the line
+-- search_path: not set, so that it is inlined into its callers
 create or replace function rolecall.line_floor(p_line_id int)
 returns rolecall.floor
 language sql

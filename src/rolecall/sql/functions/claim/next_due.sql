@@ -1,6 +1,6 @@
--- Says how long a worker of some roles and handlers may sleep until the earliest pending task is due. Like a
--- claim it leaves out what is below this session's floors while a look there is expensive.
--- returns: seconds; 0 when one is due, null when none is pending
+-- Returns how long a worker of the given roles and handlers may sleep until the earliest pending task is
+-- due. Like a claim, skips tasks below this session's watermarks while looking there is expensive.
+-- returns: seconds; 0 if a task is due, null if none is pending
 -- public: yes
 create or replace function rolecall.next_due(p_roles text[], p_handlers text[])
 returns float8
@@ -11,10 +11,10 @@ as $$
     select rolecall.next_due_for(null, p_roles, p_handlers)
 $$;
 
--- Says how long a worker may sleep until the earliest pending task of some roles and handlers is due that is
--- offered to it (null: to any). Like a claim it leaves out what is below this session's floors while a look
--- there is expensive.
--- returns: seconds; 0 when one is due, null when none is pending
+-- Returns how long a worker may sleep until the earliest pending task of the given roles and handlers is
+-- due that is compatible with it (null: with any worker). Like a claim, skips tasks below this session's
+-- watermarks while looking there is expensive.
+-- returns: seconds; 0 if a task is due, null if none is pending
 -- public: yes
 create or replace function rolecall.next_due_for(p_worker_id bigint, p_roles text[], p_handlers text[])
 returns float8

@@ -1,11 +1,11 @@
--- Tells what is to be handed to workers: due tasks that may be claimed, not paused; of a key's tasks the
--- best of each role and handler, as many as the key has room for. At most p_limit of each of the roles (none:
--- of all), best first; with p_high, at most so many with this priority or more, and as many with less. No
--- handlers (null): those of all. Nothing is claimed, and nobody waits; what waits for a full key is parked,
--- as a claim would have it.
--- returns: one row a task, best first; attempt = the one that a claim begins
+-- Lists the tasks to dispatch to workers: due tasks that can be claimed and are not paused; of a key's
+-- tasks the best of each role and handler, up to the key's free capacity. Lists at most p_limit tasks of
+-- each role (no roles: of all), best first; with p_high, at most that many with this priority or a higher
+-- one, and as many with a lower one. Null handlers mean all handlers. Claims nothing and never waits for
+-- locks; tasks of full keys are parked, as by a claim.
+-- returns: one row per task, best first; attempt = the attempt that a claim would begin
 -- raises: RC050 wrong isolation level
--- locks: keys rows in key order, then tasks rows that are parked, all skipping locked ones
+-- locks: keys rows in key order, then tasks rows that are parked, skipping locked rows
 -- public: yes
 create or replace function rolecall.offers(
     p_roles text[], p_handlers text[], p_limit int, p_high int default null
@@ -59,32 +59,27 @@ begin
 end
 $$;
 
--- Finds the first p_limit tasks of a line that may be claimed, and takes what waits for full keys out of the
--- way.
+-- Finds the first p_limit claimable tasks of a line, and parks the tasks of full keys that it meets.
 -- returns: their ids, in claim order
--- locks: keys rows in key order, then tasks rows that are parked, all skipping locked ones
+-- locks: keys rows in key order, then tasks rows that are parked, skipping locked rows
 create or replace function rolecall.offers_of_line(p_line_id int, p_limit int, p_now timestamptz)
 returns bigint[]
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
 as $$
 declare
     v_after rolecall.floor := rolecall.line_floor(p_line_id);
     v_step int := p_limit;
     v_ids bigint[] := '{}';
-    -- Bounds the time of one call.
+    -- Limits the duration of a call.
     v_may_park int := 5000;
     v_met text[] := '{}';
     v_full text[] := '{}';
     v_heads bigint[] := '{}';
     v_seen record;
 begin
-    -- The floor of this session counts while a look below it is expensive.
+    -- This session's watermark applies while looking below it is expensive.
     if (v_after.look_below_at > clock_timestamp() + interval '1 s') is not true then
         v_after := rolecall.look_below(p_line_id, p_now);
     end if;
@@ -134,9 +129,9 @@ begin
 end
 $$;
 
--- Finds those among some keys that have no room.
--- returns: these
--- locks: keys rows in key order, skipping locked ones, which are left out
+-- Finds those of the given keys that have no free capacity.
+-- returns: these keys
+-- locks: keys rows in key order, skipping locked rows, whose keys are left out
 create or replace function rolecall.keys_without_room(p_keys text[])
 returns text[]
 language plpgsql
@@ -151,14 +146,14 @@ begin
     if v_full <> '{}' then
         v_full := rolecall.lock_keys(v_full);
     end if;
-    -- A statement of its own: it sees who was done with a key before its lock was had.
+    -- A separate statement: it sees permits that were freed before the locks were acquired.
     return array(select room.key from rolecall.room_of_keys(v_full) as room where room.free = '{}');
 end
 $$;
 
--- Finds who may be offered of keys that have room.
--- returns: the best tasks of each role and handler, as many as there is room for; parked ones a walk of their
--- line does not meet
+-- Finds the tasks to dispatch of keys with free capacity.
+-- returns: the best tasks of each role and handler, up to the free capacity; includes parked tasks, which a
+-- walk of their line skips
 create or replace function rolecall.heads_with_room(p_keys text[], p_now timestamptz)
 returns table (id bigint, line_id int, parked boolean)
 language plpgsql

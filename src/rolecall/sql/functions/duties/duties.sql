@@ -1,6 +1,6 @@
--- Tells a process how it stands with some duties of the pool: which are due, in how many seconds the next of
--- the others is (null: nothing is known to come), whether this process did the last one, how many workers are
--- on the roll (twenty stand for all that are more), and the latest id there.
+-- Reports the state of maintenance duties to a process: which are due, when the next of the others is due
+-- (in seconds; null: none is known), whether this process ran the last one, how many workers are registered
+-- (20 means 20 or more), and the latest id among them.
 -- returns: one row
 -- public: yes
 create or replace function rolecall.look_at_duties(p_names text[], p_by text)
@@ -12,7 +12,7 @@ set jit = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-    -- The server's own time: a duty keeps its pace, whatever a test makes of the clock that tasks go by.
+    -- The server's own time: duties keep their pace even if a test changes the clock of tasks.
     v_now constant timestamptz := clock_timestamp();
     v_clock constant timestamptz := rolecall.clock();
     v_called constant text[] := rolecall.duties_called_for();
@@ -48,10 +48,10 @@ begin
 end
 $$;
 
--- Takes a duty that is due: for p_every seconds no other process gets it. A process that begins the duty
--- in the same transaction holds the row until the commit; if that fails, the duty is due as before.
+-- Takes a duty that is due: no other process gets it for p_every seconds. A process that runs the duty in
+-- the same transaction holds the row until the commit; if that fails, the duty is still due.
 -- returns: whether the duty was due and no other process is taking it
--- locks: the duties row, skipping it where it is locked
+-- locks: the duties row, skipping it if it is locked
 -- public: yes
 create or replace function rolecall.take_duty(p_name text, p_every float8, p_by text)
 returns boolean
@@ -83,9 +83,9 @@ begin
 end
 $$;
 
--- Records how a run of a duty went: that it succeeded, or the error that ended it. Nothing is recorded while
--- another process takes the duty, as that run is recorded later.
--- locks: the duties row, skipping it where it is locked
+-- Records the outcome of a duty's run: success, or the error that ended it. Records nothing while another
+-- process takes the duty, because that run is recorded later.
+-- locks: the duties row, skipping it if it is locked
 -- public: yes
 create or replace function rolecall.record_duty(
     p_name text, p_every float8, p_by text, p_error text default null
@@ -99,7 +99,7 @@ declare
     v_now constant timestamptz := clock_timestamp();
 begin
     if not exists (select from rolecall.duties where name = p_name) then
-        -- The first run of all failed in its first statement: the duty is still due.
+        -- The very first run failed in its first statement: the duty is still due.
         insert into rolecall.duties (name, every, next_at, done_by, unfinished_since)
         values (p_name, make_interval(secs => p_every), v_now, p_by, v_now)
         on conflict do nothing;
@@ -114,10 +114,10 @@ begin
 end
 $$;
 
--- Reports how the duties stand, by the server's own clock.
--- returns: one row a duty that was begun once: its pace; for how long it has been due without being begun,
--- and for how long no run of it has succeeded although one was begun (0: the last one did); when it last
--- succeeded; why its latest run failed, null where it did not
+-- Reports the state of all duties, by the server's own clock.
+-- returns: one row for each duty that was ever begun: its interval; how long it has been overdue; how long
+-- no run of it has succeeded although one was begun (0: the last one did); when it last succeeded; the
+-- error of its latest run, null if that succeeded
 -- public: yes
 create or replace function rolecall.duties_now()
 returns table (
@@ -143,8 +143,7 @@ begin
 end
 $$;
 
--- Names the duties that are called for before their time: a schedule is due, a pause is over, a task has
--- expired.
+-- Lists the duties that are needed early: a schedule is due, a pause has expired, or a task has expired.
 -- returns: their names
 create or replace function rolecall.duties_called_for()
 returns text[]
@@ -169,8 +168,8 @@ begin
 end
 $$;
 
--- Says when the next task expires.
--- returns: the moment, which may have passed; null where none does
+-- Returns when the next task expires.
+-- returns: the time, which may be in the past; null if no task expires
 create or replace function rolecall.next_expiry()
 returns timestamptz
 language plpgsql

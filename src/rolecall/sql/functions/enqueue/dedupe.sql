@@ -1,7 +1,7 @@
--- Prepares a batch with drafts that say how their dedupe keys are to be treated: what is checked within a
--- window is checked by one session at a time.
--- returns: the positions (from 1) of drafts that an earlier one of the batch has the key of; they come after
--- it is stored
+-- Prepares a batch with drafts that have dedupe options. Checks within a window are done by one session at
+-- a time.
+-- returns: the positions (from 1) of drafts whose dedupe key an earlier draft of the batch has; they are
+-- stored after the rest of the batch
 -- locks: the latch of each windowed dedupe key, in order
 create or replace function rolecall.prepare_dedupe(p_tasks jsonb)
 returns bigint[]
@@ -10,7 +10,7 @@ volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    -- A thousand rows keep the locks few, however long the batch.
+    -- With a thousand rows, the number of locks stays small even for long batches.
     perform from rolecall.latches as latch
     where latch.kind = 'dedupe' and latch.number = any(array(
         select hashtext(rolecall.full_dedupe_key(draft)) & 1023
@@ -31,14 +31,13 @@ begin
 end
 $$;
 
--- Brings drafts together with the tasks that stand for them, one after the other, in the order of the
--- positions.
--- returns: one row: the batch's ids with those filled in, which of them already stood, and what stored ones
--- need
+-- Matches drafts with their existing tasks, one after the other, in the order of the positions.
+-- returns: one row: the batch's ids, completed with these; which of the tasks existed already; and the
+-- needs of newly stored ones
 -- raises: as find_or_insert
 -- locks: what `hold_tasks` locks, of tasks to change; dedupe keys, waiting for an uncommitted task with the
 -- same one
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.meet_twins(
     p_tasks jsonb, p_places rolecall.place[], p_positions bigint[], p_ids bigint[]
 )
@@ -73,7 +72,7 @@ begin
 end
 $$;
 
--- Locks the unclaimed tasks that drafts are to change, all before the first is changed.
+-- Locks the unclaimed existing tasks that drafts will change, all of them before the first change.
 -- locks: what `hold_tasks` locks, in its order
 create or replace function rolecall.hold_twins(p_tasks jsonb, p_positions bigint[], p_places rolecall.place[])
 returns void
@@ -90,10 +89,10 @@ as $$
     ))
 $$;
 
--- Finds, for refused drafts that say no more than a dedupe_key, the open task that stands for each: in one
--- go, as there may be many.
--- returns: one row a draft, in the order of the positions; the task's id is null where none stands (any
--- more), where it has expired, or the draft says more
+-- Finds the existing open tasks of drafts that were not stored and have only a dedupe_key, all in one
+-- statement, because there may be many.
+-- returns: one row per draft, in the order of the positions; the id is null if there is no existing task
+-- (any more), if it has expired, or if the draft has dedupe options
 create or replace function rolecall.plain_twins(p_tasks jsonb, p_positions bigint[])
 returns table (n bigint, id bigint)
 language plpgsql
@@ -120,14 +119,14 @@ begin
 end
 $$;
 
--- Finds the task that stands for this one, and lets its dedupe mode decide; or stores this one when none does
--- any more.
--- returns: the id, whether it already stood, and what it needs, as `link_needs` takes it
--- raises: RC031 unknown role, RC040 invalid task or payloads that cannot be merged, RC045 the dedupe_key is
--- to be new, RC050 wrong isolation level, where a keyed task is put off or one has expired
--- locks: the dedupe key, waiting for an uncommitted task with the same one; what `hold_tasks` locks of a task
--- to change
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- Finds the existing task of a draft and applies the draft's dedupe mode; stores the draft if there is no
+-- existing task any more.
+-- returns: the id, whether the task existed already, and its needs, as `link_needs` takes them
+-- raises: RC031 unknown role, RC040 invalid task or payloads that cannot be merged, RC045 the dedupe_key
+-- must be new, RC050 wrong isolation level, if a task with a key is postponed or one has expired
+-- locks: the dedupe key, waiting for an uncommitted task with the same one; what `hold_tasks` locks of a
+-- task to change
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.find_or_insert(p_task jsonb, p_n bigint, p_place rolecall.place)
 returns table (id bigint, stood boolean, needy jsonb)
 language plpgsql
@@ -140,8 +139,7 @@ declare
     v_mode text := coalesce(v_dedupe ->> 'mode', 'keep');
     v_inserted record;
 begin
-    -- Each turn of the loop is decided by another session's commit in between; it ends with the first quiet
-    -- moment.
+    -- An iteration repeats only if another session has committed in between, so the loop ends.
     loop
         id := rolecall.find_twin(v_dedupe_key, v_dedupe, p_place);
         stood := id is not null;
@@ -167,9 +165,9 @@ begin
 end
 $$;
 
--- Ends a task that would stand for a new one, but has expired: it never runs.
+-- Cancels an existing task if it has expired, because it will never run.
 -- returns: whether it had expired
--- raises: RC050 wrong isolation level, where it had
+-- raises: RC050 wrong isolation level, if it had
 -- locks: what `hold_tasks` locks of it; and as conclude
 -- notifies: as conclude
 create or replace function rolecall.expire_twin(p_id bigint)
@@ -192,9 +190,9 @@ begin
 end
 $$;
 
--- Refuses a task whose dedupe_key must be new, and says which task has it.
+-- Rejects a draft whose dedupe_key must be new, naming the task that has it.
 -- returns: never
--- raises: RC045, with the standing task's id as the detail
+-- raises: RC045, with the existing task's id as the detail
 create or replace function rolecall.refuse_twin(p_n bigint, p_dedupe_key text, p_id bigint)
 returns void
 language plpgsql
@@ -207,11 +205,11 @@ begin
 end
 $$;
 
--- Lets a task stand for a new one. Where only unclaimed ones do, it is kept from being claimed until this
--- transaction ends: its handler is to see what the transaction writes.
--- returns: false when the task was claimed or ended meanwhile
--- locks: the task, shared, where it is to be unclaimed
--- notifies: rolecall_wake, where an idle worker waits for the role: it may have passed the locked task over
+-- Keeps an existing task in place of a draft. If only pending tasks count, it cannot be claimed until this
+-- transaction ends, so that its handler sees what the transaction writes.
+-- returns: false if the task was claimed or finished in the meantime
+-- locks: the task, shared, if only pending tasks count
+-- notifies: rolecall_wake, if an idle worker waits for the role: it may have skipped the locked task
 create or replace function rolecall.keep_twin(p_id bigint, p_dedupe jsonb)
 returns boolean
 language plpgsql
@@ -234,14 +232,14 @@ begin
 end
 $$;
 
--- Gives an unclaimed task what a newer draft of its dedupe key asks for: when it is due and expires, and its
--- payload and priority, or both payloads merged and the higher priority. A key that its handler declares is
--- made anew.
--- returns: false when the task was claimed or ended meanwhile
+-- Updates an unclaimed task from a newer draft with its dedupe key: its due time and expiry, and its
+-- payload and priority (mode merge: both payloads merged, and the higher priority). If its handler declares
+-- a key, the key is recomputed.
+-- returns: false if the task was claimed or finished in the meantime
 -- raises: RC031 unknown role; RC040 payloads that cannot be merged, or become too large; RC050 wrong
--- isolation level, where a keyed one is put off
--- locks: the task, which `hold_twins` has locked, unless it came since; its key
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- isolation level, if a task with a key is postponed
+-- locks: the task, which `hold_twins` has locked unless it is newer; its key
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.refresh_twin(p_id bigint, p_task jsonb, p_place rolecall.place)
 returns boolean
 language plpgsql
@@ -297,7 +295,7 @@ begin
         perform rolecall.wake_lines(array[v_line_id]);
     end if;
     if v_twin.key is not null and (v_turn > v_now or v_key is distinct from v_twin.key) then
-        -- It may have been the one whose turn with the key it was.
+        -- The task may have been the next one of its key.
         perform rolecall.require_read_committed();
         perform rolecall.unpark_heads(array[v_twin.key]);
     end if;
@@ -305,10 +303,10 @@ begin
 end
 $$;
 
--- Makes the key of a task whose payload changes: the one that its handler declares, unless the task has been
--- given another.
+-- Returns the key of a task whose payload changes: recomputed from its handler's declaration, unless the
+-- task was given a different key.
 -- returns: the key; null for none
--- raises: RC040 for a payload that no key can be made of
+-- raises: RC040 no key can be made of the payload
 create or replace function rolecall.key_for_payload(
     p_handler text, p_key text, p_old_payload jsonb, p_new_payload jsonb
 )
@@ -333,8 +331,8 @@ begin
 end
 $$;
 
--- Makes one payload of the one that stands and a newer one: by a function of the database, or field by field;
--- what no rule names is taken from the newer one.
+-- Merges the payloads of an existing task and a draft with a database function or field by field. Fields
+-- without a rule are taken from the draft.
 -- returns: the payload
 -- raises: RC040 a field that its rule cannot merge, or a function that returned no object; whatever that
 -- function raises
@@ -369,10 +367,10 @@ begin
 end
 $$;
 
--- Makes one value of the one that stands and a newer one; where one is missing or null, the other is taken.
--- returns: the value; a union keeps the order in which its elements came
--- raises: RC040 values that the rule cannot merge: a union is of arrays, a sum of numbers, max and min of two
--- numbers or two texts
+-- Merges an old and a new value. If one of them is missing or null, returns the other.
+-- returns: the value; a union keeps the order of its elements
+-- raises: RC040 values that the rule cannot merge: union needs arrays, sum numbers, max and min two numbers
+-- or two texts
 create or replace function rolecall.merge_field(p_field text, p_rule text, p_old jsonb, p_new jsonb)
 returns jsonb
 language plpgsql
@@ -411,9 +409,8 @@ begin
 end
 $$;
 
--- Finds the newest task that stands for a new one with the same dedupe_key. What has been claimed, or has
--- ended, of a chain that does not count is passed over: that which the new one says, and that of the task
--- that enqueues it as it completes.
+-- Finds the newest existing task with a draft's dedupe_key. Claimed and finished tasks of two chains are
+-- skipped: the one that the draft excludes, and that of the task whose completion enqueues the draft.
 -- returns: the task's id, or null
 create or replace function rolecall.find_twin(p_dedupe_key text, p_dedupe jsonb, p_place rolecall.place)
 returns bigint
@@ -428,7 +425,7 @@ declare
     v_except bigint := (p_dedupe ->> 'except_chain')::bigint;
     v_id bigint;
 begin
-    -- No max: it would be looked for from the newest id on, down a million others.
+    -- Not max(id), which would scan all other tasks from the newest id down.
     select (array_agg(task.id order by task.id desc))[1] into v_id
     from (
         select id, fence, chain_id
@@ -456,8 +453,8 @@ begin
 end
 $$;
 
--- Finds the newest ended task that stands for a new one with the same dedupe_key, because it was created
--- within the window of that; not one of the chains that do not count.
+-- Finds the newest finished task with a draft's dedupe_key that was created within the draft's window and
+-- does not belong to a chain that is skipped.
 -- returns: the task's id, or null
 create or replace function rolecall.find_ended_twin(
     p_dedupe_key text, p_since timestamptz, p_but_chains bigint[]
@@ -466,10 +463,9 @@ returns bigint
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
--- Nothing ends before it is created: a plan for this very moment leaves out the days before.
+-- A task never finishes before it is created, so a plan for these values skips the partitions of earlier
+-- days.
 set plan_cache_mode = force_custom_plan
-set jit = off
-set enable_seqscan = off
 as $$
 begin
     return (
@@ -483,10 +479,10 @@ begin
 end
 $$;
 
--- Says which tasks stand for a new one with the same dedupe_key: open ones, only those that nobody has
--- claimed, or any of late.
+-- Returns which tasks count as existing for a draft: open tasks, only pending ones that were never claimed,
+-- or any recent one.
 -- returns: open, pending or any
--- search_path: not set, so that it is inlined into the statement that calls it
+-- search_path: not set, so that it is inlined into the calling statement
 create or replace function rolecall.dedupe_scope(p_dedupe jsonb)
 returns text
 language sql
@@ -500,9 +496,9 @@ as $$
     )
 $$;
 
--- Says under which key a draft's dedupe_key is stored: each handler has dedupe keys of its own.
--- returns: the key; null where the draft has none
--- search_path: not set, so that it is inlined into the statement that calls it
+-- Returns the stored form of a draft's dedupe_key, which is unique per handler.
+-- returns: the key; null if the draft has none
+-- search_path: not set, so that it is inlined into the calling statement
 create or replace function rolecall.full_dedupe_key(p_draft jsonb)
 returns text
 language sql
@@ -511,8 +507,8 @@ as $$
     select coalesce(p_draft ->> 'handler', p_draft ->> 'role') || '/' || (p_draft ->> 'dedupe_key')
 $$;
 
--- Finds a function of the database that makes one payload of two, by its name with schema.
--- returns: its name, quoted where that is needed; null where there is none
+-- Finds a database function that merges two payloads by its name, which includes the schema.
+-- returns: its name, quoted if necessary; null if there is none
 create or replace function rolecall.find_merger(p_name text)
 returns text
 language plpgsql
@@ -530,7 +526,7 @@ begin
             and (rolecall.is_owners_session() or found.proowner = current_user::regrole)
     );
 exception when invalid_name or syntax_error then
-    -- Before Postgres 16 what cannot be a name is an error, not just the name of nothing.
+    -- Before Postgres 16, an invalid name raises an error instead of finding nothing.
     return null;
 end
 $$;

@@ -1,6 +1,5 @@
--- Reads a batch of tasks as their callers wrote them, resolves role, handler and settings, and refuses what
--- is not a task.
--- returns: one row a task, numbered by its place in the input
+-- Parses a batch of drafts, resolves their roles, handlers and settings, and rejects invalid ones.
+-- returns: one row per task, numbered by its position in the input
 -- raises: RC031 unknown role, RC040 invalid task
 create or replace function rolecall.drafts_of(p_tasks jsonb, p_now timestamptz)
 returns table (
@@ -31,7 +30,7 @@ as $$
     cross join lateral (
         select found.*, rolecall.due_at(item.scheduled_for, item.after, p_now) as due
         from rolecall.kind_of(item.role, item.handler, item.max_attempts) as found
-        -- Each by its name: there may be thousands of handlers and roles, and a batch names few.
+        -- Looks each up by its name: there may be thousands of handlers and roles, but a batch names few.
         offset 0
     ) as kind
     cross join lateral (
@@ -50,7 +49,8 @@ as $$
         then rolecall.refuse_draft(item.n, kind.role, kind.known, problem.text) else true end
 $$;
 
--- Refuses a draft, by its place in the batch: for a role that is not known, else for its problem.
+-- Rejects a draft, naming its position in the batch: because of an unknown role, otherwise because of its
+-- problem.
 -- returns: never
 -- raises: RC031 unknown role, RC040 invalid task
 create or replace function rolecall.refuse_draft(p_n bigint, p_role text, p_known text, p_problem text)
@@ -70,10 +70,10 @@ begin
 end
 $$;
 
--- Resolves which role and handler a draft means, and finds what they set.
--- returns: one row; `known` is null where there is no such role, `keys` says whether the handler declares
--- any, or when its tasks expire
--- search_path: not set, so that it is inlined into the statement that calls it
+-- Resolves the role and handler of a draft and returns their settings.
+-- returns: one row; `known` is null if the role does not exist; `keys` is whether the handler declares a
+-- key, a dedupe key or an expiry
+-- search_path: not set, so that it is inlined into the calling statement
 create or replace function rolecall.kind_of(p_role text, p_handler text, p_max_attempts int)
 returns table (
     role text, handler text, max_attempts int, max_payload_bytes int, one_root boolean, known text,
@@ -92,9 +92,9 @@ as $$
     left join rolecall.roles as role on role.name = coalesce(p_role, handler.role, named.handler)
 $$;
 
--- Says when a draft wants its task to be due: at a moment, after so many seconds, or now.
--- returns: the moment, which may have passed
--- search_path: not set, so that it is inlined into the statement that calls it
+-- Returns when a draft's task is due: at a given time, after a number of seconds, or now.
+-- returns: the time, which may be in the past
+-- search_path: not set, so that it is inlined into the calling statement
 create or replace function rolecall.due_at(p_moment timestamptz, p_after float8, p_now timestamptz)
 returns timestamptz
 language sql
@@ -103,10 +103,9 @@ as $$
     select coalesce(p_moment, p_now + make_interval(secs => least(greatest(p_after, 0), 4e9)))
 $$;
 
--- Says from when on no attempt of a draft's task begins: from a moment on, so many seconds after it is due,
--- or never (null).
--- returns: the moment, which may have passed
--- search_path: not set, so that it is inlined into the statement that calls it
+-- Returns the expiry of a draft's task: a given time, a number of seconds after it is due, or none.
+-- returns: the time, which may be in the past; null for none
+-- search_path: not set, so that it is inlined into the calling statement
 create or replace function rolecall.expiry_of(
     p_moment timestamptz, p_seconds float8, p_due timestamptz, p_now timestamptz
 )
@@ -117,9 +116,9 @@ as $$
     select coalesce(p_moment, greatest(p_due, p_now) + make_interval(secs => p_seconds))
 $$;
 
--- Says what is wrong with a task that somebody wants to enqueue.
--- returns: a sentence, or null when nothing is
--- search_path: not set, so that it is inlined into the statement that calls it
+-- Validates the basic fields of a draft.
+-- returns: a sentence that describes the problem, or null
+-- search_path: not set, so that it is inlined into the calling statement
 create or replace function rolecall.task_problem(
     p_payload jsonb, p_max_payload_bytes int, p_priority int, p_due timestamptz, p_now timestamptz,
     p_key text, p_dedupe_key text, p_max_attempts int, p_retry jsonb
@@ -152,9 +151,9 @@ as $$
     end
 $$;
 
--- Says what is wrong with how a draft says when its task is due, or in which trace it is asked for.
--- returns: a sentence, or null when nothing is
--- search_path: not set, so that it is inlined into the statement that calls it
+-- Validates a draft's due time and trace context.
+-- returns: a sentence that describes the problem, or null
+-- search_path: not set, so that it is inlined into the calling statement
 create or replace function rolecall.asking_problem(
     p_moment timestamptz, p_after float8, p_trace_context text
 )
@@ -170,10 +169,10 @@ as $$
     end
 $$;
 
--- Says what is wrong with when a draft wants its task to expire. A moment that has passed is not: whether a
--- draft is refused is not to depend on how long it was on its way.
--- returns: a sentence, or null when nothing is
--- search_path: not set, so that it is inlined into the statement that calls it
+-- Validates a draft's expiry. A time in the past is allowed, so that validation does not depend on how long
+-- the draft was in transit.
+-- returns: a sentence that describes the problem, or null
+-- search_path: not set, so that it is inlined into the calling statement
 create or replace function rolecall.expiry_problem(
     p_moment timestamptz, p_seconds float8, p_due timestamptz, p_now timestamptz
 )
@@ -193,9 +192,9 @@ as $$
     end
 $$;
 
--- Says what is wrong with a new task's own timeout, or with how it is tied to others.
--- returns: a sentence, or null when nothing is
--- search_path: not set, so that it is inlined into the statement that calls it
+-- Validates a draft's timeout and its relations to other tasks.
+-- returns: a sentence that describes the problem, or null
+-- search_path: not set, so that it is inlined into the calling statement
 create or replace function rolecall.edge_problem(p_timeout float8, p_on_failure text, p_needs jsonb)
 returns text
 language sql
@@ -210,8 +209,8 @@ as $$
     end
 $$;
 
--- Says what is wrong with how a new task's dedupe_key is to be treated.
--- returns: a sentence, or null when nothing is
+-- Validates a draft's dedupe options.
+-- returns: a sentence that describes the problem, or null
 create or replace function rolecall.dedupe_problem(p_dedupe jsonb, p_dedupe_key text)
 returns text
 language sql
@@ -251,8 +250,8 @@ as $$
     end
 $$;
 
--- Says what is wrong with a rule by which payloads are to be merged.
--- returns: a sentence, or null when nothing is
+-- Validates a rule for merging payloads.
+-- returns: a sentence that describes the problem, or null
 create or replace function rolecall.merge_problem(p_rule jsonb)
 returns text
 language sql
@@ -285,8 +284,8 @@ as $$
     end
 $$;
 
--- Says what is wrong with the needs of a task: each is an id, or an object with one of task, chain and item.
--- returns: a sentence, or null when nothing is
+-- Validates a task's needs: each is an id, or an object with one of task, chain and item.
+-- returns: a sentence that describes the problem, or null
 create or replace function rolecall.needs_problem(p_needs jsonb)
 returns text
 language sql
@@ -314,11 +313,10 @@ as $$
     end
 $$;
 
--- Gives drafts that say no key, no dedupe_key, or not when they expire, what their handler declares. Whoever
--- enqueues, and by whatever way, comes by here: two tasks that must not run together do not depend on what
--- their callers know.
--- returns: the batch, with that
--- raises: RC040 for a payload that no key can be made of
+-- Adds the key, dedupe_key and expiry that their handlers declare to drafts without them. All ways of
+-- enqueuing pass through here, so that mutual exclusion does not depend on the release of the caller.
+-- returns: the batch, with these fields
+-- raises: RC040 no key can be made of the payload
 create or replace function rolecall.with_declared_keys(p_tasks jsonb)
 returns jsonb
 language sql
@@ -355,9 +353,9 @@ as $$
     ) as handler on true
 $$;
 
--- Fills the fields of a payload into a template, `store:{store_id}`.
--- returns: the text; null without a template, or where a field is null or missing and has no default
--- raises: RC040 for a field that is an object or an array
+-- Fills fields of a payload into a template such as `store:{store_id}`.
+-- returns: the text; null if there is no template, or if a field is null or missing and has no default
+-- raises: RC040 a field that is an object or an array
 create or replace function rolecall.fill_template(
     p_template text, p_payload jsonb, p_signature jsonb, p_what text
 )
@@ -367,7 +365,7 @@ immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    -- Text and field by turns, as neither has braces.
+    -- Alternates between text and field names, because neither can contain braces.
     v_parts text[] := string_to_array(translate(p_template, '}', '{'), '{');
 begin
     for v_n in 2 .. coalesce(cardinality(v_parts), 0) by 2 loop
@@ -380,9 +378,9 @@ begin
 end
 $$;
 
--- Writes a field of a payload as text: the same for all ways to write the same value.
--- returns: the text, by the handler's default where the payload lacks the field; null for none
--- raises: RC040 for an object or an array
+-- Formats a payload field as text, identically for all spellings of the same value.
+-- returns: the text, or the handler's default if the field is missing; null for none
+-- raises: RC040 an object or an array
 create or replace function rolecall.field_as_text(
     p_payload jsonb, p_field text, p_signature jsonb, p_what text
 )

@@ -1,8 +1,8 @@
--- Stores one task; for people in psql and for drivers that know no JSON.
+-- Stores one task. For psql, and for drivers without JSON.
 -- returns: the task's id, or that of the open task with the same handler and dedupe_key
 -- raises: as store_tasks
 -- locks: the dedupe key; waits for an uncommitted task with the same one
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.enqueue(
     p_role text,
@@ -26,12 +26,12 @@ as $$
     )) || jsonb_build_object('payload', p_payload))) as batch
 $$;
 
--- Stores a batch of tasks, all or none. An open task with the same handler and dedupe_key stands for the new
--- one, unless that says otherwise (`dedupe`).
--- returns: one row: the ids in input order, and which of them already stood
+-- Stores a batch of tasks, all or none. A draft with the handler and dedupe_key of an open task is not
+-- stored, unless its `dedupe` sets something else.
+-- returns: one row: the ids in input order, and which of them existed already
 -- raises: as store_tasks
 -- locks: as `store_tasks`: dedupe keys in their order; waits for an uncommitted task with the same one
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.enqueue_many(p_tasks jsonb)
 returns table (ids bigint[], deduplicated bigint[])
@@ -67,13 +67,13 @@ begin
 end
 $$;
 
--- Stores one task with two small statements, where that is all there is to do: the draft is sound, its role
--- has had such a task before, its handler declares nothing for it, and no task stands for it. What this does
--- not store, store_tasks resolves or refuses. Whatever a statement names is made ready at each call, so it
--- names no more than it needs.
--- returns: the task's id; null where nothing was stored
+-- Stores one task with two small statements in the simple case: the draft is valid, its role has had such a
+-- task before, its handler declares nothing for it, and there is no existing task. Everything else is left
+-- to store_tasks, which also raises the errors. Each call initializes every relation that a statement
+-- names, so the statements name as few as possible.
+-- returns: the task's id; null if nothing was stored
 -- locks: the dedupe key; waits for an uncommitted task with the same one
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.enqueue_plain(
     p_role text, p_handler text, p_payload jsonb, p_priority int, p_moment timestamptz, p_after float8,
     p_key text, p_dedupe_key text, p_max_attempts int, p_trace_context text
@@ -112,7 +112,7 @@ begin
     if v_kind.line_id is null or v_kind.keys then
         return null;
     end if;
-    -- Drafts that say no more than role, handler and payload can have but a payload that is refused.
+    -- In a draft with only a role, a handler and a payload, only the payload can be invalid.
     if num_nonnulls(p_priority, p_moment, p_after, p_key, p_dedupe_key, p_max_attempts, p_trace_context) > 0
         or jsonb_typeof(p_payload) <> 'object'
         or pg_column_size(p_payload) > v_kind.max_payload_bytes / 64 then
@@ -132,7 +132,7 @@ begin
             return null;
         end if;
     end if;
-    -- Drawn for what is stored here only: else the first tasks of all would not be 1, 2, 3.
+    -- Taken only if the task is stored here: otherwise the first task ids would not be 1, 2, 3.
     v_id := nextval('rolecall.tasks_id_seq');
     insert into rolecall.tasks (
         id, chain_id, created_at, scheduled_for, line_id, max_attempts, key, dedupe_key, payload,
@@ -148,7 +148,8 @@ begin
     if not found then
         return null;
     end if;
-    -- The key may have had it wait for another transaction: who was not idle then may be by now.
+    -- The insert may have waited for another transaction's dedupe key, and workers may have become idle
+    -- meanwhile.
     if v_due <= v_now and (v_kind.awaited or v_dedupe_key is not null) then
         perform rolecall.wake_line(v_role, v_handler, 1);
     end if;
@@ -159,9 +160,9 @@ begin
 end
 $$;
 
--- Stores a batch whose tasks need or change others, or that others may stand for, as store_tasks does: one
--- that stood for a task may be gone before it is met, and its key is had then out of order.
--- returns: one row: the ids in input order, and which of them already stood
+-- Stores a batch in which tasks need or change others, or may have existing tasks, as store_tasks does. An
+-- existing task may finish before the batch reaches it, and then its dedupe key is locked out of order.
+-- returns: one row: the ids in input order, and which of them existed already
 -- raises: as store_tasks
 -- locks: as store_tasks
 -- notifies: as store_tasks

@@ -1,9 +1,8 @@
--- Stores one task, and keeps who made it and under which title. Where the task stood already, its owner
--- stays.
+-- Stores one task with its owner and title. An existing task keeps its owner.
 -- returns: the task's id
 -- raises: as store_tasks
 -- locks: as enqueue_many
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.enqueue_owned(p_task jsonb, p_owner text, p_title text)
 returns bigint

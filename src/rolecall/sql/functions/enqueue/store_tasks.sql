@@ -1,13 +1,13 @@
--- Stores a batch of tasks, each in the place given for it, else as the first of its own chain. Where a task
--- with the same handler and dedupe_key stands for a new one, the new one's dedupe mode decides. What says no
--- key, or not when it expires, gets what its handler declares.
--- returns: one row: the ids in input order, and which of them already stood
--- raises: RC031 unknown role, RC040 invalid task or need, RC043 needs in a circle, RC045 a dedupe_key that is
--- to be new, RC050 wrong isolation level, where a keyed task is put off
--- locks: windowed dedupe keys; dedupe keys in their order, waiting for an uncommitted task with the same one;
--- what `hold_tasks` locks, of tasks to change; then needed tasks, children before parents; last the history
--- of the schedules that made the makers
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- Stores a batch of tasks, each in its given place, or as the first of its own chain. If there is an
+-- existing task with the same handler and dedupe_key, the draft's dedupe mode decides. Drafts without a key
+-- or expiry get those that their handler declares.
+-- returns: one row: the ids in input order, and which of them existed already
+-- raises: RC031 unknown role, RC040 invalid task or need, RC043 circular needs, RC045 the dedupe_key must
+-- be new, RC050 wrong isolation level, if a task with a key is postponed
+-- locks: windowed dedupe keys; dedupe keys in their order, waiting for an uncommitted task with the same
+-- one; what `hold_tasks` locks, of tasks to change; then needed tasks, children before parents; finally the
+-- schedule_runs rows of the creating tasks
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.store_tasks(p_tasks jsonb, p_places rolecall.place[])
 returns table (ids bigint[], deduplicated bigint[])
 language plpgsql
@@ -64,7 +64,7 @@ begin
 end
 $$;
 
--- Counts, in the history of schedules, what their tasks have brought into the pool: follow-ups and children.
+-- Counts the follow-ups and children that scheduled tasks have created in the runs of their schedules.
 -- locks: schedule_runs rows of tasks that the caller holds
 create or replace function rolecall.note_generated(
     p_places rolecall.place[], p_ids bigint[], p_deduplicated bigint[]
@@ -83,7 +83,7 @@ declare
         where coalesce(place.chain_index, 0) = 0
     );
 begin
-    -- Most tasks that make others are no schedule's.
+    -- Most tasks that create others do not belong to a schedule.
     if not exists (
         select
         from rolecall.schedule_runs as run
@@ -97,8 +97,8 @@ begin
         from unnest(p_places) with ordinality as place
         where coalesce(place.chain_index, 0) = 0
     ),
-    -- A task that stood before is deduplicated each time that it is met, one that a twin in this batch met is
-    -- not.
+    -- A task that existed before the batch is a duplicate every time it occurs. One that an earlier draft
+    -- of this batch created is new once.
     new as (
         select met.id from unnest(p_ids) as met (id) group by met.id
         having count(*) > (select count(*) from unnest(p_deduplicated) as stood (id) where stood.id = met.id)
@@ -110,11 +110,11 @@ begin
 end
 $$;
 
--- Stores a batch of tasks that are the first of their chains, need no others and have no dedupe keys: each
--- kind is resolved once, and nothing is sorted.
+-- Stores a batch of tasks that are the first of their chains and have neither needs nor dedupe keys. Each
+-- kind of task is resolved once, and nothing is sorted.
 -- returns: their ids in input order
 -- raises: RC031 unknown role, RC040 invalid task
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.insert_plain(p_tasks jsonb)
 returns bigint[]
 language plpgsql
@@ -199,13 +199,12 @@ begin
 end
 $$;
 
--- Stores a batch of tasks; of those for whose dedupe_key a task stands already, and of those to come later,
--- it stores nothing.
+-- Stores a batch of tasks, except drafts with an existing task and those in p_later.
 -- returns: one row: all ids in input order; the input positions (from 1) that were not stored, in the order
--- of their dedupe keys; and the stored ones that need others, as `link_needs` takes them
+-- of their dedupe keys; and the needs of stored tasks, as `link_needs` takes them
 -- raises: RC031 unknown role, RC040 invalid task
 -- locks: dedupe keys in their order; waits for an uncommitted task with the same one
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.insert_tasks(p_tasks jsonb, p_places rolecall.place[], p_later bigint[])
 returns table (ids bigint[], refused bigint[], needy jsonb)
 language plpgsql
@@ -233,7 +232,8 @@ begin
             case when place.parent_id is null or draft.due > v_now then greatest(draft.due, v_now)
                 else coalesce(place.scheduled_for, v_now) end as turn,
             coalesce(draft.on_failure, place.on_failure) as rule,
-            -- Never to run twice: it is not to wait where a dying worker would take it along.
+            -- A task that must not run twice is never prefetched, because a dying worker would lose its
+            -- only attempt.
             coalesce(draft.max_attempts = 1, false) as never_ahead
         from draft
         left join place on place.ordinality = draft.n
@@ -280,7 +280,7 @@ begin
             when placed.dedupe is not null then rolecall.find_twin(
                 placed.dedupe_key, placed.dedupe, p_places[placed.n]
             ) is null
-            -- Not `exists`, which may be answered from a list of all that stand beside a twin.
+            -- Not `exists`, which might be evaluated by listing all pending tasks with a dedupe key.
             else (
                 select true
                 from rolecall.tasks as twin
@@ -310,9 +310,9 @@ begin
 end
 $$;
 
--- Collects that tasks were stored, that chains began with those that are first in theirs, and that some wait
--- for what they need. Plain ones are told by role and handler: an object for each would cost more than to
--- store them, thousands at times.
+-- Collects events: tasks were stored, chains began with those that are the first of theirs, and some are
+-- blocked. Plain tasks are counted by role and handler, because an object for each of thousands would cost
+-- more than storing them.
 create or replace function rolecall.note_stored(p_ids bigint[])
 returns void
 language plpgsql
@@ -357,9 +357,9 @@ begin
 end
 $$;
 
--- Says whether a new task may stand beside an open one with the same dedupe_key: because only unclaimed ones
--- stand for it, or because the one that does so belongs to a chain that does not count.
--- returns: true, else null
+-- Returns whether a new task can coexist with an open one with the same dedupe_key: because only pending
+-- tasks count, or because the open task belongs to a chain that is skipped.
+-- returns: true or null
 create or replace function rolecall.coexists(p_dedupe_key text, p_dedupe jsonb)
 returns boolean
 language sql
@@ -374,8 +374,8 @@ as $$
     )
 $$;
 
--- Finds or adds the line of a role, handler and priority, with those who may not take its tasks; never waits
--- for another transaction that adds the same.
+-- Finds or adds the line of a role, handler and priority, for tasks that are incompatible with the given
+-- signature digests. Never waits for another transaction that adds the same line.
 -- returns: the line's id
 create or replace function rolecall.find_or_add_line(
     p_role text, p_handler text, p_priority int, p_never_ahead boolean, p_misfit_for text[]

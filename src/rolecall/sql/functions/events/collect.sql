@@ -1,5 +1,5 @@
--- Has the calls that follow in this transaction collect what happens to tasks, as far as their own answers do
--- not say it. Undone with a savepoint, as what happened is.
+-- Starts collecting events in this transaction: what later calls do to tasks and do not report in their
+-- results. A rollback to a savepoint also discards the events collected since.
 -- public: yes
 create or replace function rolecall.collect_events()
 returns void
@@ -12,10 +12,10 @@ begin
 end
 $$;
 
--- Answers what has happened since collect_events, and collects no more. That a task simply completed, as its
--- worker reported, is left to the worker; when a longer chain began it does not know, and asks for that by
--- the ids of the last tasks.
--- returns: an array of events as rolecall.sql.events reads them; null where nothing was collected
+-- Returns the events since collect_events and stops collecting. Plain completions that a worker reported
+-- are omitted, because the worker emits them. It does not know when a longer chain began, and requests
+-- those by the ids of the chains' last tasks (p_ended).
+-- returns: an array of events as rolecall.sql.events reads them; null if nothing was collected
 -- public: yes
 create or replace function rolecall.collected_events(p_ended bigint[] default '{}')
 returns jsonb

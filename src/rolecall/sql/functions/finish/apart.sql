@@ -1,5 +1,5 @@
--- Sorts documents with ids so that those of the children of one parent are together, as they wait for the
--- same row. Tasks that hold one place of a key stay together, in the order given.
+-- Sorts documents with ids so that children of the same parent are adjacent, because they wait for the same
+-- row. Tasks of one sequence stay together, in the given order.
 -- returns: the same documents
 create or replace function rolecall.children_together(p_documents jsonb)
 returns jsonb
@@ -29,7 +29,8 @@ as $$
     ) as sorted
 $$;
 
--- Says whether some documents with ids are all of children of one parent, for which they would all wait.
+-- Returns whether documents with ids all belong to children of the same parent, for which all of them would
+-- wait.
 -- returns: true or false
 create or replace function rolecall.have_one_parent(p_documents jsonb)
 returns boolean
@@ -46,7 +47,7 @@ as $$
     ) as task on true
 $$;
 
--- Halves a list of two elements or more.
+-- Splits a list of at least two elements into halves.
 -- returns: two arrays
 create or replace function rolecall.halves(p_list jsonb)
 returns setof jsonb

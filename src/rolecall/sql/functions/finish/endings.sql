@@ -1,7 +1,7 @@
--- Ends tasks in whatever open state they are: each item says the state, and may say a result, an error, the
--- fence that the end leaves behind, that no worker did it (outside) and that its chain goes on (continued).
--- What a completed one kept as its result stays its result, if the item says none.
--- returns: one row: their keys, and those endings that others may wait for
+-- Moves tasks in any open state to the finished tasks. Each item has the state, and optionally a result, an
+-- error, the new fence, whether it was not done by a worker (outside), and whether its chain continues
+-- (continued). Without a result in the item, a completed task keeps its stored result.
+-- returns: one row: their keys, and the endings that other tasks may wait for
 -- locks: the caller holds the tasks; what the hooks lock
 -- notifies: what the hooks notify
 create or replace function rolecall.end_tasks(p_ends jsonb)
@@ -9,8 +9,6 @@ returns table (keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -68,12 +66,12 @@ begin
 end
 $$;
 
--- Draws the conclusions from endings: who needed one that ended may run or fails with it, what a failed or
--- cancelled one leaves open is ended too, and a parent whose last child ended goes on, the deepest first.
--- Then it frees the keys of all.
--- locks: children that needed one of them, in id order; what is left open below; then parents, the deepest
--- first, in id order; others that needed one of them, in id order; keys rows in key order
--- notifies: rolecall_wake, where an idle worker waits for a role; rolecall_cancel with the workers of
+-- Applies the consequences of finished tasks: tasks that needed them are unblocked or fail, open tasks
+-- below failed and cancelled ones are finished too, and parents whose last child finished continue, the
+-- deepest first. Finally frees the keys of all of them.
+-- locks: children that needed one of them, in id order; open tasks below them; then parents, the deepest
+-- first, in id order; other tasks that needed one of them, in id order; keys rows in key order
+-- notifies: rolecall_wake, if an idle worker waits for a role; rolecall_cancel with the workers of
 -- descendants
 create or replace function rolecall.conclude(p_endings rolecall.ending[], p_keys text[])
 returns void
@@ -104,7 +102,7 @@ begin
             select * into v_got from rolecall.end_descendants(v_new);
             v_got.endings := v_more || v_got.endings;
         elsif v_children <> '{}' then
-            -- Whoever locks several parents takes the deepest first: no two can wait for each other.
+            -- All transactions lock parents deepest first, so they cannot deadlock.
             v_level := (select max(ending.depth) from unnest(v_children) as ending);
             select * into v_got
             from rolecall.settle_parents(
@@ -124,11 +122,11 @@ begin
 end
 $$;
 
--- Tells who needs what has ended, children or others: a task whose last open need that was may run; one that
--- cannot do without it fails.
+-- Resolves the needs for finished tasks, of children or of other tasks: a task without open needs can run,
+-- and one that depends on the success of a failed task fails.
 -- returns: one row: the keys and endings of those that failed
 -- locks: needs rows; then dependents in id order
--- notifies: rolecall_wake, where an idle worker waits for a role
+-- notifies: rolecall_wake, if an idle worker waits for a role
 create or replace function rolecall.release_dependents(p_endings rolecall.ending[], p_children boolean)
 returns table (keys text[], endings rolecall.ending[])
 language plpgsql
@@ -169,10 +167,10 @@ begin
 end
 $$;
 
--- Ends what failed and cancelled tasks leave open: their own children, and the siblings of a child that takes
--- them with it. What is running is asked to stop.
--- returns: one row: the keys and endings of those that ended
--- locks: what hold_tasks locks, of all that is open below
+-- Finishes what failed and cancelled tasks leave open: their own children, and the siblings of a child with
+-- on_failure = cancel_siblings. The workers of running ones are notified.
+-- returns: one row: the keys and endings of those that finished
+-- locks: what hold_tasks locks, of all open tasks below
 -- notifies: rolecall_cancel with the workers of running ones
 create or replace function rolecall.end_descendants(p_endings rolecall.ending[])
 returns table (keys text[], endings rolecall.ending[])
@@ -205,7 +203,7 @@ begin
     if cardinality(v_orphans || v_siblings) = 0 then
         return;
     end if;
-    -- With all below them: whoever ends one of those waits for its parent.
+    -- Including all open tasks below them: a transaction that finishes one of those waits for its parent.
     perform rolecall.hold_tasks(rolecall.with_open_descendants(v_orphans || v_siblings));
     perform rolecall.request_cancellation(v_orphans || v_siblings);
     return query select * from rolecall.end_tasks((
@@ -219,10 +217,10 @@ begin
 end
 $$;
 
--- Takes ended children off their parents' counts; a parent whose last child that was goes on.
--- returns: one row: the keys and endings of parents that ended with that
+-- Subtracts finished children from their parents' counts. A parent without open children continues.
+-- returns: one row: the keys and endings of parents that finished as a result
 -- locks: parents in id order
--- notifies: rolecall_wake, where an idle worker waits for a role
+-- notifies: rolecall_wake, if an idle worker waits for a role
 create or replace function rolecall.settle_parents(p_children rolecall.ending[])
 returns table (keys text[], endings rolecall.ending[])
 language plpgsql
@@ -258,18 +256,16 @@ begin
 end
 $$;
 
--- Takes met needs off blocked tasks' counts: without any left a task may run, in its turn; with a culprit it
--- fails.
+-- Subtracts resolved needs from the counts of blocked tasks. A task without open needs can run, in its
+-- turn; a task with a failed need that it requires fails.
 -- returns: one row: the keys and endings of those that failed
 -- locks: the tasks in id order
--- notifies: rolecall_wake, where an idle worker waits for a role
+-- notifies: rolecall_wake, if an idle worker waits for a role
 create or replace function rolecall.settle_blocked(p_hits jsonb)
 returns table (keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 declare
     v_now timestamptz := rolecall.clock();
@@ -291,7 +287,8 @@ begin
                 when task.open_needs > hit.number then 'blocked'
                 else 'pending'
             end::rolecall.task_state,
-            -- A child keeps its place with its tree; others do not jump the queue by an old date.
+            -- A child keeps its position, together with its tree; other tasks do not jump the queue with an
+            -- old date.
             scheduled_for = case
                 when task.open_needs > hit.number or task.parent_id is not null then task.scheduled_for
                 else greatest(task.scheduled_for, v_now)
@@ -319,12 +316,12 @@ begin
 end
 $$;
 
--- Decides how parents go on whose last child has ended: with their next step where they have one, else to
--- their end, which is a failure where a child's was one that the parent shares. What the children told adds
--- up beside the parent's own info.
--- returns: one row: the keys and endings of those that ended
+-- Continues parents whose last child has finished: with their gather step, or, if they have none, by
+-- finishing them. A parent fails if a child failed whose failure it shares. The infos of the children are
+-- combined and stored next to the parent's own info.
+-- returns: one row: the keys and endings of those that finished
 -- locks: the caller holds the tasks
--- notifies: rolecall_wake, where an idle worker waits for a role
+-- notifies: rolecall_wake, if an idle worker waits for a role
 create or replace function rolecall.resume_parents(p_ids bigint[])
 returns table (keys text[], endings rolecall.ending[])
 language plpgsql
@@ -358,7 +355,7 @@ begin
     into v_failed, v_going_on, v_lines
     from parent;
     update rolecall.tasks as task
-    set state = 'pending', step = 1, step_number = coalesce(task.step_number, task.step, 0) + 1,
+    set state = 'pending', step_number = coalesce(task.step_number, 0) + 1,
         gathers = null, serial = null, open_children = null,
         attempt = 0, refunds = 0, worker_id = null, claimed_at = null, started_at = null, lease_until = null,
         deadline_at = null
@@ -376,11 +373,11 @@ begin
 end
 $$;
 
--- Sums up the ended children that one claim of a task spawned, those of their chains included, on top of what
--- was told before. None of them has ended before the parent was created: the days before that are not looked
--- into.
--- returns: one row: how many failures the parent shares, and the infos as one: numbers add up, else the last
--- child's value stands
+-- Combines the results of the finished children that one claim of a task spawned, including those of their
+-- chains, and adds them to the stored sums. No child finished before its parent was created, so earlier
+-- partitions are not read.
+-- returns: one row: the number of failures that the parent shares, and the combined infos: numbers are
+-- added, otherwise the last child's value is used
 create or replace function rolecall.sum_up_children(
     p_parent_id bigint, p_fence int, p_created_at timestamptz, p_before jsonb
 )
@@ -388,7 +385,7 @@ returns table (failed bigint, info jsonb)
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
--- A plan for this very moment leaves out the other days.
+-- A plan for these values skips the partitions of other days.
 set plan_cache_mode = force_custom_plan
 as $$
 begin

@@ -1,8 +1,8 @@
--- Ends tasks that have expired, as cancelled: pending and blocked ones whose moment to begin by has passed.
--- What somebody's open transaction keeps from it is left to the next call.
--- returns: one row a task that ended, with the state it went to
+-- Cancels expired tasks: pending and blocked ones whose expires_at has passed. Tasks that an open
+-- transaction holds are left to the next call.
+-- returns: one row per cancelled task, with its new state
 -- raises: RC050 wrong isolation level
--- locks: tasks rows, skipping locked ones; keys rows in key order
+-- locks: tasks rows, skipping locked rows; keys rows in key order
 -- notifies: as conclude
 -- public: yes
 create or replace function rolecall.expire(p_limit int default 1000)

@@ -1,13 +1,14 @@
--- Ends claims: each report completes, fails, snoozes, blocks, cancels or (not begun) returns its task, if
--- fence and worker still own it. Results, what comes next, who waited for it, freed keys and events of one
--- call commit together.
--- returns: one row a report that was not simply accepted: already, or why the task was lost
--- raises: RC031, RC040 for a next task that is none; RC042 for a report of unknown outcome; RC043 for needs
--- in a circle; RC044 for siblings of a task whose parent is not open; RC045 for a dedupe_key that is to be
--- new; RC050 wrong isolation level
--- locks: the latch of needs, where a report is blocked; tasks rows in id order; dedupe keys of next tasks in
+-- Finishes claims: each report completes, fails, snoozes, blocks, cancels or (if it has not started)
+-- returns its task, provided that the fence and worker still own it. Results, next tasks, unblocked tasks,
+-- freed keys and events of one call commit together.
+-- returns: one row for each report that was not simply accepted: already, or why the task was lost
+-- raises: RC031, RC040 an invalid next task; RC042 a report with an unknown outcome; RC043 circular needs;
+-- RC044 siblings of a task whose parent is not open; RC045 the dedupe_key must be new; RC050 wrong
+-- isolation level
+-- locks: the latch of needs, if a report is blocked; tasks rows in id order; dedupe keys of next tasks in
 -- their order; dependents and parents, level by level; keys rows in key order
--- notifies: rolecall_wake, where an idle worker waits for the role; rolecall_cancel for what ends with a task
+-- notifies: rolecall_wake, if an idle worker waits for the role; rolecall_cancel for tasks that end with
+-- another one
 -- public: yes
 create or replace function rolecall.finish(p_worker_id bigint, p_reports jsonb)
 returns table (task_id bigint, verdict text)
@@ -31,13 +32,14 @@ begin
 end
 $$;
 
--- Ends claims as finish does, unless something was waited for too long, or came meanwhile.
--- returns: one row a report that was not simply accepted: already, or why the task was lost
--- raises: RC031, RC040 for a next task that is none; RC042 for a report of unknown outcome; RC043 for needs
--- in a circle; RC044, RC045, RC050 as finish; 55P03, RC090 undo this and try again
--- locks: the latch of needs, where a report is blocked; tasks rows in id order; dedupe keys of next tasks in
+-- Finishes claims as finish does, unless a lock wait timed out or a related task appeared in the meantime.
+-- returns: one row for each report that was not simply accepted: already, or why the task was lost
+-- raises: RC031, RC040 an invalid next task; RC042 a report with an unknown outcome; RC043 circular needs;
+-- RC044, RC045, RC050 as finish; 55P03, RC090 roll back and try again
+-- locks: the latch of needs, if a report is blocked; tasks rows in id order; dedupe keys of next tasks in
 -- their order; dependents and parents, level by level; keys rows in key order
--- notifies: rolecall_wake, where an idle worker waits for the role; rolecall_cancel for what ends with a task
+-- notifies: rolecall_wake, if an idle worker waits for the role; rolecall_cancel for tasks that end with
+-- another one
 create or replace function rolecall.try_to_finish(p_worker_id bigint, p_reports jsonb)
 returns table (task_id bigint, verdict text)
 language plpgsql
@@ -53,7 +55,7 @@ declare
     v_endings rolecall.ending[];
 begin
     if jsonb_path_exists(p_reports, '$[*] ? (@.outcome == "blocked")') then
-        -- Two that came to need each other at once would not see the circle.
+        -- Otherwise two tasks that come to need each other at the same time would not detect the circle.
         perform from rolecall.latches where kind = 'needs' for update;
     end if;
     if jsonb_path_exists(
@@ -65,7 +67,7 @@ begin
     v_accepted := v_done.ids;
     v_keys := v_done.keys;
     v_endings := v_done.endings;
-    -- Before the keys: who waits for a next task's dedupe key should keep no key from the others.
+    -- Before the keys: a call that waits for a next task's dedupe key must not block others' keys.
     if v_done.next_tasks is not null then
         v_stopped := rolecall.store_next(v_done.next_tasks);
         if v_stopped <> '{}' then
@@ -107,11 +109,11 @@ begin
 end
 $$;
 
--- Locks those tasks among some reports that this worker still owns, in id order; those that a failing one
--- takes with it too, and beside one that has open children the parents of the others, in the order that
--- everybody keeps.
--- raises: RC090 a task came below one of them meanwhile: undo this and try again
--- locks: tasks rows in id order, else what hold_tasks locks
+-- Locks the tasks of reports that this worker still owns, in id order. Also locks, in the common lock
+-- order, tasks that a failing one finishes as well, and, if one of them has open children, the parents of
+-- the others.
+-- raises: RC090 a task appeared below one of them in the meantime: roll back and try again
+-- locks: tasks rows in id order, or what hold_tasks locks
 create or replace function rolecall.lock_claims(p_worker_id bigint, p_reports jsonb)
 returns void
 language plpgsql
@@ -148,7 +150,7 @@ begin
             when bool_or(owned.has_children)
                 then array_agg(owned.parent_id) filter (where owned.parent_id is not null)
         end
-            -- More serial children need the last that stands.
+            -- Further serial children need the last existing one.
             || array_agg(
                 (select max(task.id) from rolecall.tasks as task where task.parent_id = owned.id)
             ) filter (where owned.serial),
@@ -164,8 +166,8 @@ begin
 end
 $$;
 
--- Locks some tasks with all that is open below others, all before the first is changed.
--- raises: RC090 one came meanwhile: undo this and try again
+-- Locks tasks together with all open tasks below others, all of them before the first change.
+-- raises: RC090 a task appeared in the meantime: roll back and try again
 -- locks: what hold_tasks locks
 create or replace function rolecall.hold_below(p_above bigint[], p_ids bigint[])
 returns void
@@ -191,10 +193,11 @@ begin
 end
 $$;
 
--- Moves the completed among some reports into the finished tasks, where the fence and the worker still own
--- them. It leaves alone a task that has or spawns children, a first step that a gather step follows, and a
--- task whose cancellation was requested, if it reports more tasks.
--- returns: one row: which moved, their keys, who waits for them, and what their reports say comes next
+-- Moves the tasks of completed reports that the fence and worker still own to the finished tasks. Skips
+-- tasks that have or spawn children, first steps followed by a gather step, and tasks whose cancellation
+-- was requested if they report further tasks.
+-- returns: one row: which were moved, their keys, the endings that other tasks wait for, and their next
+-- tasks
 -- locks: tasks rows in id order
 create or replace function rolecall.complete_tasks(p_worker_id bigint, p_reports jsonb, p_now timestamptz)
 returns table (ids bigint[], keys text[], endings rolecall.ending[], next_tasks jsonb)
@@ -220,16 +223,16 @@ begin
     done as (
         delete from rolecall.tasks as task
         using report
-        -- The worker is compared in a form that no index serves: each row is to be found by its id.
+        -- The worker is compared in a form that no index supports, so that each row is found by its id.
         where task.id = report.id and task.fence = report.fence and (task.worker_id = p_worker_id) is true
-            -- Who has had children, of whichever kind, is judged by how they ended.
+            -- The outcome of a task that has had children, serial or not, depends on how they finished.
             and task.open_children is null and task.serial is null
             and (report.next is null or (
                 coalesce(nullif(report.next -> 'children', 'null'), '[]') = '[]'
-                and (task.step is not null or (report.next -> 'gathers' = 'true') is not true)
+                and (task.step_number is not null or (report.next -> 'gathers' = 'true') is not true)
             ))
             and (task.cancel_requested_at is null or (report.next ?| '{continuation,siblings}') is not true)
-        -- By name: what is not kept is not carried along.
+        -- By name, so that columns that are not stored are not carried along.
         returning task.id, task.chain_id, task.chain_index, task.created_at, task.scheduled_for,
             task.claimed_at, task.started_at, task.worker_id, task.line_id, task.fence, task.attempt,
             task.max_attempts, task.key, task.dedupe_key, task.payload, task.retry, task.info,
@@ -257,7 +260,8 @@ begin
             timeout, trace_context, expires_at
         from done
     )
-    -- They come in the order of their ids, as they were deleted: to ask for an order sorts all that is known.
+    -- The rows are in the order of their ids, in which they were deleted; an explicit order would sort
+    -- whole rows.
     select
         coalesce(array_agg(id), '{}'),
         (select array_agg(distinct key) from done where key is not null),
@@ -274,8 +278,8 @@ begin
 end
 $$;
 
--- Insists that every report says one of the known outcomes, and that a blocked one says what it needs.
--- raises: RC042 unknown outcome, or nothing that is needed; RC040 what is no need
+-- Checks that every report has a known outcome, and that blocked ones have needs.
+-- raises: RC042 unknown outcome, or a blocked report without needs; RC040 an invalid need
 create or replace function rolecall.check_outcomes(p_reports jsonb)
 returns void
 language plpgsql
@@ -312,15 +316,15 @@ begin
 end
 $$;
 
--- Lets completed tasks wait for their children: those that their reports spawn, and those that exist already.
--- The slot is given back, the key is kept. A task goes on at once if it has no open child: because its first
--- step spawned none and a gather step follows, or because other tasks already had the dedupe keys of all its
--- children. A task whose cancellation was requested spawns nothing.
--- returns: one row: which were accepted, and the keys and endings of those that ended at once
--- raises: RC042 for children and a continuation in one report; and as add_children
--- locks: tasks rows, those that have children with the parents of what has ended; dedupe keys of children in
--- their order
--- notifies: rolecall_wake, where an idle worker waits for a role
+-- Makes completed tasks wait for their children: those that their reports spawn, and existing ones. A
+-- waiting task gives back its slot and keeps its key's permit. It continues immediately if it has no open
+-- child: because its first step spawned none and a gather step follows, or because existing tasks have the
+-- dedupe keys of all its children. A task whose cancellation was requested spawns nothing.
+-- returns: one row: which were accepted, and the keys and endings of those that finished immediately
+-- raises: RC042 children and a continuation in one report; and as add_children
+-- locks: tasks rows, those that have children together with the parents of finished tasks; dedupe keys of
+-- children in their order
+-- notifies: rolecall_wake, if an idle worker waits for a role
 create or replace function rolecall.suspend_tasks(
     p_worker_id bigint, p_reports jsonb, p_endings rolecall.ending[]
 )
@@ -389,10 +393,9 @@ begin
 end
 $$;
 
--- Locks those among some reports that have open children, which end beside them, together with the parents of
--- what has ended, and with what is open below those that are to be cancelled: children before parents, and
--- the deepest of those first.
--- locks: what hold_tasks locks; nothing where no report is of a task with open children
+-- Locks the tasks of reports that have open children, together with the parents of finished tasks, and with
+-- the open tasks below those that will be cancelled: children before parents, the deepest first.
+-- locks: what hold_tasks locks; nothing if no report is about a task with open children
 create or replace function rolecall.hold_parents(
     p_worker_id bigint, p_reports jsonb, p_endings rolecall.ending[]
 )
@@ -400,8 +403,6 @@ returns void
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 declare
     v_running bigint[];
@@ -424,9 +425,9 @@ begin
 end
 $$;
 
--- Stores the result of a parent's step and lets the task wait, if it has open children. It has begun, so it
--- does not expire any more. The step is recorded as an attempt if another step follows.
--- returns: whether it waits now
+-- Stores the result of a parent's step and makes the task wait if it has open children. It has started, so
+-- it no longer expires. The step is recorded as an attempt if another step follows.
+-- returns: whether it is waiting now
 -- locks: the caller holds the task
 create or replace function rolecall.start_waiting(p_id bigint, p_result jsonb, p_gathers boolean)
 returns boolean
@@ -439,7 +440,7 @@ declare
 begin
     update rolecall.tasks as task
     set result = coalesce(p_result, task.result), gathers = p_gathers, expires_at = null,
-        -- The start of a short step is not recorded on its own.
+        -- The start of a short step is not recorded separately.
         started_at = coalesce(task.started_at, task.claimed_at)
     where task.id = p_id
     returning task.* into v_task;
@@ -464,12 +465,12 @@ begin
 end
 $$;
 
--- Returns or ends the failed, snoozed, blocked, cancelled, returned and misfit among some reports, where the
--- fence and the worker still own them; and of the completed ones that have children but are to be cancelled.
--- returns: one row: which were still owned; their keys and endings; what the blocked ones need, as
--- `link_needs` takes it
+-- Releases or finishes the tasks of failed, snoozed, blocked, cancelled, returned and misfit reports that
+-- the fence and worker still own, and those of completed reports that have children and must be cancelled.
+-- returns: one row: which were still owned; their keys and endings; the needs of blocked ones, as
+-- `link_needs` takes them
 -- locks: tasks rows in id order
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.apply_losses(p_worker_id bigint, p_reports jsonb)
 returns table (ids bigint[], keys text[], endings rolecall.ending[], needy jsonb)
 language plpgsql
@@ -524,15 +525,15 @@ begin
 end
 $$;
 
--- Stores what reports say comes next: follow-ups, the chain's continuation, and siblings, which their
--- parent's count must have.
--- returns: whose chain ends nevertheless, as another task stands for the continuation
--- raises: RC031, RC040 for what is no task; RC043 for one that would wait for itself; RC044 siblings of a
--- task whose parent is not open; RC045 a dedupe_key that is to be new; RC050 wrong isolation level, where a
--- keyed task is put off
--- locks: dedupe keys in their order; needed tasks, children before parents; parents of siblings, the deepest
--- first, in id order
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- Stores the next tasks of reports: follow-ups, the chain's continuation, and siblings, which are added to
+-- their parent's count.
+-- returns: the tasks whose chain ends anyway, because the continuation has an existing task
+-- raises: RC031, RC040 an invalid task; RC043 a task that would wait for itself; RC044 siblings of a task
+-- whose parent is not open; RC045 the dedupe_key must be new; RC050 wrong isolation level, if a task with a
+-- key is postponed
+-- locks: dedupe keys in their order; needed tasks, children before parents; parents of siblings, the
+-- deepest first, in id order
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.store_next(p_next_tasks jsonb)
 returns bigint[]
 language plpgsql
@@ -593,7 +594,7 @@ begin
                 where task.id = v_stored.ids[link.ordinality] and task.chain_id = link.chain_id
             )
         );
-        -- Only then: it looks into every day.
+        -- Only if needed: this reads every partition.
         if v_stopped <> '{}' then
             update rolecall.finished_tasks as task set continued = null where task.id = any(v_stopped);
         end if;

@@ -1,10 +1,10 @@
--- Ends claims as finish does, but waits for nobody's open transaction: what one keeps from being stored comes
--- back as busy, to be sent again, and the others are stored. The first try is for all together, unless
--- p_apart says that there were busy ones before.
--- returns: one row a report that was not simply accepted: busy (nothing of it is stored), already, or why the
--- task was lost
+-- Finishes claims as finish does, without waiting for other open transactions: reports that one of them
+-- blocks are returned as busy and must be sent again, and the others are stored. The first try handles all
+-- reports together, unless p_apart is set because some were busy before.
+-- returns: one row for each report that was not simply accepted: busy (nothing of it is stored), already,
+-- or why the task was lost
 -- raises: as finish
--- locks: as finish; for each wait a tenth of a second at most, for all together half a second
+-- locks: as finish; waits at most 0.1 s for each lock, and at most 0.5 s in total
 -- notifies: as finish
 -- public: yes
 create or replace function rolecall.finish_free(
@@ -25,7 +25,7 @@ begin
             return query select * from rolecall.try_to_finish(p_worker_id, p_reports);
             return;
         exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
-            -- Somebody has something that one of them needs: now each for itself.
+            -- Another transaction holds something that one of them needs: now try them separately.
             null;
         end;
     end if;
@@ -37,11 +37,11 @@ begin
 end
 $$;
 
--- Ends those claims that can be ended at once: all of them, else the halves each for itself, until it is
--- found who is kept waiting. What ran after another task in the place of its key never ends before it.
--- returns: one row a report that was not simply accepted: busy, already, or why the task was lost
+-- Finishes the claims that can be finished without waiting: all of them together, or each half separately,
+-- until the blocked ones are found. Tasks of a sequence are finished in their order.
+-- returns: one row for each report that was not simply accepted: busy, already, or why the task was lost
 -- raises: as finish
--- locks: as finish, waiting a moment only
+-- locks: as finish, waiting only briefly
 -- notifies: as finish
 create or replace function rolecall.finish_apart(p_worker_id bigint, p_reports jsonb, p_until timestamptz)
 returns table (task_id bigint, verdict text)
@@ -89,8 +89,8 @@ begin
 end
 $$;
 
--- Halves a list of reports, those together of what ran one after another in one place of a key.
--- returns: two lists; one where all belong together
+-- Splits a list of reports into halves, keeping the tasks of one sequence together.
+-- returns: two lists; a single one if all belong together
 create or replace function rolecall.halves_by_place(p_reports jsonb)
 returns jsonb[]
 language sql

@@ -1,11 +1,11 @@
--- Ends claims as finish does, for a transaction in which the caller writes too: what this very transaction
--- has ended before is accepted again. After any verdict the caller must undo what it wrote; after already
--- because a transaction before this one has completed the task, and wrote it. The transaction holds the
--- tasks' rows until it ends, so it is bounded: bound_completion.
--- returns: one row a report that was not accepted: already, or why the task was lost
+-- Finishes claims as finish does, in a transaction in which the caller also writes. Reports that this same
+-- transaction has already stored are accepted again. After any verdict the caller must roll back its
+-- writes; after already, because an earlier transaction completed the task and made them. The transaction
+-- holds the task rows until it ends, so its duration is limited (bound_completion).
+-- returns: one row for each report that was not accepted: already, or why the task was lost
 -- raises: as finish
--- locks: as finish does
--- notifies: as finish does
+-- locks: as finish
+-- notifies: as finish
 -- public: yes
 create or replace function rolecall.finish_here(p_worker_id bigint, p_reports jsonb)
 returns table (task_id bigint, verdict text)
@@ -14,7 +14,7 @@ volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    -- Undone with the transaction or the savepoint, and forgotten at its end, as what it tells is.
+    -- Transaction-local, so it is reset together with the changes that it records.
     v_ended constant bigint[] := coalesce(nullif(current_setting('rolecall.ended_here', true), ''), '{}');
     v_ids bigint[];
     v_verdicts text[];
@@ -35,9 +35,10 @@ begin
 end
 $$;
 
--- Bounds the transaction that completes some claims, until it ends: the server ends its session once it has
--- been idle for the rest of their leases and deadlines, but never within a second; a shorter timeout of the
--- session stays. The session is named for one of the tasks, by which a rescue finds it.
+-- Limits the current transaction, which completes claims: the server ends its session once it has been idle
+-- for the remaining time of their leases and deadlines, but at least for a second. A shorter timeout of the
+-- session is kept. The session's application name contains the id of one of the tasks, so that a rescue can
+-- find it.
 create or replace function rolecall.bound_completion(p_worker_id bigint, p_reports jsonb)
 returns void
 language plpgsql

@@ -1,14 +1,15 @@
--- The one way back from an attempt that did not complete: each task goes back to pending by its retry policy,
--- waits for what it needs, or ends as failed or cancelled. Errors, timeouts and crashes spend the attempt;
--- snoozes, and whatever comes before the recorded start, do not; shutdowns do not, ten times at most, but
--- that of an only attempt does. A task that was lost three times unspent is claimed into free slots only from
--- then on, and its worker records the start before it calls the handler. What its own claim did not report
--- also moves the fence on, so that a late report cannot take that end for its own. What has not fitted a
--- worker goes on to those that take other payloads. Whoever calls this draws the conclusions (`conclude`).
--- returns: one row: the tasks with the states they went to; the keys that they gave up, and the endings that
--- others may wait for
+-- Releases tasks after attempts that did not complete: each becomes pending according to its retry policy,
+-- waits for its needs, or finishes as failed or cancelled. Errors, timeouts and crashes spend the attempt.
+-- Snoozes, and anything before the recorded start, do not. Neither do shutdowns, up to ten times, unless
+-- the task has only one attempt. A task that was lost three times without spending an attempt becomes a
+-- suspect: it is claimed only into free slots, and its worker records the start before it calls the
+-- handler. If the claim did not report this itself, the fence is incremented, so that a late report is
+-- rejected. An incompatible task moves to a line for other releases. The caller must call `conclude` with
+-- the result.
+-- returns: one row: the tasks with their new states; the keys that they gave up, and the endings that other
+-- tasks may wait for
 -- locks: the caller holds the tasks
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.return_tasks(p_losses jsonb)
 returns table (ids bigint[], states rolecall.task_state[], keys text[], endings rolecall.ending[])
 language plpgsql
@@ -56,14 +57,14 @@ begin
     join rolecall.tasks as task on task.id = given.id
     join rolecall.line_settings as setting on setting.line_id = task.line_id
     cross join lateral (
-        -- Nobody overstays who has not begun.
+        -- A task that has not started cannot time out.
         select case when given.reason = 'timeout' and given.reported is not true and task.started_at is null
             then 'crashed' else given.reason end as reason
     ) as loss
     cross join lateral rolecall.decide_after_attempt(
         task, setting.retry, loss.reason, given.after,
         coalesce(given.final, false) or loss.reason = 'misfit' and (
-            -- Whoever has it again, or as the sixth, shows that this would go on for ever.
+            -- The same digest again, or a sixth one, shows that no release accepts the task.
             given.intake = any(setting.misfit_for) or cardinality(setting.misfit_for) >= 5
         ), v_now
     ) as judged
@@ -113,10 +114,10 @@ begin
 end
 $$;
 
--- Decides what a lost claim comes to. A task whose cancellation was asked for never runs again, however its
--- claim ends, nor does one that has expired. A task that was lost with its worker keeps its place in the line
--- and waits for nothing; the third time it is a suspect, and waits as after an error.
--- returns: one row: the attempt is spent, the state that follows, and when a pending task is due again
+-- Decides how a task continues after a lost claim. A task that has expired or whose cancellation was
+-- requested never runs again, however its claim ends. A task that was lost with its worker keeps its
+-- position in the line and has no delay; after the third time it is a suspect and waits as after an error.
+-- returns: one row: whether the attempt is spent, the next state, and when a pending task is due again
 create or replace function rolecall.decide_after_attempt(
     p_task rolecall.tasks, p_policy jsonb, p_reason text, p_after float8, p_final boolean, p_now timestamptz
 )
@@ -157,8 +158,8 @@ as $$
     from wait
 $$;
 
--- Says how often a task was lost with its worker so far.
--- returns: a number
+-- Counts how often a task was lost with its worker.
+-- returns: the number
 create or replace function rolecall.crashes_of(p_task_id bigint)
 returns int
 language sql
@@ -170,9 +171,9 @@ as $$
     where event.task_id = p_task_id and event.kind = 'crashed'
 $$;
 
--- How long a task waits after its nth attempt: linear min(cap, step * n), exponential min(cap, first * factor
--- ^ (n - 1)), with jitter.
--- returns: an interval; null where the policy never retries
+-- Returns the delay after the nth attempt: linear min(cap, step * n), exponential min(cap, first * factor ^
+-- (n - 1)), with jitter.
+-- returns: an interval; null if the policy does not retry
 create or replace function rolecall.retry_delay(p_policy jsonb, p_attempt int)
 returns interval
 language sql
@@ -191,8 +192,8 @@ as $$
     where base is not null
 $$;
 
--- Says whether a document is a retry policy: kind none, linear or exponential, with numbers from which a
--- delay can be worked out whatever the attempt, as a task whose delay overflows could never be let go.
+-- Returns whether a document is a retry policy: kind none, linear or exponential, with numbers that give a
+-- valid delay for every attempt. A task whose delay overflowed could never be released.
 -- returns: true or false
 create or replace function rolecall.is_retry_policy(p_policy jsonb)
 returns boolean
@@ -215,8 +216,8 @@ as $$
         )
 $$;
 
--- Finds those among some tasks that have expired.
--- returns: one document a task, as return_tasks takes it; null where there is none
+-- Finds the expired ones among the given tasks.
+-- returns: one document per task, as return_tasks takes it; null if there is none
 create or replace function rolecall.expired_among(p_ids bigint[])
 returns jsonb
 language plpgsql
@@ -238,9 +239,9 @@ begin
 end
 $$;
 
--- Says whether a task in such a state, which is to begin before a moment, has expired.
--- returns: true, else false or null
--- search_path: not set, so that it is inlined into the statement that calls it
+-- Returns whether a task with this state and expiry has expired.
+-- returns: true, false or null
+-- search_path: not set, so that it is inlined into the calling statement
 create or replace function rolecall.has_expired(
     p_state rolecall.task_state, p_expires_at timestamptz, p_now timestamptz
 )
@@ -251,9 +252,9 @@ as $$
     select p_expires_at <= p_now and p_state in ('blocked', 'pending')
 $$;
 
--- Says why a claim no longer owns its task.
--- returns: taken, completed, cancelled, deleted; already where this very claim ended by its own report; owned
--- where it still owns
+-- Returns why a claim no longer owns its task.
+-- returns: taken, completed, cancelled, deleted; already if this claim was ended by its own report; owned
+-- if it still owns the task
 create or replace function rolecall.why_lost(p_worker_id bigint, p_id bigint, p_fence int)
 returns text
 language sql
@@ -264,7 +265,7 @@ as $$
         (
             select case
                 when state = 'running' and worker_id = p_worker_id and fence = p_fence then 'owned'
-                -- Whoever else takes a claim away moves the fence on.
+                -- Anything but the claim's own report increments the fence.
                 when state <> 'running' and fence = p_fence then 'already'
                 else 'taken'
             end
@@ -277,7 +278,7 @@ as $$
                 when state = 'cancelled' then 'cancelled'
                 else 'completed'
             end
-            -- Not before the worker came: what it has claimed ended later.
+            -- Not before the worker registered: its claims finished later.
             from rolecall.find_finished(array[p_id], coalesce(
                 (select worker.started_at from rolecall.workers as worker where worker.id = p_worker_id),
                 '-infinity'
@@ -289,9 +290,9 @@ as $$
     )
 $$;
 
--- Of a worker's claims, those that no longer own their task; to one that asks while its own report is under
--- way, it is completed.
--- returns: one row a lost claim, with the reason
+-- Finds those of a worker's claims that no longer own their task. A claim whose own report is being stored
+-- counts as completed.
+-- returns: one row per lost claim, with the reason
 create or replace function rolecall.lost_claims(p_worker_id bigint, p_ids bigint[], p_fences int[])
 returns table (task_id bigint, reason text)
 language sql
@@ -313,8 +314,8 @@ as $$
     where lost.reason <> 'owned'
 $$;
 
--- Says since when a task has been given back as one that does not fit.
--- returns: the moment; null for one that has always fitted
+-- Returns since when a task has been returned as incompatible.
+-- returns: the time; null if it never was
 create or replace function rolecall.unfit_since(p_task_id bigint)
 returns timestamptz
 language sql

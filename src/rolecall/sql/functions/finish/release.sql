@@ -1,11 +1,11 @@
--- Gives a worker's claims back, as at shutdown: pending again at once, the attempt not spent. It waits for
--- nobody's open transaction: what one keeps from it comes back as busy, to be sent again, and the others are
--- given back.
--- returns: one row a claim that was not given back: busy, or why it was lost
+-- Returns a worker's claims, for example at shutdown: the tasks are pending again immediately and their
+-- attempts are not spent. Does not wait for other open transactions: claims that one of them blocks are
+-- reported as busy and must be sent again, and the others are returned.
+-- returns: one row for each claim that was not returned: busy, or why it was lost
 -- raises: RC050 wrong isolation level
--- locks: tasks rows in id order; keys rows in key order; for each wait a tenth of a second at most, for all
--- together half a second
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- locks: tasks rows in id order; keys rows in key order; waits at most 0.1 s for each lock, and at most 0.5
+-- s in total
+-- notifies: rolecall_wake, if an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.release(p_worker_id bigint, p_ids bigint[], p_fences int[])
 returns table (task_id bigint, reason text)
@@ -26,12 +26,12 @@ begin
 end
 $$;
 
--- Gives claims back, without waiting for anybody's open transaction: what one keeps from it comes back as
--- busy.
--- returns: one row a claim that was not given back: busy, or why it was lost
--- locks: tasks rows in id order; keys rows in key order; for each wait a tenth of a second at most, for all
--- together half a second
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- Returns claims without waiting for other open transactions. Claims that one of them blocks are reported
+-- as busy.
+-- returns: one row for each claim that was not returned: busy, or why it was lost
+-- locks: tasks rows in id order; keys rows in key order; waits at most 0.1 s for each lock, and at most 0.5
+-- s in total
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.release_claims(p_worker_id bigint, p_claims jsonb)
 returns table (task_id bigint, reason text)
 language plpgsql
@@ -44,7 +44,7 @@ begin
         return query select * from rolecall.try_to_release(p_worker_id, p_claims);
         return;
     exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
-        -- Somebody has something that one of them needs: now each for itself.
+        -- Another transaction holds something that one of them needs: now try them separately.
         null;
     end;
     return query
@@ -55,11 +55,11 @@ begin
 end
 $$;
 
--- Gives those claims back that can be given back at once: all of them, else the halves each for itself, until
--- it is found who is kept waiting.
--- returns: one row a claim that was not given back: busy, or why it was lost
--- locks: as try_to_release, waiting a moment only
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- Returns the claims that can be returned without waiting: all of them together, or each half separately,
+-- until the blocked ones are found.
+-- returns: one row for each claim that was not returned: busy, or why it was lost
+-- locks: as try_to_release, waiting only briefly
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.release_apart(p_worker_id bigint, p_claims jsonb, p_until timestamptz)
 returns table (task_id bigint, reason text)
 language plpgsql
@@ -85,11 +85,11 @@ begin
 end
 $$;
 
--- Gives claims back as release does, unless something was waited for too long, or came meanwhile.
--- returns: one row a claim that was lost, with the reason
--- raises: 55P03, RC090 undo this and try again
+-- Returns claims as release does, unless a lock wait timed out or a related task appeared in the meantime.
+-- returns: one row per lost claim, with the reason
+-- raises: 55P03, RC090 roll back and try again
 -- locks: tasks rows in id order; keys rows in key order
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.try_to_release(p_worker_id bigint, p_claims jsonb)
 returns table (task_id bigint, reason text)
 language plpgsql

@@ -1,6 +1,6 @@
 -- Merges facts into the info of a running task.
 -- returns: null, or why the claim was lost
--- raises: RC040 info that is no object
+-- raises: RC040 the info is not an object
 -- locks: the tasks row
 -- public: yes
 create or replace function rolecall.report_info(p_worker_id bigint, p_id bigint, p_fence int, p_info jsonb)

@@ -1,12 +1,12 @@
--- Returns tasks whose lease ran out, or of those among them that nobody has renewed for p_silent_for.
--- After a restart or a failover of the server it waits one lease, so that the workers that live can renew.
--- What somebody's open transaction keeps from it is left to the next rescue. Pending tasks that have fitted
--- no worker for an hour fail. Sessions that still hang in a task which they lost, or whose worker is gone,
--- are ended.
--- returns: one row a rescued task, with the state it went to
+-- Rescues tasks whose lease has expired and has not been renewed for p_silent_for. After a restart or
+-- failover of the server, waits for one lease, so that living workers can renew theirs. Tasks that an open
+-- transaction holds are left to the next rescue. Pending tasks that have been incompatible with every
+-- worker for an hour fail. Ends sessions that still work on a task that they have lost, or whose worker is
+-- gone.
+-- returns: one row per rescued task, with its new state
 -- raises: RC050 wrong isolation level
--- locks: tasks rows, skipping locked ones; keys rows in key order
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- locks: tasks rows, skipping locked rows; keys rows in key order
+-- notifies: rolecall_wake, if an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.rescue(p_limit int default 1000, p_silent_for interval default '0 s')
 returns table (task_id bigint, state rolecall.task_state)
@@ -33,11 +33,12 @@ begin
 end
 $$;
 
--- Finds the claims whose leases have ended, for a rescue in two looks: rescue_found takes those that are
--- still not renewed after a wait. Where the server itself was frozen, the leases of all workers end at once,
--- and the wait lets those that live renew them.
--- returns: one row: the claims, and how many seconds to wait: ten, or the longest of their leases if shorter
--- locks: the server_epoch row, when the server is another
+-- Finds the claims with expired leases, for a rescue in two steps: rescue_found takes those that are still
+-- not renewed after a wait. If the server itself was frozen, the leases of all workers expire at once, and
+-- the wait lets the living workers renew them.
+-- returns: one row: the claims, and how many seconds to wait: ten, or the longest of their leases if that
+-- is shorter
+-- locks: the server_epoch row, if the server has changed
 -- public: yes
 create or replace function rolecall.find_expired(p_limit int default 100000)
 returns table (ids bigint[], fences int[], wait_seconds float8)
@@ -68,13 +69,14 @@ begin
 end
 $$;
 
--- Returns those of the given claims whose leases have ended and were not renewed since they were found. What
--- an open transaction holds is left to the next rescue. Pending tasks that have fitted no worker for an hour
--- fail. Sessions that hang in a task which they lost, or whose worker is gone, are ended.
--- returns: one row a rescued task, with the state it went to
+-- Rescues those of the given claims whose leases have expired and were not renewed since they were found.
+-- Tasks that an open transaction holds are left to the next rescue. Pending tasks that have been
+-- incompatible with every worker for an hour fail. Ends sessions that still work on a task that they have
+-- lost, or whose worker is gone.
+-- returns: one row per rescued task, with its new state
 -- raises: RC050 wrong isolation level
--- locks: tasks rows, skipping locked ones; keys rows in key order
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- locks: tasks rows, skipping locked rows; keys rows in key order
+-- notifies: rolecall_wake, if an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.rescue_found(p_ids bigint[], p_fences int[])
 returns table (task_id bigint, state rolecall.task_state)
@@ -113,15 +115,15 @@ begin
 end
 $$;
 
--- Rescues at once everything that dead workers hold, and takes the workers off the roll. The caller must have
--- proof that the process of each worker has ended: the handlers of a living worker would run while the next
--- attempts of their tasks do. rescue_harmless is for workers that may live. Ends the sessions in which these
--- workers complete tasks.
--- returns: one row a rescued task, with the state it went to; tasks that an open transaction holds are left
--- to the next call, or to the lease
+-- Rescues all tasks that dead workers hold and removes the workers from the registry, immediately. The
+-- caller must have proof of each worker's death: otherwise the handlers of a living worker would run at the
+-- same time as the next attempts of their tasks. For workers that may be alive, use rescue_harmless. Ends
+-- the sessions in which these workers complete tasks.
+-- returns: one row per rescued task, with its new state; tasks that an open transaction holds are left to
+-- the next call, or to the lease
 -- raises: RC050 wrong isolation level
--- locks: workers rows, then tasks rows, both skipping locked ones; keys rows in key order
--- notifies: rolecall_wake, where an idle worker waits for the role; rolecall_cancel and rolecall_command with
+-- locks: workers rows, then tasks rows, skipping locked rows; keys rows in key order
+-- notifies: rolecall_wake, if an idle worker waits for the role; rolecall_cancel and rolecall_command with
 -- each worker's id
 -- public: yes
 create or replace function rolecall.rescue_workers(p_worker_ids bigint[], p_limit int default 1000)
@@ -148,13 +150,13 @@ begin
 end
 $$;
 
--- Takes workers off the roll that are probably dead, and rescues those of their claims that may run twice:
--- the claims that harmless_claims finds. All others wait for their leases. For workers without a session,
--- which may have lost their connections only.
--- returns: one row a rescued task, with the state it went to
+-- Removes workers that are probably dead from the registry and rescues those of their claims that may run
+-- twice, as harmless_claims finds them. The others wait for their leases to expire. For workers without a
+-- session, which may only have lost their connections.
+-- returns: one row per rescued task, with its new state
 -- raises: RC050 wrong isolation level
--- locks: workers rows, then tasks rows, both skipping locked ones; keys rows in key order
--- notifies: rolecall_wake, where an idle worker waits for the role; rolecall_cancel and rolecall_command with
+-- locks: workers rows, then tasks rows, skipping locked rows; keys rows in key order
+-- notifies: rolecall_wake, if an idle worker waits for the role; rolecall_cancel and rolecall_command with
 -- each worker's id
 -- public: yes
 create or replace function rolecall.rescue_harmless(p_worker_ids bigint[], p_limit int default 1000)
@@ -188,9 +190,9 @@ begin
 end
 $$;
 
--- Finds the claims of workers that may be returned though the worker may live: a claim that has not begun, as
--- ten seconds after its last answer about one a worker neither begins nor runs it; and one without a key,
--- with another attempt left, in an idempotent role.
+-- Finds the claims that can be rescued even if their worker is alive: claims that have not started, because
+-- a worker neither starts nor runs a task later than ten seconds after its last confirmed renewal; and
+-- claims without a key and with another attempt left in an idempotent role.
 -- returns: the ids of their tasks
 create or replace function rolecall.harmless_claims(p_worker_ids bigint[])
 returns setof bigint
@@ -207,7 +209,7 @@ as $$
     join rolecall.line_settings as setting on setting.line_id = task.line_id
     where task.state = 'running' and task.worker_id = any(p_worker_ids)
         and case
-            -- A lease that the deadline cuts short does not tell when it was given.
+            -- The start of a lease that was cut short by the deadline is unknown.
             when task.started_at is null
                 then task.lease_until - setting.lease < rolecall.clock() - interval '10 s'
                     and task.lease_until < task.deadline_at
@@ -216,8 +218,9 @@ as $$
         end
 $$;
 
--- Takes workers off the roll that did not do so themselves, and tells them, should one of them live.
--- locks: workers rows, skipping locked ones: whose row is locked just says that it lives
+-- Removes workers from the registry that did not deregister themselves, and notifies them in case they are
+-- alive.
+-- locks: workers rows, skipping locked rows: the session that holds the lock shows that the worker is alive
 -- notifies: rolecall_cancel and rolecall_command with each worker's id
 create or replace function rolecall.strike_off(p_worker_ids bigint[])
 returns void
@@ -245,9 +248,9 @@ begin
 end
 $$;
 
--- Takes claims for a rescue: those of some workers, whatever their leases.
--- returns: one document a claim, as return_tasks takes it
--- locks: tasks rows, skipping locked ones
+-- Locks the claims of workers for a rescue, regardless of their leases.
+-- returns: one document per claim, as return_tasks takes it
+-- locks: tasks rows, skipping locked rows
 create or replace function rolecall.claims_of_workers(p_worker_ids bigint[], p_limit int)
 returns setof jsonb
 language sql
@@ -264,7 +267,7 @@ as $$
     for update of task skip locked
 $$;
 
--- Says what a claim comes to that ends without a report of its own.
+-- Describes the loss of a claim that ends without its own report.
 -- returns: a document as return_tasks takes it
 create or replace function rolecall.loss_of(p_task rolecall.tasks, p_error text, p_now timestamptz)
 returns jsonb
@@ -279,17 +282,16 @@ as $$
     end
 $$;
 
--- Returns what a rescue has taken, or what has expired, and what that kept from others; what is kept waiting
--- is left to the next call.
--- returns: one row a rescued task, with the state it went to
--- locks: as try_to_rescue, waiting a moment only
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- Releases rescued or expired claims and applies the consequences. Tasks that others block are left to the
+-- next call.
+-- returns: one row per rescued task, with its new state
+-- locks: as try_to_rescue, waiting only briefly
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.rescue_claims(p_claims jsonb)
 returns table (task_id bigint, state rolecall.task_state)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set lock_timeout = '100ms'
 as $$
 begin
     perform rolecall.require_durability();
@@ -297,7 +299,7 @@ begin
         return query select * from rolecall.try_to_rescue(p_claims);
         return;
     exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
-        -- Somebody has something that one of them needs: now each for itself.
+        -- Another transaction holds something that one of them needs: now try them separately.
         null;
     end;
     return query
@@ -308,11 +310,11 @@ begin
 end
 $$;
 
--- Takes claims for a rescue: their lease ran out, nobody has renewed them for p_silent_for, and the server
--- has been up for a lease. What a drain runs is its session's, whose end rolls it back: no lease can tell
--- more.
--- returns: one document a claim, as return_tasks takes it
--- locks: tasks rows, skipping locked ones
+-- Locks claims for a rescue: their lease has expired, nobody has renewed them for p_silent_for, and the
+-- server has been up for the duration of a lease. Claims of SQL workers are excluded: the end of their
+-- session rolls them back, which is more reliable than a lease.
+-- returns: one document per claim, as return_tasks takes it
+-- locks: tasks rows, skipping locked rows
 create or replace function rolecall.expired_claims(p_limit int, p_silent_for interval)
 returns setof jsonb
 language plpgsql
@@ -337,16 +339,17 @@ begin
     where task.state = 'running' and task.lease_until < v_now and v_up_since + setting.lease < v_now
         and task.lease_until - setting.lease <= v_now - p_silent_for
         and (task.id <> all(v_drained) or task.deadline_at <= v_now)
-    -- By chance: what stays locked must not be all that is ever looked at.
+    -- In random order, so that rows that stay locked do not hide all others.
     order by random()
     limit p_limit
     for update of task skip locked;
 end
 $$;
 
--- Takes tasks that have fitted no worker for an hour, which is longer than a release needs to be everywhere.
--- returns: one document a task, as return_tasks takes it
--- locks: tasks rows, skipping locked ones
+-- Locks pending tasks that have been incompatible with every worker for an hour, which is longer than the
+-- rollout of a release takes.
+-- returns: one document per task, as return_tasks takes it
+-- locks: tasks rows, skipping locked rows
 create or replace function rolecall.unfitting_tasks(p_limit int)
 returns setof jsonb
 language plpgsql
@@ -376,11 +379,11 @@ begin
 end
 $$;
 
--- Returns those claims that can be returned at once: all of them, else the halves each for
--- itself; what is kept waiting is left to the next rescue.
--- returns: one row a rescued task, with the state it went to
--- locks: as try_to_rescue, waiting a moment only
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- Releases the claims that can be released without waiting: all of them together, or each half separately.
+-- Blocked ones are left to the next rescue.
+-- returns: one row per rescued task, with its new state
+-- locks: as try_to_rescue, waiting only briefly
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.rescue_apart(p_expired jsonb, p_until timestamptz)
 returns table (task_id bigint, state rolecall.task_state)
 language plpgsql
@@ -406,12 +409,12 @@ begin
 end
 $$;
 
--- Returns what a rescue has taken, or what has expired, unless something was waited for too long, or came
--- meanwhile.
--- returns: one row a rescued task, with the state it went to
--- raises: 55P03, RC090 undo this and try again
+-- Releases rescued or expired claims, unless a lock wait timed out or a related task appeared in the
+-- meantime.
+-- returns: one row per rescued task, with its new state
+-- raises: 55P03, RC090 roll back and try again
 -- locks: the caller holds the tasks; keys rows in key order
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.try_to_rescue(p_expired jsonb)
 returns table (task_id bigint, state rolecall.task_state)
 language plpgsql

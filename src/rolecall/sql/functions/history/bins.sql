@@ -1,7 +1,7 @@
--- Merges bins of the history into wider ones: those of one width, and for the last of them, which is not
--- over, narrower ones.
--- returns: one row a bin in which anything is known of the role; of each role and of all together where none
--- is given
+-- Merges bins of the history into wider ones: bins of width p_source, and narrower bins for the last wide
+-- one, which is not over yet.
+-- returns: one row for each bin in which the role has data; if p_role is null, for each role and for all
+-- roles together (role '')
 create or replace function rolecall.history_bins(
     p_role text, p_width int, p_source int, p_from timestamptz, p_until timestamptz
 )
@@ -10,7 +10,7 @@ language sql
 stable
 rows 100
 set search_path = pg_catalog, pg_temp
--- One plan for all moments and roles would read the whole history.
+-- A generic plan for all times and roles would read the whole history.
 set plan_cache_mode = force_custom_plan
 as $$
     with stretch as materialized (
@@ -26,7 +26,7 @@ as $$
         select event.*, date_bin(make_interval(secs => p_width), event.at, 'epoch') as bin
         from (select name from rolecall.roles union all select '') as known (name)
         cross join stretch
-        -- Role by role and width by width: a join would read the whole history.
+        -- By role and width: a join would read the whole history.
         cross join lateral (
             select * from rolecall.history as one
             where one.role = known.name and one.width = stretch.width and one.at >= stretch.since
@@ -74,9 +74,9 @@ as $$
     order by total.role, total.bin
 $$;
 
--- Lists the widths of the history's bins in seconds, the narrowest first: of which width those are that they
--- are merged into, and how long they are kept.
--- returns: one row a width
+-- Lists the widths of the history's bins in seconds, the narrowest first, with the width that each is
+-- merged into and how long its bins are kept.
+-- returns: one row per width
 create or replace function rolecall.history_tiers()
 returns table (width int, wider int, kept interval)
 language sql
@@ -91,8 +91,8 @@ as $$
         (3600, null, interval '90 days')
 $$;
 
--- Says when the bin began that a moment is in.
--- returns: the moment
+-- Returns the start of the bin that contains a time.
+-- returns: the time
 create or replace function rolecall.begin_of_bin(p_width int, p_moment timestamptz)
 returns timestamptz
 language sql
@@ -102,8 +102,8 @@ as $$
     select date_bin(make_interval(secs => p_width), p_moment, 'epoch')
 $$;
 
--- Lists where the buckets of durations begin, in seconds: ten a decade from a millisecond on, to a month;
--- below the first is bucket 0.
+-- Lists the lower bounds of the buckets for durations, in seconds: ten per decade, from a millisecond to a
+-- month. Bucket 0 is below the first bound.
 -- returns: the bounds
 create or replace function rolecall.history_bounds()
 returns float8[]

@@ -1,8 +1,10 @@
--- Adds to the counts of finished tasks what has finished since the last time, up to where nothing can finish
--- any more; at most to the end of a day, so that a call that has much to catch up with stays short.
+-- Adds the tasks that have finished since the last call to the counts of finished tasks, up to the time
+-- before which nothing can finish any more, and at most to the end of a day, so that a call with a long
+-- backlog stays short.
 -- returns: whether there is more to add
 -- raises: RC050 wrong isolation level
--- locks: finished_tasks against being changed; then the row of counted_until, or nothing while another has it
+-- locks: finished_tasks against changes of its structure; then the row of counted_until, or nothing if
+-- another session holds it
 -- public: yes
 create or replace function rolecall.roll_up_counts(p_margin interval default '5 s')
 returns boolean
@@ -16,7 +18,7 @@ declare
     v_until timestamptz;
 begin
     perform rolecall.require_read_committed();
-    -- In the order of who drops a partition: first the table.
+    -- The table first, as in transactions that drop a partition.
     lock table rolecall.finished_tasks in access share mode;
     select moment into v_from from rolecall.counted_until for update skip locked;
     if not found then
@@ -28,7 +30,7 @@ begin
         (select min(begins) from rolecall.partitions_of('rolecall.finished_tasks')),
         v_settled
     ));
-    -- However many processes ask, it is not done more often than it tells anything.
+    -- However many processes call this, the roll-up runs only if it can add something.
     if v_until = v_settled and v_until <= v_from + p_margin then
         return false;
     end if;
@@ -59,12 +61,12 @@ begin
 end
 $$;
 
--- Adds to the history what has finished since the last time, up to where nothing can finish any more, in
--- whole bins; and counts what is open. A call adds an hour at most, so that one that has much to catch up
--- with stays short: of what is old it makes wide bins only.
+-- Adds the tasks that have finished since the last call to the history, in whole bins, up to the time
+-- before which nothing can finish any more, and counts open tasks. A call adds at most an hour, so that a
+-- call with a long backlog stays short, and makes only wide bins of old data.
 -- returns: whether there is more to add
 -- raises: RC050 wrong isolation level
--- locks: the row of history_until, or nothing while another has it
+-- locks: the row of history_until, or nothing if another session holds it
 -- public: yes
 create or replace function rolecall.roll_up_history(p_margin interval default '5 s')
 returns boolean
@@ -93,7 +95,7 @@ begin
     if v_until <= v_from then
         return false;
     end if;
-    -- An hour that was begun in narrow bins is ended in them.
+    -- An hour that was started in narrow bins is completed in narrow bins.
     if v_from = rolecall.begin_of_bin(3600, v_from) then
         select min(width)
         into v_width
@@ -124,9 +126,8 @@ begin
 end
 $$;
 
--- Says from when on the history is told when it is made for the first time: since the first day of finished
--- tasks that is kept.
--- returns: the moment, the beginning of an hour
+-- Returns where the history starts when it is created: at the first day of finished tasks that is kept.
+-- returns: the time, the start of an hour
 create or replace function rolecall.begin_of_history(p_now timestamptz)
 returns timestamptz
 language sql
@@ -141,14 +142,14 @@ as $$
     ))
 $$;
 
--- Makes the history's bins of one width from what finished within a time: how much, how it went, how long it
--- waited and ran.
+-- Creates the history's bins of one width for the tasks that finished in a period: their number, outcomes,
+-- waiting times and durations.
 create or replace function rolecall.count_ended(p_width int, p_from timestamptz, p_until timestamptz)
 returns void
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
--- A day's rows lie in the order in which they ended, so a summary of where which moment lies is enough.
+-- Rows of a day are stored in the order in which they finished, so a BRIN index is sufficient.
 set jit = off
 set enable_seqscan = off
 as $$
@@ -162,8 +163,8 @@ begin
     with ended as (
         select task.line_id, task.state,
             date_bin(make_interval(secs => p_width), task.finished_at, 'epoch') as bin,
-            -- A first claim and a retry begin to wait when they are due; a parent that goes on, for one, has
-            -- waited for its children.
+            -- A first claim and a retry start waiting when they are due. Other claims, such as a parent's
+            -- next step, waited for something else.
             case when task.fence = 1 or task.attempt > 1 then
                 date_part(
                     'epoch',
@@ -229,8 +230,7 @@ begin
 end
 $$;
 
--- Adds to the history's bins of one width the attempts that failed within a time and were not their task's
--- last.
+-- Adds the failed attempts in a period that were not their task's last to the history's bins of one width.
 -- locks: the bins
 create or replace function rolecall.count_retried(p_width int, p_from timestamptz, p_until timestamptz)
 returns void
@@ -259,8 +259,8 @@ as $$
     on conflict (role, width, at) do update set retried = rolecall.history.retried + excluded.retried
 $$;
 
--- Adds to one bin of the history what is due and free to run, and what runs. The bin of all roles says that
--- it was counted, whatever was found.
+-- Adds the number of due and running tasks to one bin of the history. The bin of all roles also records
+-- that a sample was taken.
 -- locks: the bin
 create or replace function rolecall.count_open(p_width int, p_at timestamptz, p_now timestamptz)
 returns void
@@ -285,15 +285,14 @@ as $$
         running = rolecall.history.running + excluded.running
 $$;
 
--- Says until when nothing can finish any more: each task that is seen as finished later, finished after it.
---
--- A task's `finished_at` is read from the clock by the statement that ends it, and others see it only when
--- the transaction commits, maybe hours later. So those that may still commit bound the answer; of whom it is
--- not known when he began is given a moment to end. Who begins after the clock was read here will finish
--- later than that, and each leaves the list only after all can see what he has committed. So: first the
--- clock, then the list, and what is counted last of all. The clock may go back a little, and a session may be
--- held up before its first lock, so a margin is kept from all of this.
--- returns: the moment; -infinity where nothing is sure
+-- Returns the time before which nothing can finish any more: every task that becomes visible as finished
+-- later has a later `finished_at`. That is read from the clock by the statement that finishes the task, but
+-- becomes visible at the commit, possibly hours later. Therefore transactions that may still commit limit
+-- the result; if the start of one is unknown, this waits briefly for its end. Transactions that begin after
+-- the clock was read here finish tasks later, and a transaction leaves the list only after its commit is
+-- visible. The order is therefore: read the clock, then the list, then count. Because the clock may be set
+-- back a little, and a session may be delayed before its first lock, p_margin is subtracted.
+-- returns: the time; -infinity if there is none
 create or replace function rolecall.settled_until(p_margin interval)
 returns timestamptz
 language plpgsql
@@ -321,17 +320,17 @@ begin
 end
 $$;
 
--- Lists who may still commit that something finished, or was tried again, at a time that has passed: open
--- transactions, and prepared ones. Who writes that down holds a lock on its table until he commits, and
--- everybody may see locks, whoever holds them. 1. One that holds such a lock may have written at any time
--- since it began. 2. One that holds none, but runs a statement, may have read the clock in that statement
--- only; one that runs none has no such time in its hands, and one that is aborted will never commit. 3. Of
--- another role's session nothing but its locks is seen without the right to read all statistics. Where it
--- holds or awaits one on a table of ours that readers do not take, it may have begun at any time. Else it may
--- have read the clock, but not yet come to its first lock; the caller's margin is for that. 4. One that is
--- prepared no longer says when it began; but until it was, it bounded the answers before.
--- returns: one row each: its id among transactions, whose it is, when it began (null where that is not
--- known), and its name: that of its session, or the one under which it was prepared
+-- Lists open and prepared transactions that may still commit a finished task or a retry with a time in the
+-- past. A transaction that writes these holds a lock on their table until it commits, and all roles can see
+-- all locks. (1) A transaction with such a lock may have written at any time since it began. (2) One
+-- without a lock that is running a statement may have read the clock only in that statement. One that runs
+-- no statement has not read a time that it will write, and an aborted one never commits. (3) Without the
+-- right to read all statistics, only the locks of another role's session are visible. If it holds or awaits
+-- a lock on one of our tables that readers do not take, it may have begun at any time. Otherwise it may
+-- have read the clock before its first lock, which the caller's margin covers. (4) The start of a prepared
+-- transaction is unknown, but until it was prepared, it limited earlier results.
+-- returns: one row per transaction: its virtual id, its role, its start (null if unknown), and the name of
+-- its session or of the prepared transaction
 create or replace function rolecall.late_committers()
 returns table (virtual_id text, user_name name, began timestamptz, prepared boolean, known_as text)
 language plpgsql
@@ -348,9 +347,9 @@ declare
     v_counted constant oid[] := array['rolecall.finished_tasks'::regclass, 'rolecall.task_events'::regclass];
     v_sessions jsonb;
 begin
-    -- Within a transaction the server would show the same sessions again.
+    -- Otherwise the server would return the same sessions again within a transaction.
     perform pg_stat_clear_snapshot();
-    -- First the sessions: a lock that is seen was taken before, or in a statement that began later.
+    -- The sessions first: a lock that is seen later was taken before, or in a statement that began later.
     v_sessions := (
         select jsonb_agg(jsonb_build_object(
             'pid', session.pid, 'user_name', session.usename, 'hidden',
@@ -393,9 +392,9 @@ begin
 end
 $$;
 
--- A trigger: takes what leaves the finished tasks out of their counts, where it is in them. That cannot
--- change until the commit, as the row that says so is locked with it.
--- locks: the row of counted_until, shared; waits for a roll-up that is under way
+-- Subtracts rows that are deleted from the finished tasks from the counts that include them (trigger
+-- function). The row that records whether they are included is locked until the commit.
+-- locks: the row of counted_until, shared; waits for a roll-up in progress
 create or replace function rolecall.uncount_finished()
 returns trigger
 language plpgsql
@@ -418,10 +417,10 @@ begin
 end
 $$;
 
--- Counts the open tasks of each line that wait for nobody but a worker or their time, from the indexes that
--- claims and renewals walk.
--- returns: one row a line that has any: due, due later, and running; a task that waits in a worker, behind
--- another one of its key, is due
+-- Counts the open tasks of each line that wait only for a worker or their due time, using the indexes of
+-- claims and renewals.
+-- returns: one row for each line that has any: due, due later, and running; a task that waits in a worker
+-- behind another one of its sequence counts as due
 create or replace function rolecall.backlog(p_now timestamptz)
 returns table (line_id int, ready bigint, scheduled bigint, running bigint)
 language sql

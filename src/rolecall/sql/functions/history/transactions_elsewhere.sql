@@ -1,6 +1,6 @@
--- Tells which transactions of the server cannot touch a task: those of other databases, and of vacuuming. A
--- snapshot names them too. Sessions that this user may not see are left out.
--- returns: the lower halves of their numbers; none: an empty array
+-- Lists the server's transactions that cannot touch a task: those of other databases and of autovacuum
+-- workers, which snapshots also contain. Sessions that this user cannot see are omitted.
+-- returns: the lower halves of their numbers; an empty array if there are none
 -- public: yes
 create or replace function rolecall.transactions_elsewhere()
 returns xid[]

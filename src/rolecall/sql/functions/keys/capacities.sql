@@ -1,9 +1,9 @@
--- Says how many tasks of a key may run at once, or of all keys that begin alike ('tenant:*'); null takes that
--- back, so that what an app declares holds again, else one. Tasks that run beyond a smaller capacity go on;
--- what was parked comes back where there is room now.
--- raises: RC041 no such pattern or capacity; RC050 wrong isolation level
--- locks: the row of the key or the pattern; keys rows in key order; then the parked tasks in id order
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- Sets the capacity of a key, or of all keys with a prefix ('tenant:*'). Null removes the setting, so that
+-- the app's declaration applies again, or the default of 1. Running tasks that exceed a smaller capacity
+-- continue. Parked tasks are unparked if there is free capacity now.
+-- raises: RC041 invalid pattern or capacity; RC050 wrong isolation level
+-- locks: the row of the key or pattern; keys rows in key order; then the parked tasks in id order
+-- notifies: rolecall_wake, if an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.set_key_capacity(p_pattern text, p_capacity int)
 returns void
@@ -34,12 +34,12 @@ begin
 end
 $$;
 
--- Makes known what an app says of its keys: an object of patterns and capacities. What somebody has set goes
--- before it. What is known already writes and locks nothing.
--- raises: RC041 no such pattern or capacity; RC050 wrong isolation level
--- locks: of what changes: keys rows in key order, those of keys in use that a pattern fits too; patterns;
--- then the parked tasks in id order
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- Stores the key capacities that an app declares: an object of patterns and capacities. Capacities that an
+-- operator has set take precedence. Unchanged declarations write and lock nothing.
+-- raises: RC041 invalid pattern or capacity; RC050 wrong isolation level
+-- locks: for changes: keys rows in key order, including keys in use that match a pattern; patterns; then
+-- the parked tasks in id order
+-- notifies: rolecall_wake, if an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.declare_key_capacities(p_capacities jsonb)
 returns void
@@ -64,7 +64,7 @@ begin
     if v_changed = '{}' then
         return;
     end if;
-    -- All at once, in one order: use_room locks keys that stand before those that the loop has changed.
+    -- All at once, in key order: use_room locks keys that sort before those that the loop has changed.
     perform from rolecall.keys as lock
     where lock.key = any(rolecall.keys_meant(v_changed))
     order by lock.key
@@ -86,8 +86,8 @@ begin
 end
 $$;
 
--- Insists on a key, or a pattern with one star at its end, and on a capacity that is one.
--- raises: RC041 something else
+-- Validates a key, or a pattern with one star at its end, and a capacity.
+-- raises: RC041 one of them is invalid
 create or replace function rolecall.check_key_capacity(p_pattern text, p_capacity int)
 returns void
 language plpgsql
@@ -110,9 +110,9 @@ begin
 end
 $$;
 
--- Gives a key its row, and locks it; where retention is just deleting it, the key gets another one. A claim
--- that meets the key meanwhile leaves it out, as it does where another claim is at it: it does not wait for
--- this transaction, which may be a user's own.
+-- Creates the row of a key and locks it, again if retention is just deleting it. A claim that finds the key
+-- locked skips it, as it does with another claim: it does not wait for this transaction, which may be a
+-- user's own.
 -- locks: the keys row
 create or replace function rolecall.give_key_row(p_key text)
 returns void
@@ -131,10 +131,9 @@ begin
 end
 $$;
 
--- Brings back what is parked of the keys that patterns mean, where they have room since their capacity has
--- changed.
+-- Unparks tasks of the keys that match patterns, if the keys have free capacity after a change.
 -- locks: those keys rows in key order, waiting; then the parked tasks in id order
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.use_room(p_patterns text[])
 returns void
 language plpgsql
@@ -148,8 +147,8 @@ begin
 end
 $$;
 
--- Finds the keys whose room changes with the capacity of patterns: a plain key itself; of what a pattern fits
--- those that something holds, as nothing else keeps tasks parked.
+-- Finds the keys whose free capacity changes with the capacity of patterns: a plain key itself, and for a
+-- pattern the matching keys of which a permit is taken, because only those have parked tasks.
 -- returns: those keys
 create or replace function rolecall.keys_meant(p_patterns text[])
 returns text[]
@@ -171,8 +170,9 @@ as $$
     )
 $$;
 
--- Reads a pattern of keys: 'tenant:*' fits whatever begins with 'tenant:', and '*' every key.
--- returns: what such keys begin with; null for a plain key
+-- Returns the prefix of a key pattern: 'tenant:*' matches all keys that start with 'tenant:', and '*' every
+-- key.
+-- returns: the prefix; null for a plain key
 create or replace function rolecall.key_prefix(p_pattern text)
 returns text
 language sql

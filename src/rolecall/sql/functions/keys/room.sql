@@ -1,8 +1,8 @@
--- Brings back, for keys that got room, the best parked tasks of each role and handler, as many as there is
--- room for: keys are global, and what no worker can run must not keep the others waiting.
--- returns: those that are back
+-- Unparks tasks of keys that have free capacity: the best of each role and handler, up to the free
+-- capacity. Keys are shared by all roles, and tasks that no worker can run must not block the others.
+-- returns: the unparked tasks
 -- locks: keys rows in key order, waiting; then the parked tasks in id order
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.unpark_heads(p_keys text[])
 returns bigint[]
 language plpgsql
@@ -20,9 +20,9 @@ begin
         return '{}';
     end if;
     perform from rolecall.keys where key = any(p_keys) order by key for update;
-    -- Statements of their own: they see what was parked before the locks were had.
+    -- Separate statements: they see what was parked before the locks were acquired.
     v_wanted := array(
-        -- A key that two tasks give up at once is named twice, but has its room once.
+        -- A key whose permits two tasks gave up at once occurs twice, but counts once.
         select distinct wanted.key from unnest(p_keys) as wanted (key)
         where exists (
             select from rolecall.tasks as task where task.key = wanted.key and task.state = 'pending' offset 0
@@ -42,9 +42,8 @@ begin
 end
 $$;
 
--- Finds the parked tasks of keys that have room for them: the best of each role and handler, as many as there
--- is room for.
--- returns: one row a task
+-- Finds the parked tasks to unpark for keys: the best of each role and handler, up to the free capacity.
+-- returns: one row per task
 create or replace function rolecall.parked_heads(p_keys text[])
 returns table (key text, id bigint, line_id int)
 language plpgsql
@@ -65,9 +64,9 @@ begin
 end
 $$;
 
--- Finds who stands first for keys among the tasks of each role and handler, as many as there is room for:
--- what some worker may be given, whatever the others can run.
--- returns: one row a task
+-- Finds the first tasks of keys, for each role and handler separately, up to the free capacity: a worker can
+-- take these even if the others can only be run elsewhere.
+-- returns: one row per task
 create or replace function rolecall.heads_by_handler(p_keys text[], p_rooms int[], p_now timestamptz)
 returns table (key text, id bigint, line_id int, parked boolean)
 language plpgsql
@@ -98,10 +97,9 @@ begin
 end
 $$;
 
--- Finds who stands first for keys: of each line in which due tasks want the key, as many as the key has room
--- for, parked or not; none that has expired. It steps from line to line of the key, so that lines in which
--- nobody wants it cost nothing.
--- returns: one row a task
+-- Finds the first tasks of keys in each line, up to the free capacity: due ones, parked or not, that have
+-- not expired. Steps from line to line of the key, so that lines without tasks of the key cost nothing.
+-- returns: one row per task
 create or replace function rolecall.heads_of_keys(p_keys text[], p_rooms int[], p_now timestamptz)
 returns table (key text, id bigint, line_id int, scheduled_for timestamptz, parked boolean)
 language sql
@@ -143,11 +141,11 @@ as $$
     ) as head
 $$;
 
--- Says how much room keys have for a claimant: their free slots, and places for tasks that follow others,
--- with the slot's number negative. Tasks follow one in a free slot, and those that the claimant has held for
--- a moment only: behind others they would wait for longer than a worker lets them. None follows a task with
--- strict keys.
--- returns: one entry a key, its places in the order in which they are to be taken
+-- Returns the free capacity of keys for a claimant: their free permits, and places for tasks that follow
+-- others in a sequence, with the number of the permit negated. Tasks can follow one under a free permit, or
+-- one that the claimant claimed within the last 0.4 s: behind older ones they would wait longer than a
+-- worker allows. No task follows one with strict keys.
+-- returns: one entry per key, its places in the order in which they are filled
 create or replace function rolecall.room_for(
     p_keys text[], p_claimant rolecall.claim_terms, p_now timestamptz
 )
@@ -155,9 +153,6 @@ returns rolecall.key_room[]
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
 as $$
 begin
     if p_claimant.run <= 1 then
@@ -183,7 +178,7 @@ begin
                         holder.worker_id = p_claimant.worker_id and holder.state = 'running'
                         and holder.claimed_at > p_now - interval '0.4 s'
                     ) and (
-                        -- A place that several share is not that of a task with strict keys.
+                        -- A permit with several tasks does not belong to a task with strict keys.
                         count(*) > 1 or not (
                             select setting.strict_keys
                             from rolecall.line_settings as setting
@@ -200,9 +195,8 @@ begin
 end
 $$;
 
--- Says how much room keys have: which of their slots are free. Holders of places that a smaller capacity no
--- longer has count too.
--- returns: one row a key
+-- Returns the free permits of keys. Holders of permits beyond a reduced capacity count too.
+-- returns: one row per key
 create or replace function rolecall.room_of_keys(p_keys text[])
 returns setof rolecall.key_room
 language sql
@@ -233,10 +227,10 @@ as $$
     ) as holder
 $$;
 
--- Says how many tasks of a key may run at once: what was set for the key itself, else for the longest pattern
--- that fits it, else one.
+-- Returns the capacity of a key: the one that was set for the key itself, otherwise that of the longest
+-- matching pattern, otherwise 1.
 -- returns: one row
--- search_path: not set, so that it becomes a part of the query that asks for many keys
+-- search_path: not set, so that it is inlined into queries about many keys
 create or replace function rolecall.capacity_of(p_key text, p_own smallint)
 returns table (capacity int)
 language sql
@@ -244,7 +238,7 @@ stable
 as $$
     select coalesce(
         p_own,
-        -- Most pools have no patterns: that is asked once a query, not once a key.
+        -- Most databases have no patterns: checked once per query, not once per key.
         case when exists (select from rolecall.key_patterns) then (
             select pattern.capacity from rolecall.pattern_of_key(p_key) as pattern
         ) end,
@@ -252,11 +246,10 @@ as $$
     )::int
 $$;
 
--- Finds the longest pattern that fits a key, and how many of its tasks that lets run at once. None fits the
--- key by which a role has one root, 'role:' and its name: whoever gives all keys more room does not mean
--- that.
+-- Finds the longest pattern that matches a key, and its capacity. Patterns never match the key 'role:' plus
+-- name, which limits a role to one root: raising the capacity of all keys is not meant to change that.
 -- returns: one row, or none
--- search_path: not set, so that it becomes a part of the query that asks for many keys
+-- search_path: not set, so that it is inlined into queries about many keys
 create or replace function rolecall.pattern_of_key(p_key text)
 returns table (prefix text, capacity smallint)
 language sql
@@ -272,10 +265,10 @@ as $$
     limit 1
 $$;
 
--- Locks keys for a claim, which waits for nobody: a key that somebody else holds locked, or that another
--- session is just giving its row, is left out.
--- returns: those that are locked
--- locks: keys rows in key order, skipping locked and unborn ones
+-- Locks keys for a claim, which never waits: keys that another session has locked, or whose row it is just
+-- creating, are skipped.
+-- returns: the locked keys
+-- locks: keys rows in key order, skipping locked and uncommitted ones
 create or replace function rolecall.lock_keys(p_keys text[])
 returns text[]
 language plpgsql
@@ -283,15 +276,15 @@ volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    -- A row that nobody else can see yet needs no other lock.
+    -- A row that no other session can see yet needs no further lock.
     v_born text[];
 begin
     with missing as materialized (
         select wanted.key from unnest(p_keys) as wanted (key)
         where not exists (select from rolecall.keys as known where known.key = wanted.key)
     ),
-    -- Two that insert the same key wait for each other, so the insert comes after a lock that is not waited
-    -- for. A thousand rows keep the locks few; a clash costs one claim's delay.
+    -- Two sessions that insert the same key wait for each other, so the insert happens only after a lock
+    -- that is not waited for. A thousand latches bound the number of locks; a collision delays one claim.
     latched as materialized (
         select latch.number from rolecall.latches as latch
         where latch.kind = 'keys'
@@ -301,7 +294,8 @@ begin
     born as (
         insert into rolecall.keys (key)
         select missing.key from missing
-        -- `is true` makes it a hashed subplan; the planner expects one row and would join in nested loops.
+        -- `is true` makes it a hashed subplan; the planner expects one row and would use a nested-loop
+        -- join.
         where (hashtext(missing.key) & 1023 in (select latched.number from latched)) is true
         order by missing.key
         on conflict do nothing

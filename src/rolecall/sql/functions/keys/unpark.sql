@@ -1,14 +1,14 @@
--- Brings back parked tasks whose keys have room. Nothing should leave such a task behind; this is the net for
--- what does all the same. It goes through the keys that tasks wait for in their order, so many of them in a
--- call, and leaves for the next time what another session has locked.
--- returns: one row: which tasks are back that nobody else would have brought back, and the last key that was
--- looked at, null when no key is left. Where something holds the key, or one of the same role and handler may
--- be claimed, the others come back without a word: they were parked while a pattern got more room, and the
--- next end would have brought them back too
+-- Unparks tasks whose keys have free capacity. Normally no such task is left parked; this is a safety net.
+-- Goes through the keys of pending tasks in order, p_limit keys per call. Keys that another session has
+-- locked are left to the next pass.
+-- returns: one row: ids = the unparked tasks that nothing else would have unparked; reached = the last key,
+-- null if no key is left. Other tasks are unparked without being returned: if something holds the key, or
+-- another task of the same role and handler can be claimed, they were parked while the capacity of a
+-- pattern grew, and the next finished task would have unparked them too
 -- raises: RC050 wrong isolation level
--- locks: keys rows in key order, skipping locked and unborn ones; then the parked tasks in id order, skipping
--- locked ones
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- locks: keys rows in key order, skipping locked and uncommitted ones; then the parked tasks in id order,
+-- skipping locked rows
+-- notifies: rolecall_wake, if an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.unpark(p_after text default '', p_limit int default 1000)
 returns table (ids bigint[], reached text)
@@ -50,8 +50,8 @@ begin
     v_keys := rolecall.lock_keys(
         array(select distinct head.key from rolecall.parked_heads(v_keys) as head order by head.key)
     );
-    -- A statement of its own: what looked forgotten may have been on its way, brought back by whoever had the
-    -- key's lock.
+    -- A separate statement: the session that held the key's lock may just have unparked what seemed
+    -- forgotten.
     v_back := array(
         select task.id from rolecall.tasks as task
         where task.id = any(array(select head.id from rolecall.parked_heads(v_keys) as head))
@@ -90,13 +90,12 @@ begin
 end
 $$;
 
--- Goes on with bringing back what is parked though its key has room, where a pass is under way or a minute
--- has gone since the last one; call it again until there is no more.
--- returns: one row: what unpark has brought back, and whether the pass goes on; none when it is not time, or
--- another session is at it
+-- Continues the pass of unpark, or starts one a minute after the last. Call it again until nothing is left.
+-- returns: one row: what unpark returned, and whether the pass continues; none if it is not time, or
+-- another session is running it
 -- raises: RC050 wrong isolation level
--- locks: the pass's row, skipping it where it is locked; keys and tasks as unpark does
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- locks: the row of the pass, skipping it if it is locked; keys and tasks as unpark does
+-- notifies: rolecall_wake, if an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.unpark_due(p_limit int default 1000)
 returns table (ids bigint[], more boolean)

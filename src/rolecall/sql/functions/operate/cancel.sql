@@ -1,5 +1,6 @@
--- Cancels tasks and all that is open below them: open ones at once, a running one by telling its worker.
--- returns: one row a given id: cancelled, requested (it was running), finished (it had ended), missing
+-- Cancels tasks and all open tasks below them: immediately, or, if a task is running, by notifying its
+-- worker.
+-- returns: one row per given id: cancelled, requested (it was running), finished (already), missing
 -- raises: RC050 wrong isolation level; RC051 another transaction holds rows that it needs
 -- locks: running tasks and those without a key in id order; keys of the others in order, then those tasks
 -- notifies: rolecall_cancel with the worker's id
@@ -21,17 +22,19 @@ begin
             return query select * from rolecall.try_to_cancel(p_ids);
             return;
         exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
-            -- All locks are gone again: the next try takes what has come, and asks what was claimed to stop.
+            -- All locks have been released: the next try includes new tasks, and requests cancellation of
+            -- claimed ones.
             perform rolecall.wait_a_while(v_began);
         end;
     end loop;
 end
 $$;
 
--- Cancels tasks with all that is open below them, unless one came, or was claimed, while this call waited for
--- others.
--- returns: one row a given id: cancelled, requested (it was running), finished (it had ended), missing
--- raises: RC090 one came or was claimed: undo this and try again, as to wait for it now would be out of order
+-- Cancels tasks with all open tasks below them, unless one appeared or was claimed while this call waited
+-- for locks.
+-- returns: one row per given id: cancelled, requested (it was running), finished (already), missing
+-- raises: RC090 one appeared or was claimed: roll back and try again, because locking it now would be out
+-- of order
 -- locks: running tasks and those without a key, the deepest first, in id order; keys of the others in key
 -- order, then those tasks
 -- notifies: rolecall_cancel with the worker's id

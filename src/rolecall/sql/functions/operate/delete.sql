@@ -1,8 +1,8 @@
--- Deletes a task that is the whole of its chain, with the tree below it and all that is stored about it. One
--- that is a part of a longer chain stays, as that chain's status and output would become another's.
--- returns: how many tasks are gone: it, and those below it
--- raises: RC002 no such task; RC005 an open task that stays needs it, or waits for it as its child; RC007 its
--- chain is longer; RC050 wrong isolation level; RC051 another transaction holds rows that it needs
+-- Deletes a task that is the only one of its chain, with the tree below it and all its records. A task of a
+-- longer chain cannot be deleted, because that would change the chain's status and output.
+-- returns: how many tasks were deleted, including those below it
+-- raises: RC002 no such task; RC005 an open task that remains needs it, or waits for it as its child; RC007
+-- its chain is longer; RC050 wrong isolation level; RC051 another transaction holds rows that it needs
 -- locks: as delete_chains does
 -- notifies: as delete_chains does
 -- public: yes
@@ -21,7 +21,8 @@ begin
         raise exception using errcode = 'RC002', detail = p_id::text,
             message = format('there is no task %s', p_id);
     end if;
-    -- Counted by the deletion itself, under its locks: a chain may go on until then. The error undoes it.
+    -- Counted by the deletion itself, under its locks, because the chain may continue until then. The error
+    -- undoes it.
     select sum(gone.tasks), max(gone.tasks) filter (where gone.chain_id = v_chain) into v_gone, v_length
     from rolecall.delete_chains(array[v_chain]) as gone;
     if v_length > 1 then
@@ -34,10 +35,10 @@ begin
 end
 $$;
 
--- Deletes tasks, each with its chain and all that is below that: a chain stands as its last task does, so
--- only by that one is it deleted. Where together they cannot all go, each goes for itself.
--- returns: one row a given id: deleted, continued (its chain went on: name its last task), needed (something
--- open that stays needs it, or waits for it), missing
+-- Deletes tasks, each with its chain and everything below that. A chain is deleted only through its last
+-- task, which represents it. If the chains cannot be deleted together, each is deleted separately.
+-- returns: one row per given id: deleted, continued (its chain continued: use the last task), needed (an
+-- open task that remains needs it, or waits for it), missing
 -- raises: RC050 wrong isolation level; RC051 another transaction holds rows that it needs
 -- locks: as delete_chains
 -- notifies: as delete_chains
@@ -75,7 +76,7 @@ begin
     begin
         perform rolecall.delete_chains(v_known.whole);
     exception when sqlstate 'RC005' then
-        -- The newest first, as it may be what needs an older one.
+        -- The newest first, because newer tasks may need older ones.
         foreach v_chain in array v_known.whole loop
             begin
                 perform rolecall.delete_chains(array[v_chain]);
@@ -95,14 +96,14 @@ begin
 end
 $$;
 
--- Deletes whole chains with the trees below them and all that is stored about them; with p_cascade also what
--- they need, and so on. Ids that are no chain's are left out. The worker of a running task is told that it is
--- deleted.
--- returns: one row a deleted chain, with how many tasks it had
--- raises: RC005 an open task that stays needs one of them, or waits for it as its child; RC050 wrong
+-- Deletes whole chains with the trees below them and all their records; with p_cascade also what they need,
+-- recursively. Ids that are not those of a chain are ignored. The worker of a running task is notified that
+-- it was deleted.
+-- returns: one row per deleted chain, with its number of tasks
+-- raises: RC005 an open task that remains needs one of them, or waits for it as its child; RC050 wrong
 -- isolation level; RC051 another transaction holds rows that it needs
 -- locks: the open tasks as hold_trees does; then finished ones; keys rows in key order
--- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a
+-- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, if an idle worker waits for a
 -- role
 -- public: yes
 create or replace function rolecall.delete_chains(p_ids bigint[], p_cascade boolean default false)
@@ -122,19 +123,19 @@ begin
             return query select * from rolecall.try_to_delete_chains(p_ids, p_cascade);
             return;
         exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
-            -- All locks are gone again: the next try takes what has come.
+            -- All locks have been released: the next try includes new tasks.
             perform rolecall.wait_a_while(v_began);
         end;
     end loop;
 end
 $$;
 
--- Deletes chains, unless something of them came, or was claimed, while this call waited for others.
--- returns: one row a deleted chain, with how many tasks it had
--- raises: RC005 an open task that stays needs one of them; RC090 something came or was claimed: undo this and
--- try again
+-- Deletes chains, unless one of their tasks appeared or was claimed while this call waited for locks.
+-- returns: one row per deleted chain, with its number of tasks
+-- raises: RC005 an open task that remains needs one of them; RC090 a task appeared or was claimed: roll
+-- back and try again
 -- locks: the open tasks as hold_trees does; then finished ones; keys rows in key order
--- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a
+-- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, if an idle worker waits for a
 -- role
 create or replace function rolecall.try_to_delete_chains(p_ids bigint[], p_cascade boolean)
 returns table (chain_id bigint, tasks int)
@@ -183,8 +184,8 @@ as $$
     )
 $$;
 
--- Finds chains with those that their tasks have spawned, and so on; and with all that they need, where that
--- is asked for.
+-- Finds chains and those that their tasks have spawned, recursively; on request also everything that they
+-- need.
 -- returns: the chains' ids in order, without those that do not exist
 create or replace function rolecall.chains_with_all_below(p_ids bigint[], p_needed_too boolean)
 returns bigint[]
@@ -223,7 +224,7 @@ as $$
     select coalesce(array_agg(chain_id order by chain_id), '{}') from found
 $$;
 
--- Insists that no open task that stays needs one of some tasks, or waits for it as its child.
+-- Checks that no open task that remains needs one of the given tasks, or waits for it as its child.
 -- raises: RC005, with the ids of the chain and of the task that needs it as the detail
 create or replace function rolecall.refuse_needed_chains(p_task_ids bigint[])
 returns void
@@ -263,9 +264,9 @@ begin
 end
 $$;
 
--- Deletes tasks, open and finished, with what is stored about them, and frees their keys.
+-- Deletes tasks, open and finished, with all their records, and frees their keys.
 -- locks: finished tasks; the caller holds the open ones; keys rows in key order
--- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a
+-- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, if an idle worker waits for a
 -- role
 create or replace function rolecall.forget_tasks(p_ids bigint[])
 returns void
@@ -279,7 +280,7 @@ declare
     v_workers bigint[];
     v_keys text[];
 begin
-    -- Finished ones first: one that a retry brings back meanwhile is found among the open ones.
+    -- Finished tasks first: a task that is retried in the meantime is then found among the open ones.
     delete from rolecall.finished_tasks as task where task.id = any(p_ids);
     with gone as (
         delete from rolecall.tasks as task where task.id = any(p_ids) returning task.worker_id, task.key

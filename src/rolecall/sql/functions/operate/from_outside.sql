@@ -1,5 +1,5 @@
--- Completes a task without a worker, in whatever open state it is; what is open below it is cancelled.
--- returns: completed, finished (it had ended before), missing
+-- Completes a task in any open state without a worker. Open tasks below it are cancelled.
+-- returns: completed, finished (already), missing
 -- raises: as end_from_outside
 -- locks: as end_from_outside does
 -- notifies: as end_from_outside does
@@ -18,9 +18,9 @@ as $$
     )) as ended
 $$;
 
--- Fails a task for good without a worker, in whatever open state it is; what is open below it fails with it.
--- returns: failed, finished (it had ended before), missing
--- raises: RC050 wrong isolation level; nothing of end_from_outside that is about what comes next
+-- Fails a task in any open state permanently, without a worker. Open tasks below it fail too.
+-- returns: failed, finished (already), missing
+-- raises: RC050 wrong isolation level; nothing of end_from_outside that concerns next tasks
 -- locks: as end_from_outside does
 -- notifies: as end_from_outside does
 -- public: yes
@@ -36,8 +36,8 @@ as $$
     )) as ended
 $$;
 
--- Completes the task with which a chain stands open, without a worker; with a continuation the chain goes on.
--- returns: completed, finished (the chain had ended before), missing
+-- Completes the open task of a chain without a worker. With a continuation, the chain continues.
+-- returns: completed, finished (the chain had already finished), missing
 -- raises: as end_from_outside
 -- locks: as end_from_outside does
 -- notifies: as end_from_outside does
@@ -53,7 +53,8 @@ as $$
 declare
     v_outcome text;
 begin
-    -- A task that has ended before its turn may have been continued: the next one is the chain's end now.
+    -- A task that finished in the meantime may have been continued: then the next one is the end of the
+    -- chain.
     loop
         v_outcome := rolecall.complete_task(
             coalesce(rolecall.open_end_of_chain(p_chain_id), p_chain_id), p_result, p_next
@@ -64,14 +65,14 @@ begin
 end
 $$;
 
--- Ends tasks without a worker, in whatever open state they are: items `{"id", "state": completed | failed,
--- "result", "error", "next"}`, each id once. `next` is as in reports: follow_ups, continuation, siblings.
--- What a completed one leaves open below it is cancelled.
--- returns: one row a given id: completed or failed, finished (it had ended before), missing
--- raises: RC042 for another state or what cannot come next; RC050 wrong isolation level; and as store_next
--- for its next tasks; RC051 another transaction holds the rows
--- locks: the trees of the tasks, one call at a time where that is more than one row; then as finish does
--- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a
+-- Finishes tasks in any open state without a worker: items `{"id", "state": completed | failed, "result",
+-- "error", "next"}`, each id once. `next` is the same as in reports: follow_ups, continuation, siblings.
+-- Open tasks below a completed one are cancelled.
+-- returns: one row per given id: completed or failed, finished (already), missing
+-- raises: RC042 another state, or invalid next tasks; RC050 wrong isolation level; and as store_next for
+-- next tasks; RC051 another transaction holds the rows
+-- locks: the trees of the tasks, one call at a time if that is more than one row; then as finish does
+-- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, if an idle worker waits for a
 -- role
 -- public: yes
 create or replace function rolecall.end_from_outside(p_ends jsonb)
@@ -92,17 +93,16 @@ begin
             return query select * from rolecall.try_to_end(p_ends);
             return;
         exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
-            -- All locks are gone again: the next try takes what has come.
+            -- All locks have been released: the next try includes new tasks.
             perform rolecall.wait_a_while(v_began);
         end;
     end loop;
 end
 $$;
 
--- Insists that what ends tasks from outside says a state that ends one, and brings along only what such an
--- end can.
--- raises: RC042 another state; something next where the task does not complete; children, for which no step
--- is left
+-- Validates the ends of tasks from outside: a final state, and only next tasks that are allowed with it.
+-- raises: RC042 another state; next tasks although the task does not complete; children, because there is
+-- no further step
 create or replace function rolecall.check_ends(p_ends jsonb)
 returns void
 language plpgsql
@@ -133,14 +133,14 @@ begin
 end
 $$;
 
--- Ends tasks without a worker, unless one came, or was claimed, while this call waited for others. What a
--- completed one leaves open below it is cancelled. The fence moves on, so that a running worker hears that
--- its task has ended.
--- returns: one row a given id: the state it ended in, finished (it had ended), missing
--- raises: as store_next for what comes next; RC090 one came or was claimed: undo this and try again
+-- Finishes tasks without a worker, unless one appeared or was claimed while this call waited for locks.
+-- Open tasks below completed ones are cancelled. The fence is incremented, so that a running worker learns
+-- that its task has finished.
+-- returns: one row per given id: the final state, finished (already), missing
+-- raises: as store_next for next tasks; RC090 one appeared or was claimed: roll back and try again
 -- locks: the trees of the tasks; dedupe keys of next tasks in their order; dependents and parents, level by
 -- level; keys rows in key order
--- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, where an idle worker waits for a
+-- notifies: rolecall_cancel with the workers of running ones; rolecall_wake, if an idle worker waits for a
 -- role
 create or replace function rolecall.try_to_end(p_ends jsonb)
 returns table (task_id bigint, outcome text)
@@ -195,15 +195,13 @@ begin
 end
 $$;
 
--- Collects what comes next after tasks that are about to end from outside.
--- returns: an array as `store_next` takes it; null where nothing comes next
+-- Collects the next tasks of tasks that are about to be finished from outside.
+-- returns: an array as `store_next` takes it; null if there are none
 create or replace function rolecall.next_of_ends(p_ends jsonb)
 returns jsonb
 language sql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
     select jsonb_agg(jsonb_build_object(
         'next', item.given, 'id', task.id, 'chain_id', task.chain_id, 'chain_index', task.chain_index,
@@ -225,9 +223,9 @@ as $$
     where item.given is not null
 $$;
 
--- Cancels what is open below tasks that end without waiting for it, but for some that end otherwise; what is
--- running is asked to stop.
--- returns: one row: the keys that were given up, and the endings that others may wait for
+-- Cancels the open tasks below tasks that finish without waiting for them, except those in p_but. Notifies
+-- the workers of running ones.
+-- returns: one row: the freed keys, and the endings that other tasks may wait for
 -- locks: the caller holds the trees
 -- notifies: rolecall_cancel with the workers of running ones
 create or replace function rolecall.cancel_below(p_ids bigint[], p_but bigint[])
@@ -235,8 +233,6 @@ returns table (keys text[], endings rolecall.ending[])
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 declare
     v_below bigint[] := array(

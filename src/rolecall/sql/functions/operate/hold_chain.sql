@@ -1,6 +1,6 @@
--- Locks the task with which a chain stands open, and what is open below it, until the transaction ends: no
--- worker can claim or end it meanwhile, and whoever holds it may end it, whatever it is.
--- returns: its id; null where the chain has ended
+-- Locks the open task of a chain, and the open tasks below it, until the transaction ends: no worker can
+-- claim or finish it in the meantime, and the holder can finish it in any open state.
+-- returns: its id; null if the chain has finished
 -- raises: RC006 no such chain; RC050 wrong isolation level; RC051 another transaction holds rows that it
 -- needs
 -- locks: the trees of that task

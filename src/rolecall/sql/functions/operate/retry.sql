@@ -1,12 +1,12 @@
--- Brings failed and cancelled tasks back as pending, under their id and fence, with all their attempts before
--- them; as blocked where something that they need is open.
--- returns: one row a given id: pending, open (not finished), completed (not to be retried), duplicate (an
+-- Reopens failed and cancelled tasks as pending, or as blocked if a need is open, with the same id and
+-- fence and with all their attempts available again.
+-- returns: one row per given id: pending, open (not finished), completed (cannot be retried), duplicate (an
 -- open task has its dedupe key), missing
--- raises: RC043 tasks that would wait for themselves; RC050 wrong isolation level; RC051 another transaction
--- holds rows that it needs
+-- raises: RC043 tasks that would wait for themselves; RC050 wrong isolation level; RC051 another
+-- transaction holds rows that it needs
 -- locks: open children and needed tasks, children before parents; open parents, the deepest first, in id
 -- order; finished_tasks rows in id order
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.retry(p_ids bigint[])
 returns table (task_id bigint, outcome text)
@@ -31,13 +31,13 @@ begin
 end
 $$;
 
--- Brings tasks back as retry does, unless something was waited for too long.
--- returns: one row a given id: pending, open (not finished), completed (not to be retried), duplicate (an
+-- Reopens tasks as retry does, unless a lock wait timed out.
+-- returns: one row per given id: pending, open (not finished), completed (cannot be retried), duplicate (an
 -- open task has its dedupe key), missing
--- raises: RC043 tasks that would wait for themselves; 55P03, RC090 undo this and try again
+-- raises: RC043 tasks that would wait for themselves; 55P03, RC090 roll back and try again
 -- locks: open children and needed tasks, children before parents; open parents, the deepest first, in id
 -- order; finished_tasks rows in id order
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.try_to_retry(p_ids bigint[])
 returns table (task_id bigint, outcome text)
 language plpgsql
@@ -73,10 +73,10 @@ begin
 end
 $$;
 
--- Locks what has to do with ended tasks that may come back: what is open below them and what they need, which
--- they are to wait for again, and the open parents that are to wait for them.
+-- Locks the tasks related to finished tasks that may be reopened: open tasks below them, their needs, which
+-- they will wait for again, and open parents, which will wait for them.
 -- locks: open children and needed tasks, children before parents; open parents, the deepest first, in id
--- order; then the ended tasks in id order
+-- order; then the finished tasks in id order
 create or replace function rolecall.hold_for_retry(p_ids bigint[])
 returns void
 language plpgsql
@@ -98,7 +98,7 @@ begin
             order by task.id
             for update
         );
-        -- A child's chain may have gone on while its last link was waited for.
+        -- A child's chain may have continued while its last task was waited for.
         exit when not exists (
             select from rolecall.tasks as child where child.parent_id = any(p_ids) and child.id <> all(v_held)
         );
@@ -118,11 +118,11 @@ begin
 end
 $$;
 
--- Moves failed and cancelled tasks back among the open ones, under their id and fence, with all their
--- attempts before them; they do not expire any more: whoever wants them back wants them run. Their parents
--- count them again. The info of one that had children is forgotten: it has theirs in it, and there will be
--- others.
--- returns: those that are back; another open task with its dedupe key keeps one from it
+-- Moves failed and cancelled tasks back to the open tasks, with the same id and fence and with all their
+-- attempts available again. They no longer expire, because the retry was requested explicitly. Their
+-- parents count them again. The info of a task that had children is reset, because it contains theirs, and
+-- there will be new ones.
+-- returns: the reopened tasks, without those whose dedupe key an open task has
 -- locks: the caller holds them, their open children and their open parents
 create or replace function rolecall.bring_back(p_ids bigint[])
 returns bigint[]
@@ -156,7 +156,7 @@ begin
             trace_context
         from rolecall.finished_tasks as ended
         cross join lateral (
-            -- What became of it before says nothing about who may take it now.
+            -- Incompatibilities with earlier workers do not matter any more.
             select rolecall.find_or_add_line(
                 last.role, last.handler, last.priority, coalesce(ended.max_attempts = 1, false), '{}'
             ) as here
@@ -198,9 +198,8 @@ begin
 end
 $$;
 
--- Lets tasks that have come back wait for what they need, where that is open: it never ended, or it has come
--- back too.
--- raises: RC043 needs in a circle
+-- Makes reopened tasks wait for their open needs again, whether these never finished or were reopened too.
+-- raises: RC043 circular needs
 -- locks: the needed tasks, children before parents
 create or replace function rolecall.await_needs_again(p_ids bigint[])
 returns void

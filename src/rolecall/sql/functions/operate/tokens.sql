@@ -1,7 +1,7 @@
--- Makes a secret that ends a task from outside, once: for a link in a mail, or for a webhook. Only its digest
--- is stored.
--- returns: the secret, which nobody can read again
--- raises: RC002 no such open task; RC040 for a time to live that is none
+-- Creates a secret that can finish a task from outside, once: for a link in an email, or for a webhook.
+-- Only its digest is stored.
+-- returns: the secret, which cannot be read again
+-- raises: RC002 no such open task; RC040 an invalid time to live
 -- public: yes
 create or replace function rolecall.issue_token(p_task_id bigint, p_ttl interval default '7 days')
 returns text
@@ -11,7 +11,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_now timestamptz := rolecall.clock();
-    -- Twice 122 random bits.
+    -- Two times 122 random bits.
     v_token text := 'rct_' || encode(
         sha256((gen_random_uuid()::text || gen_random_uuid()::text)::bytea), 'hex'
     );
@@ -30,9 +30,9 @@ begin
 end
 $$;
 
--- Completes the task that a token stands for; what comes next is the caller's to say, not the token's.
+-- Completes the task of a completion token. The caller, not the token, determines the next tasks.
 -- returns: the task's id
--- raises: RC004 the token is unknown, used or expired, or its task has ended; and as complete_task does
+-- raises: RC004 the token is unknown, used or expired, or its task has finished; and as complete_task does
 -- locks: as end_from_outside does; then the task's tokens
 -- notifies: as end_from_outside does
 -- public: yes
@@ -49,10 +49,10 @@ as $$
     )
 $$;
 
--- Fails the task that a token stands for.
+-- Fails the task of a completion token.
 -- returns: the task's id
--- raises: RC004 the token is unknown, used or expired, or its task has ended; RC050 wrong isolation level;
--- nothing of use_token that is about what comes next
+-- raises: RC004 the token is unknown, used or expired, or its task has finished; RC050 wrong isolation
+-- level; nothing of use_token that concerns next tasks
 -- locks: as end_from_outside does; then the task's tokens
 -- notifies: as end_from_outside does
 -- public: yes
@@ -65,9 +65,10 @@ as $$
     select rolecall.use_token(p_token, jsonb_build_object('state', 'failed', 'error', p_error))
 $$;
 
--- Ends the task that a token stands for; with it, all its tokens are used up.
+-- Finishes the task of a completion token, which invalidates all tokens of the task.
 -- returns: the task's id
--- raises: RC004 the token is unknown, used or expired, or its task has ended; and as end_from_outside does
+-- raises: RC004 the token is unknown, used or expired, or its task has finished; and as end_from_outside
+-- does
 -- locks: as end_from_outside does; then the task's tokens
 -- notifies: as end_from_outside does
 create or replace function rolecall.use_token(p_token text, p_end jsonb)
@@ -87,7 +88,7 @@ declare
         where v_id is not null
     );
 begin
-    -- One answer for all: what a stranger tries must tell him nothing.
+    -- The same error in all cases, so that guessing reveals nothing.
     if v_outcome is null or v_outcome in ('finished', 'missing') then
         perform rolecall.refuse('RC004', 'the token is unknown, used or expired, or its task has ended');
     end if;

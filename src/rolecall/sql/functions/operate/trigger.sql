@@ -1,9 +1,9 @@
--- Makes pending tasks that are due later due now, all or none; one that is due already keeps its place.
--- returns: one row a given id, in input order, with the moment since when it is due
--- raises: RC002 no such task; RC003 a task that is not pending; with its id as the detail; RC050 wrong
+-- Makes scheduled tasks due now, all or none. A task that is already due keeps its position.
+-- returns: one row per given id, in input order, with the time since which it is due
+-- raises: RC002 no such task; RC003 a task that is not pending, with its id as the detail; RC050 wrong
 -- isolation level; RC051 another transaction holds rows that it needs
 -- locks: as hold_tasks does
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.trigger(p_ids bigint[])
 returns table (task_id bigint, scheduled_for timestamptz)
@@ -28,12 +28,12 @@ begin
 end
 $$;
 
--- Makes tasks due as trigger does, unless something was waited for too long.
--- returns: one row a given id, in input order, with the moment since when it is due
--- raises: RC002 no such task; RC003 a task that is not pending; with its id as the detail; 55P03, RC090 undo
--- this and try again
+-- Makes tasks due as trigger does, unless a lock wait timed out.
+-- returns: one row per given id, in input order, with the time since which it is due
+-- raises: RC002 no such task; RC003 a task that is not pending, with its id as the detail; 55P03, RC090
+-- roll back and try again
 -- locks: as hold_tasks does
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.try_to_trigger(p_ids bigint[])
 returns table (task_id bigint, scheduled_for timestamptz)
 language plpgsql

@@ -1,8 +1,7 @@
--- Makes roles and handlers known, or changes what is said of them; a setting that is not said keeps its
--- value.
+-- Stores roles and handlers or changes their declarations. Omitted settings of a role keep their values.
 -- raises: RC041 invalid declaration
 -- locks: the roles and handlers that change, in name order
--- notifies: rolecall_handlers, where a SQL handler changed
+-- notifies: rolecall_handlers, if a SQL handler changed
 -- public: yes
 create or replace function rolecall.declare(p_roles jsonb, p_handlers jsonb default '[]')
 returns void
@@ -33,7 +32,7 @@ begin
 end
 $$;
 
--- Insists that declared roles and handlers have names, retry policies and templates that are such.
+-- Validates the names, retry policies and templates of declared roles and handlers.
 -- raises: RC041 invalid declaration
 create or replace function rolecall.check_declaration(p_said jsonb)
 returns void
@@ -84,7 +83,7 @@ begin
 end
 $$;
 
--- Insists that the procedures which handlers name exist and take what they are given.
+-- Checks that the procedures of handlers exist and have the right parameters.
 -- raises: RC041 invalid declaration
 create or replace function rolecall.check_procedures(p_handlers jsonb)
 returns void
@@ -113,7 +112,7 @@ begin
 end
 $$;
 
--- Insists that there is exactly one procedure of a name which takes what a handler's or a hook's is given.
+-- Checks that exactly one procedure of a name has the parameters of a handler or hook.
 -- raises: RC041 invalid declaration
 create or replace function rolecall.require_procedure(p_handler text, p_procedure text, p_is_hook boolean)
 returns void
@@ -138,7 +137,7 @@ begin
 end
 $$;
 
--- Tells that a name stands for two procedures, either of which could be meant.
+-- Returns the error message for a procedure name that matches two procedures.
 -- returns: a sentence
 create or replace function rolecall.told_twice(p_handler text, p_procedure text, p_is_hook boolean)
 returns text
@@ -153,7 +152,7 @@ as $$
     )
 $$;
 
--- Stores what is said of one role, where that is new.
+-- Stores the declaration of a role if it differs from the stored one.
 -- locks: the roles row
 create or replace function rolecall.declare_role(p_said jsonb)
 returns void
@@ -204,10 +203,10 @@ as $$
         ));
 $$;
 
--- Stores the declaration of a handler if it differs from the stored one. A setting that the declaration omits
--- is left to the role. Values that an earlier declaration hid stay hidden until `reveal_handler`.
+-- Stores the declaration of a handler if it differs from the stored one. Omitted settings are left to the
+-- role. Values that an earlier declaration redacted stay redacted until `reveal_handler`.
 -- locks: the handlers row
--- notifies: rolecall_handlers, where a SQL handler changed
+-- notifies: rolecall_handlers, if a SQL handler changed
 create or replace function rolecall.declare_handler(p_said jsonb)
 returns void
 language sql
@@ -270,7 +269,7 @@ as $$
     select rolecall.notify('rolecall_handlers', '') from stored where procedure is not null
 $$;
 
--- Picks the earlier schemas of a handler that hide a value which its declared schemas do not hide.
+-- Returns the earlier schemas of a handler that redact a value which its declared schemas do not redact.
 -- returns: an array of pairs of schemas, as in `handlers.hiding`
 create or replace function rolecall.schemas_that_still_hide(p_earlier jsonb, p_declared jsonb)
 returns jsonb
@@ -283,9 +282,9 @@ as $$
     where not rolecall.hidden_places(earlier) <@ rolecall.hidden_places(p_declared)
 $$;
 
--- Lists the places in a document of JSON schemas at which a value is hidden (`writeOnly`). An alternative of
--- a schema has the place of the schema.
--- returns: places such as `$.payload.properties.card`, in order
+-- Lists the positions of redacted values (`writeOnly`) in a document of JSON schemas. An alternative within
+-- a schema has the position of the schema.
+-- returns: positions such as `$.payload.properties.card`, in order
 create or replace function rolecall.hidden_places(p_document jsonb)
 returns text[]
 language sql
@@ -314,8 +313,9 @@ as $$
     )
 $$;
 
--- Lists the places of values that an earlier declaration of a handler hid and its present one does not.
--- returns: places such as `payload.properties.card`, in order
+-- Lists the positions of values that an earlier declaration of a handler redacted and its current one does
+-- not.
+-- returns: positions such as `payload.properties.card`, in order
 create or replace function rolecall.retained_redactions(p_handler rolecall.handlers)
 returns text[]
 language sql
@@ -334,7 +334,7 @@ as $$
     )
 $$;
 
--- Shows values again that only earlier declarations of a handler hid.
+-- Stops redacting values that only earlier declarations of a handler redacted.
 -- returns: whether there were any; null for an unknown handler
 -- locks: the handlers row
 create or replace function rolecall.reveal_handler(p_name text)
@@ -353,8 +353,8 @@ as $$
     returning earlier.hiding <> '[]'
 $$;
 
--- Finds a procedure of the database that can be a handler, or a hook, by its name with schema.
--- returns: its name, quoted where that is needed; null where there is none
+-- Finds a procedure that can be a handler or a hook by its name, which includes the schema.
+-- returns: its name, quoted if necessary; null if there is none
 create or replace function rolecall.find_procedure(p_name text, p_is_hook boolean)
 returns text
 language sql
@@ -364,9 +364,10 @@ as $$
     select found.name from rolecall.procedures_named(p_name, p_is_hook) as found limit 1
 $$;
 
--- Finds the procedures of the database of a name with schema, by what they take: (jsonb, inout jsonb) or
--- (jsonb), and (jsonb) or nothing for a hook. Who has only lent rights finds those of the owner.
--- returns: their names, quoted where that is needed, one row for each shape
+-- Finds the procedures with a name, which includes the schema, by their parameters: (jsonb, inout jsonb) or
+-- (jsonb) for a handler, (jsonb) or none for a hook. Callers who are not the owner find only the owner's
+-- procedures.
+-- returns: their names, quoted if necessary, one row for each signature
 create or replace function rolecall.procedures_named(p_name text, p_is_hook boolean)
 returns table (name text)
 language sql

@@ -1,5 +1,5 @@
--- Every line with what rules its tasks: the handler's settings where it has them, else the role's.
--- returns: one row a line
+-- Every line with the settings of its tasks: the handler's where it has them, otherwise the role's.
+-- returns: one row per line
 create or replace view rolecall.line_settings with (security_invoker = true) as
 select
     line.id as line_id,

@@ -1,8 +1,8 @@
--- Lets no task of a role begin: what runs goes on, what is claimed and has not begun is given back. The pause
--- ends after p_seconds (null: when somebody resumes the role); a pause that stands is changed, and still
--- counts from its beginning.
--- returns: one row: since when, and until when
--- raises: RC031 unknown role; RC041 for a time that is not positive
+-- Pauses a role: running tasks continue, no others start, and prefetched tasks are returned. The pause ends
+-- after p_seconds (null: when the role is resumed). If the role is already paused, the pause is changed but
+-- keeps its start.
+-- returns: one row: the start and end of the pause
+-- raises: RC031 unknown role; RC041 a time that is not positive
 -- locks: the roles row
 -- notifies: rolecall_pause with the role
 -- public: yes
@@ -39,7 +39,7 @@ $$;
 -- returns: whether it was paused
 -- raises: RC031 unknown role
 -- locks: the roles row
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.resume_role(p_role text)
 returns boolean
@@ -62,11 +62,11 @@ begin
 end
 $$;
 
--- Ends the pauses whose time is up. Claims heed that time by themselves; this tells people, and workers that
--- sleep.
--- returns: one row a role that goes on: when it was paused, and by whom
--- locks: the roles rows, skipping locked ones
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- Ends expired pauses. Claims check the expiry themselves; this updates what operators see and wakes idle
+-- workers.
+-- returns: one row per resumed role: the start of the pause, and who paused it
+-- locks: the roles rows, skipping locked rows
+-- notifies: rolecall_wake, if an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.end_pauses()
 returns table (role text, paused_at timestamptz, paused_for interval, paused_by text)

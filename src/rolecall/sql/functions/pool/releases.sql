@@ -1,5 +1,5 @@
--- Records which app and release a worker runs, and what that release declares: an object of arrays of names,
--- by kind (schedule, key, role, handler).
+-- Records the app and release of a worker, and the declarations of that release: an object of arrays of
+-- names, by kind (schedule, key, role, handler).
 -- locks: the workers row
 -- public: yes
 create or replace function rolecall.declare_release(
@@ -21,12 +21,13 @@ as $$
     update rolecall.workers set app = p_app, release = p_release where id = p_worker_id
 $$;
 
--- Withdraws what an earlier release of an app declared and none of its live workers declares any more: a
--- schedule is disabled unless a person has edited it, the capacity of a key and the settings of a role are
--- the defaults again, a handler is marked. While two releases run, both count. Each withdrawal is recorded in
--- the audit log.
+-- Withdraws declarations of an app's earlier release that none of its live workers declares any more: a
+-- schedule is disabled unless a person has edited it, the capacity of a key and the settings of a role
+-- return to the defaults, and a handler is marked. While workers of two releases run, the declarations of
+-- both count. Each withdrawal is recorded in the audit log.
 -- returns: what was withdrawn
--- locks: the declarations rows, in order of app, kind and name; then rows of schedules, handlers, roles, keys
+-- locks: the declarations rows, in order of app, kind and name; then rows of schedules, handlers, roles,
+-- keys
 -- public: yes
 create or replace function rolecall.withdraw_undeclared()
 returns table (app text, kind text, name text)
@@ -57,7 +58,7 @@ begin
         delete from rolecall.declarations as earlier
         where (earlier.app, earlier.kind, earlier.name)
             = (withdraw_undeclared.app, withdraw_undeclared.kind, withdraw_undeclared.name);
-        -- Another process was quicker.
+        -- Another process was faster.
         continue when not found;
         perform rolecall.withdraw_declaration(
             withdraw_undeclared.kind, withdraw_undeclared.name,
@@ -73,7 +74,7 @@ begin
         );
         return next;
     end loop;
-    -- Other releases come back only with a worker that declares them again.
+    -- Other releases return only with a worker that declares them again.
     delete from rolecall.declarations as earlier
     where exists (
         select from rolecall.workers as worker where worker.stopped_at is null and worker.app = earlier.app

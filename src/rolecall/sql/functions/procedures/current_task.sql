@@ -1,4 +1,4 @@
--- Says which task the calling procedure works for: what a SQL handler spawns children of.
+-- Returns the task of the calling procedure, to which a SQL handler can add children.
 -- returns: the task's id; null outside of SQL handlers and their hooks
 -- public: yes
 create or replace function rolecall.current_task()

@@ -1,8 +1,8 @@
--- Makes a procedure of the database a handler; workers that run serve it within moments. Like any handler's,
--- what is not said of its attempts is the role's.
--- raises: RC041 invalid declaration, as for a procedure that does not exist
--- locks: the roles and handlers rows, where they change
--- notifies: rolecall_handlers, where something changed
+-- Declares a stored procedure as a handler. Running workers serve it within moments. As for any handler,
+-- omitted settings are those of the role.
+-- raises: RC041 invalid declaration, such as a procedure that does not exist
+-- locks: the roles and handlers rows, if they change
+-- notifies: rolecall_handlers, if something changed
 -- public: yes
 create or replace function rolecall.declare_procedure(
     p_name text,

@@ -1,5 +1,5 @@
--- Runs the hook that a SQL handler has before its procedure: in a transaction of its own, so that others see
--- what it says while the procedure runs.
+-- Runs a SQL handler's hook before its procedure, in a separate transaction, so that others see its changes
+-- while the procedure runs.
 -- locks: what the hook locks
 -- notifies: what the hook notifies
 -- public: yes
@@ -27,7 +27,7 @@ begin
 end
 $$;
 
--- Runs the hooks after those of some tasks that have completed or failed and whose handlers have one.
+-- Runs the hooks after the procedure for completed and failed tasks whose handlers have one.
 -- locks: what the hooks lock
 -- notifies: what the hooks notify
 create or replace function rolecall.run_after_hooks(p_ids bigint[])
@@ -48,7 +48,7 @@ begin
 end
 $$;
 
--- Runs a hook of a task; its error undoes what it did, is told as a warning, and harms nothing else.
+-- Runs a hook of a task. An error undoes the hook's changes and is reported as a warning.
 -- locks: what the hook locks
 -- notifies: what the hook notifies
 create or replace function rolecall.run_hook(p_id bigint, p_procedure text, p_payload jsonb)
@@ -68,7 +68,7 @@ exception when others or assert_failure then
 end
 $$;
 
--- Calls a hook of a SQL handler, under the search path that is its owner's, with the payload if it takes one.
+-- Calls a hook of a SQL handler under its owner's search path, with the payload if it takes one.
 -- raises: whatever the hook raises
 -- locks: what the hook locks
 -- notifies: what the hook notifies
@@ -93,9 +93,9 @@ begin
 end
 $$;
 
--- Says under which search path procedures and hooks run: in the owner's session its own default, in all
--- others that of the owner, as a caller's path would decide which tables and functions the procedure finds
--- with the owner's rights.
+-- Returns the search path for procedures and hooks: in the owner's session its default, in other sessions
+-- the owner's. With a caller's path, the caller would determine which tables and functions the procedure
+-- uses with the owner's rights.
 -- returns: the path
 create or replace function rolecall.path_of_procedures()
 returns text

@@ -1,8 +1,8 @@
--- Insists that a procedure or function of the database may run with the owner's rights for the login of this
--- session: it belongs to the owner, and the login cannot have prepared how it runs. A session compiles a
--- function once, under the search path of the first call. So a login that may call the function itself could
--- have it compiled with types of its own, which then run with the owner's rights. A search path that the
--- function sets and that ends with pg_temp rules this out; so does a function that the login cannot call.
+-- Checks that a procedure or function may run with the owner's rights for the login of this session: it
+-- belongs to the owner, and the login cannot have influenced how it runs. A session compiles a function
+-- once, under the search path of the first call. A login that can call the function directly could
+-- therefore have it compiled with types of its own, which would then run with the owner's rights. This is
+-- impossible if the function sets a search path that ends with pg_temp, or if the login cannot call it.
 -- raises: 42501 it may not
 create or replace function rolecall.require_lendable(p_function regprocedure)
 returns void

@@ -1,6 +1,5 @@
--- The handlers that are procedures of the database: what every worker can run, besides those of its own
--- program.
--- returns: one row a handler
+-- SQL handlers, which every worker can run in addition to those of its own program.
+-- returns: one row per handler
 -- public: yes
 create or replace view rolecall.procedures with (security_invoker = true) as
 select name, role, procedure, before_procedure, after_procedure, description

@@ -1,10 +1,10 @@
--- Works off what SQL handlers can do of a role (null: of every role), as a worker of its own: one task after
--- the other, children and their parents included, until nothing is left that may run now, or enough is done.
--- It commits after each claim and each task; inside a transaction of its caller it never does, and that
--- transaction's end decides about everything. p_commit says which, null finds out.
--- returns: nothing; a notice tells how many tasks
--- raises: RC031 unknown role, RC050 wrong isolation level; 57014 where it was told to stop, with the task
--- given back
+-- Runs the tasks of a role's SQL handlers (null: of all roles) as a separate worker: one task after the
+-- other, including children and their parents, until no task can run now or a limit is reached. Commits
+-- after each claim and each task. If the caller holds a transaction open, it never commits, and all of the
+-- work depends on that transaction. p_commit states which of these applies; null detects it.
+-- returns: nothing; a notice reports the number of tasks
+-- raises: RC031 unknown role, RC050 wrong isolation level; 57014 if it was interrupted, with the task given
+-- back
 -- locks: as claim and run_procedure do
 -- notifies: as claim and run_procedure do
 -- public: yes
@@ -25,8 +25,8 @@ declare
     v_interruption text;
     v_code text;
 begin
-    -- In a block with an exception handler nobody may commit, but who might elsewhere is told so in other
-    -- words.
+    -- A commit always fails in a block with an exception handler, but with a different message if it would
+    -- be possible elsewhere.
     begin
         commit;
     exception when invalid_transaction_termination then
@@ -40,8 +40,8 @@ begin
     loop
         if v_commits then
             commit;
-            -- A claim that a crash of the server undoes is made again: only what the tasks did must wait for
-            -- the disk.
+            -- A claim that a server crash undoes can be repeated, so only the tasks' own work has to be
+            -- durable.
             perform set_config('synchronous_commit', 'off', true);
         end if;
         exit when v_done >= p_max_tasks or clock_timestamp() >= v_ends;
@@ -68,8 +68,8 @@ begin
 end
 $$;
 
--- Lets Postgres say, in the language of this session, that a transaction is not the called one's to commit:
--- what a function is always told, and a procedure where its caller holds the transaction open.
+-- Returns Postgres's message, in the session's language, for a transaction that the called code cannot
+-- commit: always in a function, and in a procedure if its caller holds the transaction open.
 -- returns: the message
 create or replace function rolecall.refusal_of_commit()
 returns text
@@ -84,8 +84,7 @@ exception when invalid_transaction_termination then
 end
 $$;
 
--- Puts this session on the roll as a worker that drains SQL handlers; it has no host, because it lives in the
--- database.
+-- Registers this session as a SQL worker. It has no host, because it runs in the database.
 -- returns: the worker's id
 -- raises: RC031 unknown role
 -- locks: as register_worker
@@ -106,9 +105,8 @@ begin
 end
 $$;
 
--- Claims the next task of a drain: of any SQL handler, also one that was declared a moment ago.
--- returns: the claim; no row when nothing is left that may run now, or when this worker was told to take no
--- more
+-- Claims the next task of a SQL worker: of any SQL handler, including newly declared ones.
+-- returns: the claim; no row if no task can run now, or if this worker was commanded to take no more
 -- raises: RC050 wrong isolation level
 -- locks: as claim does; the workers row
 create or replace function rolecall.claim_for_drain(p_worker_id bigint, p_role text)
@@ -131,8 +129,8 @@ begin
         return query
         select claimed.id, claimed.fence from rolecall.claim(p_worker_id, v_roles, v_handlers, 1) as claimed;
         exit when found;
-        -- A drain may end only when there is nothing below the session's floors either: a parent that goes
-        -- on, for one.
+        -- A SQL worker may end only if nothing is left below the session's watermarks either, such as a
+        -- parent that continues.
         perform set_config('rolecall.floor_' || line.id, '', false) from rolecall.lines as line;
     end loop;
     update rolecall.workers as worker
@@ -141,9 +139,9 @@ begin
 end
 $$;
 
--- Runs one task of a drain, and does not let an interruption of the session keep the task.
--- returns: one row: why the claim was lost or the attempt failed, as run_procedure says; interruption: the
--- message, where the session was told to stop
+-- Runs one task of a SQL worker, and gives it back if the session is interrupted.
+-- returns: one row: why the claim was lost or the attempt failed, as run_procedure returns it; interruption
+-- = the message, if the session was interrupted
 -- raises: RC050 wrong isolation level
 -- locks: as run_procedure does
 -- notifies: as run_procedure does

@@ -1,10 +1,10 @@
--- Runs a claimed task whose handler is a procedure of the database and ends the claim: what the procedure did
--- and the completion commit together, an error undoes it and is reported as a failed attempt. Deadlocks and
--- serialization failures are tried again up to three times first.
--- returns: one row: why the claim was lost, if it was; else the error of a failed attempt, if it failed
--- raises: RC050 wrong isolation level; nothing of finish that is about what comes next
+-- Runs a claimed task of a SQL handler and finishes the claim. The procedure's work and the completion
+-- commit together; an error undoes both and is reported as a failed attempt. Deadlocks and serialization
+-- failures are first retried up to three times.
+-- returns: one row: why the claim was lost, or the error of a failed attempt
+-- raises: RC050 wrong isolation level; nothing of finish that concerns next tasks
 -- locks: what the procedure locks; then as finish does
--- notifies: what the procedure notifies; rolecall_wake, where an idle worker waits for a role
+-- notifies: what the procedure notifies; rolecall_wake, if an idle worker waits for a role
 -- public: yes
 create or replace function rolecall.run_procedure(
     p_worker_id bigint, p_id bigint, p_fence int, p_owns_transaction boolean default true
@@ -48,10 +48,9 @@ end
 $$;
 
 -- Runs the procedure of a claimed task and completes the task, both or neither.
--- returns: one row: why the claim is lost, if it is; else SQLSTATE and text of the error that undid
--- everything, if one did
+-- returns: one row: why the claim was lost, or SQLSTATE and text of the error that undid everything
 -- locks: what the procedure locks; then as finish does
--- notifies: what the procedure notifies; rolecall_wake, where an idle worker waits for a role
+-- notifies: what the procedure notifies; rolecall_wake, if an idle worker waits for a role
 create or replace function rolecall.try_procedure(
     p_worker_id bigint, p_id bigint, p_fence int, p_owns_transaction boolean
 )
@@ -84,7 +83,7 @@ begin
         lost := rolecall.report_info(p_worker_id, p_id, p_fence, v_info);
     end if;
     if p_owns_transaction then
-        -- What is deferred to the commit would fail there, out of reach of this task's savepoint.
+        -- Constraints deferred to the commit would fail there, outside of this task's savepoint.
         set constraints all immediate;
     end if;
     lost := coalesce(lost, (
@@ -110,10 +109,10 @@ exception
 end
 $$;
 
--- Calls the procedure of a SQL handler, under the search path that is its owner's, in the shape that it has
--- at this moment: with the info, or with the payload alone.
--- returns: the info that it gives back; what was given, from one that takes none
--- raises: RC041 where the handler has no procedure, or two; whatever the procedure raises
+-- Calls the procedure of a SQL handler under its owner's search path, with its current signature: with the
+-- info, or with the payload alone.
+-- returns: the info that it returns; unchanged if the procedure takes none
+-- raises: RC041 the handler has no procedure, or two; whatever the procedure raises
 -- locks: what the procedure locks
 -- notifies: what the procedure notifies
 create or replace function rolecall.call_procedure(p_procedure text, p_payload jsonb, p_info jsonb)
@@ -143,8 +142,8 @@ begin
 end
 $$;
 
--- Tells an error as a task stores it: its message, then detail, hint and context where there are any, the
--- context without the engine's own frames.
+-- Formats an error for a task: its message, detail, hint and context, without the engine's own frames in
+-- the context.
 -- returns: a text of at most 16,000 characters
 create or replace function rolecall.failure_text(p_message text, p_detail text, p_hint text, p_context text)
 returns text

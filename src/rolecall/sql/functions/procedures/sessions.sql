@@ -1,6 +1,6 @@
--- Finds the sessions of this database that run a SQL handler at this moment, by the name that `name_session`
--- gave them.
--- returns: one row a session; is_drain where the session itself is the worker
+-- Finds the sessions of this database that are running a SQL handler, by the application name that
+-- `name_session` set.
+-- returns: one row per session; is_drain if the session itself is the worker
 create or replace function rolecall.procedure_sessions()
 returns table (pid int, worker_id bigint, task_id bigint, is_drain boolean, worker_is_gone boolean)
 language sql
@@ -18,9 +18,9 @@ as $$
     where part is not null and session.datname = current_database() and session.pid <> pg_backend_pid()
 $$;
 
--- Finds the sessions of this database whose open transaction completes a task for a worker, by the name that
--- `bound_completion` gave them.
--- returns: one row a session
+-- Finds the sessions of this database whose open transaction completes a task for a worker, by the
+-- application name that `bound_completion` set.
+-- returns: one row per session
 create or replace function rolecall.completing_sessions()
 returns table (pid int, worker_id bigint, task_id bigint)
 language sql
@@ -35,10 +35,10 @@ as $$
     where part is not null and session.datname = current_database() and session.pid <> pg_backend_pid()
 $$;
 
--- Ends sessions of this database that hang: those that still run the SQL handler of one of these tasks, which
--- were just taken from them; those that run one for a worker that is gone; and those whose open transaction
--- completes a task whose lease has been over for one more lease. Other databases of the server, and sessions
--- that do nothing for a worker, are never touched.
+-- Terminates stuck sessions of this database: those still running the SQL handler of one of these tasks,
+-- which have just been rescued; those running one for a worker that is gone; and those whose open
+-- transaction completes a task whose lease expired at least one lease ago. Never touches other databases of
+-- the server, or sessions that do nothing for a worker.
 create or replace function rolecall.end_sessions(p_task_ids bigint[])
 returns void
 language sql
@@ -62,8 +62,8 @@ as $$
     where task.lease_until + setting.lease < rolecall.clock();
 $$;
 
--- Ends a session, and waits up to p_wait until it has ended. A session of a user whose sessions this login
--- may not end is left to its idle_in_transaction_session_timeout.
+-- Terminates a session and waits up to p_wait for its end. If this login must not terminate the session, it
+-- is left to its idle_in_transaction_session_timeout.
 create or replace function rolecall.end_session(
     p_pid int, p_worker_id bigint, p_task_id bigint, p_wait interval
 )
@@ -83,8 +83,8 @@ exception when insufficient_privilege then
 end
 $$;
 
--- Lets this session be known, until its transaction ends, as the one that runs a task for a worker: to
--- people, to `rescue`, and to the procedure that asks for its task.
+-- Names this session, until its transaction ends, as the one that runs a task for a worker: for operators,
+-- for `rescue`, and for the procedure's `current_task`.
 create or replace function rolecall.name_session(p_worker_id bigint, p_id bigint)
 returns void
 language sql

@@ -1,5 +1,5 @@
--- Open and finished work as one pool, with the names that people know a row's situation by.
--- returns: one row a task
+-- Open and finished tasks in one view, with their derived statuses.
+-- returns: one row per task
 -- public: yes
 create or replace view rolecall.all_tasks with (security_invoker = true) as
 select
@@ -14,7 +14,7 @@ select
     task.cancel_requested_at, null::timestamptz as finished_at,
     task.origin_id, task.parent_id, coalesce(task.depth, 0)::int as depth,
     coalesce(task.open_children, 0) as open_children, coalesce(task.open_needs, 0) as open_needs,
-    coalesce(task.step_number, task.step, 0) as step,
+    coalesce(task.step_number, 0) as step,
     coalesce(task.on_failure, 'fail_parent')::text as on_failure,
     extract(epoch from task.timeout)::float8 as timeout, task.expires_at
 from rolecall.tasks as task

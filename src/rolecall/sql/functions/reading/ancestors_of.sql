@@ -1,6 +1,5 @@
--- Names the tasks that a task stands below, up to the one without a parent; what retention took from the
--- middle ends the way up.
--- returns: one row a task, the topmost first
+-- Lists the ancestors of a task, up to the root, or to the first one that has been pruned.
+-- returns: one row per task, the topmost first
 -- public: yes
 create or replace function rolecall.ancestors_of(p_id bigint)
 returns table (id bigint, handler text, state rolecall.task_state)

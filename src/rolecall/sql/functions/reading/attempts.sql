@@ -1,7 +1,7 @@
--- Lists a task's attempts: each claim of it, with who had it and how it ended; what the row of the task tells
--- is the last one. An attempt that was given back has its number again. What an event of a release before
--- does not tell, and who had a claim that ended from outside, is null.
--- returns: one row a claim, in the order in which they ended; ended_at and outcome are null while it runs
+-- Lists a task's attempts: each claim with its worker and outcome. The last one comes from the task's row.
+-- An attempt that was returned or refunded has the same number as the next. The worker of
+-- a claim that was ended from outside is null.
+-- returns: one row per claim, in the order in which they ended; ended_at and outcome are null while it runs
 -- public: yes
 create or replace function rolecall.attempts(p_id bigint)
 returns table (
@@ -16,7 +16,7 @@ as $$
         select event.attempt, event.worker_id, event.claimed_at, event.started_at, event.at, event.kind,
             event.detail
         from rolecall.task_events as event
-        -- What operators do to a task is no worker's.
+        -- Events of operators have no worker.
         where event.task_id = p_id and event.worker_id is not null
     ),
     latest as (

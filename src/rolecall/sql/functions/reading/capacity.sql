@@ -1,7 +1,7 @@
--- Says for each role (or for one) what waits, who works, at which rate, and how long what waits will take at
--- that rate. The rate is that of one worker that does nothing else: its slots, over the time of a slot that a
--- task took within the last hour.
--- returns: one row a role; rates are null where nothing ran to its end within the last hour
+-- Reports for each role (or for one) the waiting tasks, the workers, their rate, and how long the waiting
+-- tasks will take at that rate. The rate is that of a worker that does nothing else: its slots, divided by
+-- the slot time of a task within the last hour.
+-- returns: one row per role; rates are null if nothing finished a run within the last hour
 -- public: yes
 create or replace function rolecall.capacity(p_role text default null)
 returns table (
@@ -23,7 +23,7 @@ as $$
         join rolecall.workers as worker on worker.roles = '{}' or role.name = any(worker.roles)
         cross join moment
         where worker.stopped_at is null and worker.heartbeat_at > moment.now - interval '5 min'
-            -- Who was told to take no more does not count, nor who has none of its handlers.
+            -- Workers that were commanded to drain, or that have none of the role's handlers, do not count.
             and worker.command is null
             and (role.name = any(worker.handlers) or exists (
                 select from rolecall.handlers as handler
@@ -55,9 +55,9 @@ as $$
     order by name
 $$;
 
--- Sums up what is open of each role (or of one): what waits, what is due, what runs, since when the longest
--- waits, and what of it was claimed or came within the last hour.
--- returns: one row a role that has open tasks
+-- Aggregates the open tasks of each role (or of one): waiting, due and running ones, since when the oldest
+-- has waited, and how many were claimed or created within the last hour.
+-- returns: one row per role that has open tasks
 create or replace function rolecall.open_load(p_role text, p_now timestamptz)
 returns table (
     role text, pending bigint, ready bigint, running bigint, claimed bigint, arrived bigint,
@@ -86,12 +86,12 @@ as $$
     group by line.role
 $$;
 
--- Sums up what finished of each role (or of one) within the last hour, and what it cost: `slot_seconds` is
--- the time of slots that went into `runs` ends of handlers. Tasks that one call of a handler did together
--- share its time: no worker can spend more of it in a minute than its slots have. A task that had failed
--- before is taken to have cost as much each time.
--- returns: one row a role of which something finished; `slots` is what the workers had that did it, on
--- average
+-- Aggregates the tasks of each role (or of one) that finished within the last hour, and their cost:
+-- `slot_seconds` is the slot time of `runs` handler runs. Tasks that one handler call ran together share
+-- its time: a worker cannot spend more of it in a minute than its slots have. Earlier failed attempts of a
+-- task are assumed to have cost the same.
+-- returns: one row per role of which a task finished; `slots` is the average number of slots of the workers
+-- that ran them
 create or replace function rolecall.recent_work(p_role text, p_now timestamptz)
 returns table (
     role text, claimed bigint, completed bigint, failed bigint, arrived bigint, runs bigint,
@@ -100,19 +100,19 @@ returns table (
 language sql
 stable
 set search_path = pg_catalog, pg_temp
--- A day's rows lie in the order in which they ended, so a summary of where which hour lies is enough.
+-- Rows of a day are stored in the order in which they finished, so a BRIN index is sufficient.
 set jit = off
 set enable_seqscan = off
 as $$
-    -- Each row is looked at once: an hour may have a million.
+    -- Each row is read once: an hour may have a million.
     with ended as (
         select task.line_id, task.worker_id, date_bin('1 min', task.finished_at, 'epoch') as minute,
             count(*) filter (where task.claimed_at > p_now - interval '1 hour') as claimed,
             count(*) filter (where task.state = 'completed') as completed,
             count(*) filter (where task.state = 'failed') as failed,
             count(*) filter (where task.created_at > p_now - interval '1 hour') as arrived,
-            -- A parent that ended with its last child has no claim of its own, and waited for most of its
-            -- time.
+            -- A parent that finished with its last child has no claim of its own, and waited for most of
+            -- its time.
             count(task.started_at) filter (where task.claimed_at is not null) as runs,
             sum(greatest(task.attempt, 1)) filter (
                 where task.claimed_at is not null and task.started_at is not null

@@ -1,5 +1,5 @@
--- Chains: each stands as its last task does, and its result is that one's; the payload is its first task's.
--- returns: one row a chain
+-- Chains: each has the status and result of its last task and the payload of its first.
+-- returns: one row per chain
 -- public: yes
 create or replace view rolecall.chains with (security_invoker = true) as
 select
@@ -30,5 +30,5 @@ cross join lateral (
     ) else first.id end as id
     offset 0
 ) as reached
--- Each by its id: a join would read all tasks.
+-- Looks up each by its id: a join would read all tasks.
 cross join lateral (select * from rolecall.all_tasks as task where task.id = reached.id offset 0) as last;

@@ -1,9 +1,9 @@
--- Tells which tasks changed since a moment, told by what their rows and events say: created, claimed,
--- started, let go, waiting, brought back or ended; and whose children or needs those are. Only what the
--- indexes of the engine lead to is read. Without a moment it only tells the horizon.
--- returns: one row a changed task, at most one more than the limit, each with the horizon: the time, the last
--- id given out, the snapshot, and the transactions that write (a snapshot names only those that are older
--- than the last to end); at least one row
+-- Lists the tasks that have changed since a time, according to their rows and events: created, claimed,
+-- started, released, waiting, reopened or finished; also the tasks whose children or needs those are. Reads
+-- only what the engine's indexes cover. Without a time, returns only the horizon.
+-- returns: one row per changed task, at most one more than the limit, each with the horizon: the time, the
+-- last assigned id, the snapshot, and the transactions that write (a snapshot contains only those older
+-- than the last finished transaction); at least one row
 -- public: yes
 create or replace function rolecall.changes(p_since timestamptz, p_after_id bigint, p_limit int)
 returns table (
@@ -24,10 +24,10 @@ as $$
     left join rolecall.changed_tasks(p_since, p_after_id, p_limit) as task on true
 $$;
 
--- Finds the tasks that changed since a moment, or were created after an id, with those whose children or
--- needs they are.
--- returns: one row a task, at most one more than the limit; its version tells two changes apart that end in
--- the same state
+-- Finds the tasks that have changed since a time, or were created after an id, and the tasks whose children
+-- or needs they are.
+-- returns: one row per task, at most one more than the limit; its version distinguishes two changes with
+-- the same resulting state
 create or replace function rolecall.changed_tasks(p_since timestamptz, p_after_id bigint, p_limit int)
 returns table (id bigint, parent_id bigint, role text, state rolecall.task_state, version text)
 language plpgsql
@@ -40,7 +40,7 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 declare
-    -- Days to come have partitions already: an end to the range keeps them out of it.
+    -- Future days already have partitions; an end of the range excludes them.
     v_until timestamptz := rolecall.clock() + interval '1 hour';
 begin
     return query
@@ -80,7 +80,7 @@ begin
         select task.id, task.parent_id, task.line_id,
             rolecall.shown_state(task.state, task.key_slot, task.started_at) as state,
             concat_ws(
-                '/', task.fence, task.attempt, coalesce(task.step_number, task.step), task.open_children,
+                '/', task.fence, task.attempt, task.step_number, task.open_children,
                 task.started_at is not null
             )
         from touched
@@ -91,17 +91,14 @@ begin
 end
 $$;
 
--- Finds the running tasks that were claimed or started since a moment.
+-- Finds the running tasks that were claimed or started since a time.
 -- returns: their ids
 create or replace function rolecall.started_tasks(p_since timestamptz)
 returns setof bigint
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
--- A plain index scan marks the entries of what has ended, so that the next one passes over them.
+-- A plain index scan marks the entries of finished tasks as dead, so that the next scan skips them.
 set enable_bitmapscan = off
 as $$
 begin

@@ -1,5 +1,5 @@
--- Finds the children of a task in the order in which they were spawned, those of all its runs, after one of
--- them if that is given.
+-- Lists the children of a task in the order in which they were spawned, those of all its runs, optionally
+-- only those after a given child.
 -- returns: the ids of at most p_limit of them
 -- public: yes
 create or replace function rolecall.children_in_order(

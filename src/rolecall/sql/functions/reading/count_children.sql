@@ -1,5 +1,5 @@
 -- Counts the children of a task by state, those of all its runs.
--- returns: one row a state
+-- returns: one row per state
 -- public: yes
 create or replace function rolecall.count_children(p_parent_id bigint)
 returns table (state rolecall.task_state, number bigint)

@@ -1,7 +1,7 @@
--- Counts the tasks of each role by state, open ones and those finished within the retention. What has
--- finished is not read for it, but for the last seconds: what was not rolled up yet. The open ones are read,
--- some 10 ms for 100,000.
--- returns: one row a role and state
+-- Counts the tasks of each role by state: open ones, and those finished within the retention. Finished
+-- tasks are read only for the last seconds, which have not been rolled up yet. Open tasks are read, about
+-- 10 ms for 100,000.
+-- returns: one row per role and state
 -- public: yes
 create or replace function rolecall.counts()
 returns table (role text, state text, number bigint)
@@ -28,9 +28,9 @@ as $$
     order by line.role, counted.state
 $$;
 
--- Counts what has finished at a moment or later, by the index of summaries: it leads to the last pages of the
--- day.
--- returns: one row a line and state
+-- Counts the tasks that finished at a time or later, by the BRIN index, which leads to the last pages of
+-- the day.
+-- returns: one row per line and state
 create or replace function rolecall.counts_since(p_moment timestamptz)
 returns table (line_id int, state rolecall.task_state, number bigint)
 language sql

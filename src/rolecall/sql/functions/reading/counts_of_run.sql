@@ -1,6 +1,5 @@
--- Counts the tasks of some roles (none: of all) by state: the open ones, and those that have ended since a
--- moment.
--- returns: one row a role and state
+-- Counts the tasks of roles (empty: of all) by state: open ones, and those that have finished since a time.
+-- returns: one row per role and state
 -- public: yes
 create or replace function rolecall.counts_of_run(p_roles text[], p_since timestamptz)
 returns table (role text, state text, number bigint)

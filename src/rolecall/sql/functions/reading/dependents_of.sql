@@ -1,7 +1,6 @@
--- Tells who needs a chain: the tasks that need the whole of it, or one of its tasks; whether they still wait
--- for it or not.
--- returns: one row a task, by its id, after a task if that is given, at most p_limit; of several needs of a
--- task, one that is open
+-- Lists the tasks that need a chain, or one of its tasks, whether they still wait for it or not.
+-- returns: one row per task, by its id, after a task if that is given, at most p_limit; of several needs of
+-- a task, an open one
 -- public: yes
 create or replace function rolecall.dependents_of(
     p_chain_id bigint, p_after bigint default null, p_limit int default 50

@@ -1,5 +1,5 @@
--- Counts the pending tasks of a role that become due within each of the next hours.
--- returns: one row an hour in which any does, 0 for the hour that begins now
+-- Counts the pending tasks of a role that become due in each of the next hours.
+-- returns: one row for each hour in which a task becomes due, 0 for the hour that begins now
 -- public: yes
 create or replace function rolecall.due_by_hour(p_role text, p_hours int)
 returns table (hour int, number bigint)

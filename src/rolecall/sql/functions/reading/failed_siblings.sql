@@ -1,4 +1,4 @@
--- Counts the siblings of a child that have failed or were cancelled: it may want to know before it goes on.
+-- Counts the failed and cancelled siblings of a child, so that its handler can check before it continues.
 -- returns: the number; 0 for a task without a parent
 -- public: yes
 create or replace function rolecall.failed_siblings(p_task_id bigint)

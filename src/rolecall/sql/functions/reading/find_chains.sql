@@ -1,8 +1,8 @@
--- Finds chains, newest first, before a chain if that is given. The state is `open`, or a state or status of
--- the last task; role and handler are the first task's. Open chains are looked for among open tasks, failed
--- and cancelled ones among those that failed or were cancelled, the others among all first tasks. At most
--- p_most of those are looked at (null: all): a page may come short, and yet say how far it reached.
--- returns: one row: at most p_limit ids, and the id before which the next page begins; null where there is
+-- Finds chains, newest first, optionally before a given chain. The state is `open`, or a state or status of
+-- the last task; role and handler are those of the first task. Open chains are searched among open tasks,
+-- failed and cancelled ones among failed and cancelled tasks, the others among all first tasks. Examines at
+-- most p_most of those (null: all): a page may have fewer chains than p_limit although more follow.
+-- returns: one row: at most p_limit ids, and the id before which the next page begins; null if there is
 -- none
 -- public: yes
 create or replace function rolecall.find_chains(
@@ -64,7 +64,7 @@ begin
                     select task.chain_id, task.*
                     from rolecall.finished_tasks as task
                     where task.chain_index > 0
-                    -- Its last task comes first, wherever the look ends.
+                    -- A chain's last task comes first, even if the limit ends the search within the chain.
                     order by task.chain_id desc, task.chain_index desc
                 )
             ),
@@ -109,8 +109,7 @@ begin
             order by begun_as desc
             limit p_most;
     end if;
-    -- One by one, as a page needs few of them, however many there are: a plan for all at once would read them
-    -- all.
+    -- One by one, because a page needs few of them: a plan for all at once would read all of them.
     loop
         fetch v_found into v_one;
         exit when not found or cardinality(ids) > p_limit;
@@ -125,16 +124,14 @@ begin
 end
 $$;
 
--- Says whether a chain is in a state (see find_chains) and its first task has a role and a handler; null does
--- not ask.
--- returns: true if so, false also where there is no such chain
+-- Returns whether a chain has a state (see find_chains) and its first task has a role and handler; null
+-- matches any.
+-- returns: true or false; false also if the chain does not exist
 create or replace function rolecall.chain_is_like(p_id bigint, p_state text, p_role text, p_handler text)
 returns boolean
 language sql
 stable
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
     select exists (
         select from rolecall.chains as chain

@@ -1,9 +1,9 @@
--- Finds tasks, open and finished, newest first, before an id if that is given. The filter's fields are those
--- of rolecall.task_filter; all that are given must hold. Ids, chain, parent, key, failed, cancelled, blocked
--- and waiting are found by an index. For the others 50,000 tasks are looked at (5,000 for a text, which is
--- not looked for in payloads that take over 8 kB, nor in those of handlers that hide parts of theirs): a page
--- may come short, and yet say how far it reached.
--- returns: one row: at most p_limit ids, and the id before which the next page begins; null where there is
+-- Finds tasks, open and finished, newest first, optionally before a given id. The filter's fields are those
+-- of rolecall.task_filter; a task must match all of them. Ids, chain, parent, key, failed, cancelled,
+-- blocked and waiting are found by an index. For other filters, 50,000 tasks are examined (5,000 for a
+-- text, which is not searched in payloads over 8 kB, nor in those of handlers that redact parts): a page
+-- may have fewer tasks than p_limit although more follow.
+-- returns: one row: at most p_limit ids, and the id before which the next page begins; null if there is
 -- none
 -- public: yes
 create or replace function rolecall.find_tasks(
@@ -14,7 +14,7 @@ language plpgsql
 volatile
 rows 1
 set search_path = pg_catalog, pg_temp
--- What is not asked for shall not stand in the plan, nor days that hold nothing of it.
+-- A plan for the given values omits absent filters and irrelevant partitions.
 set plan_cache_mode = force_custom_plan
 set jit = off
 set enable_seqscan = off
@@ -27,14 +27,14 @@ declare
     v_worded int[] := array(
         select line.id from rolecall.lines as line where strpos(lower(line.handler), v_text) > 0
     );
-    -- Who finds a task by its payload has read it.
+    -- Searching in redacted payloads would reveal them.
     v_hiding int[] := array(
         select line.id
         from rolecall.lines as line
         join rolecall.handlers as handler on handler.name = line.handler
         where v_text is not null and concat(handler.signature, handler.hiding) like '%"writeOnly": true%'
     );
-    -- The state by which an index finds tasks: few are in one of these.
+    -- The state by which an index finds tasks: few have one of these.
     v_few rolecall.task_state := case
         when v.state in ('blocked', 'waiting', 'running', 'failed', 'cancelled') then v.state
         when v.state in ('claimed', 'stale') then 'running'
@@ -42,7 +42,7 @@ declare
     v_finished boolean := v.state is null or v.state in ('completed', 'failed', 'cancelled');
     v_open boolean := v.finished_from is null and v.finished_to is null
         and (v.state is null or v.state not in ('completed', 'failed', 'cancelled'));
-    -- Whole days, so that nothing is passed over in silence within one.
+    -- Whole days, so that no task within a day is silently skipped.
     v_from timestamptz := coalesce(
         date_trunc('day', greatest(v.created_from, v.finished_from), 'UTC'), '-infinity'
     );
@@ -64,8 +64,8 @@ begin
             false, scheduled_for, attempt, null, started_at, key, dedupe_key, error, payload
         from rolecall.finished_tasks
     ),
-    -- What an index narrows. The conditions stand outside of the union, as inside they would keep it from
-    -- being merged by the indexes.
+    -- Filters that an index supports. The conditions are outside of the union, because inside they would
+    -- prevent the merge by index order.
     seen as (
         select *
         from known
@@ -81,7 +81,7 @@ begin
         order by id desc
         limit v_most
     ),
-    -- What no index knows, looked at one by one.
+    -- Filters without an index, checked for each task.
     judged as (
         select id, row_number() over (order by id desc) as n, coalesce(
             (v_lines is null or line_id = any(v_lines))
@@ -132,15 +132,13 @@ begin
 end
 $$;
 
--- Lists the open tasks with a key, whatever they wait for: each way of having one has its own index.
+-- Lists the open tasks with a key, in any state: each kind has its own index.
 -- returns: their ids
 create or replace function rolecall.open_tasks_with_key(p_key text)
 returns bigint[]
 language sql
 stable
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
     select array(
         select task.id from rolecall.tasks as task where task.key = p_key and task.state = 'pending'
@@ -151,9 +149,10 @@ as $$
     )
 $$;
 
--- Narrows a range of creation times down to a range of ids, by halving: ids are drawn in the order of
--- creation, but for calls that wait for a lock in between, for which a minute is left at both ends.
--- returns: one row: no task created in the range has an id below the one or from the other on
+-- Converts a range of creation times into a range of ids by binary search. Ids are assigned in the order of
+-- creation, except by calls that wait for a lock in between, for which the range is extended by a minute at
+-- both ends.
+-- returns: one row: no task created in the range has an id below the first or from the second on
 create or replace function rolecall.id_span(p_from timestamptz, p_to timestamptz, p_before bigint)
 returns table (low bigint, high bigint)
 language plpgsql
@@ -183,16 +182,14 @@ begin
 end
 $$;
 
--- Finds about where among the ids the tasks of a moment begin, by halving.
--- returns: the first id whose task was created at the moment or later; p_last where there is none
+-- Finds approximately the first id of the tasks created since a time, by binary search.
+-- returns: the first id whose task was created at that time or later; p_last if there is none
 create or replace function rolecall.first_id_since(p_moment timestamptz, p_last bigint)
 returns bigint
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
 as $$
@@ -224,7 +221,7 @@ end
 $$;
 
 -- Lists the lines of a role, of a handler, or of both.
--- returns: their ids; null where neither is given
+-- returns: their ids; null if neither is given
 create or replace function rolecall.lines_of(p_role text, p_handler text)
 returns int[]
 language sql

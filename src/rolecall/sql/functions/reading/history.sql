@@ -1,7 +1,8 @@
--- Tells what ended of a role, or of all, how long it waited and ran, and what was open: in bins of one width,
--- made of those of another (p_source, which divides it) from a moment on.
--- returns: one row a bin that is not empty, oldest first; `ready` and `running` are averages, null where
--- nobody counted
+-- Returns statistics of a role, or of all roles, since a time: finished tasks, their waiting times and
+-- durations, and the number of open tasks. The bins have one width and are merged from bins of another
+-- (p_source, which divides it).
+-- returns: one row per bin that is not empty, oldest first; `ready` and `running` are averages, null if
+-- there are no samples
 -- public: yes
 create or replace function rolecall.history(p_role text, p_width int, p_source int, p_from timestamptz)
 returns table (

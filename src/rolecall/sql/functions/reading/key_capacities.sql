@@ -1,5 +1,6 @@
--- Lists the keys and patterns of keys of which a capacity was said, in their order.
--- returns: one row each: the capacity that holds, what an app declares and what somebody has set since
+-- Lists the keys and key patterns with a declared or set capacity, in their order.
+-- returns: one row each: the effective capacity, the one that an app declares, and the one that an operator
+-- has set
 -- public: yes
 create or replace function rolecall.key_capacities(p_after text default '', p_limit int default 100)
 returns table (pattern text, capacity int, declared int, set_to int)

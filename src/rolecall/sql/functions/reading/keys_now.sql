@@ -1,8 +1,8 @@
--- Tells how it stands with keys: how many tasks of each may run at once, what says so, who holds them, and
--- how many wait.
--- returns: one row a key, in the order asked: `pattern`, which is the key itself where something is said of
--- it alone, is null where nothing is said; how many hold it, and the first ten of them; how many due tasks
--- wait for it, and how many are due later: of these, p_most are counted at most
+-- Reports the state of keys: the capacity and where it comes from, the tasks that hold permits, and the
+-- number of waiting tasks.
+-- returns: one row per key, in the order requested: `pattern` is the source of the capacity: the key
+-- itself, a pattern, or null for the default; the number of permits taken, and the first ten holders; how
+-- many due tasks wait for the key, and how many are due later, each counted up to p_most
 -- public: yes
 create or replace function rolecall.keys_now(p_keys text[], p_most int default 10001)
 returns table (key text, capacity int, pattern text, used int, holders bigint[], waiting int, later int)
@@ -25,7 +25,7 @@ as $$
     left join lateral rolecall.pattern_of_key(wanted.key) as fitting on true
     cross join lateral (
         select array(
-            -- Of those that are to run one after another in a place, the first.
+            -- Only the first task of each sequence.
             select distinct on (abs(task.key_slot)) task.id from rolecall.tasks as task
             where task.key = wanted.key and task.key_slot is not null
             order by abs(task.key_slot), task.key_slot desc, task.id

@@ -1,5 +1,5 @@
--- Lists chains, newest first, before a chain if that is given, as find_chains does, however many must be
--- looked at.
+-- Lists chains, newest first, optionally before a given chain, with the filters of find_chains but without
+-- its limit on examined tasks.
 -- returns: at most p_limit chains
 -- public: yes
 create or replace function rolecall.list_chains(
@@ -16,7 +16,7 @@ as $$
     select chain.*
     from rolecall.find_chains(p_state, p_role, p_handler, p_before, p_limit, null) as found
     cross join lateral unnest(found.ids) with ordinality as given (id, position)
-    -- Each by its id: a join would read all tasks.
+    -- Looks up each by its id: a join would read all tasks.
     cross join lateral (select * from rolecall.chains as one where one.id = given.id offset 0) as chain
     order by given.position
 $$;

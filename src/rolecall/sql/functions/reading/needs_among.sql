@@ -1,5 +1,5 @@
--- Finds which of some tasks need which others of them.
--- returns: one row a need
+-- Lists the needs between the given tasks.
+-- returns: one row per need
 -- public: yes
 create or replace function rolecall.needs_among(p_ids bigint[])
 returns table (task_id bigint, needed_id bigint, whole_chain boolean, outcome rolecall.task_state)

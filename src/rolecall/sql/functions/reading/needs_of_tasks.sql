@@ -1,5 +1,5 @@
--- Lists what several tasks need, without the results.
--- returns: one row a need, task by task in the order declared, at most p_limit
+-- Lists the needs of several tasks, without results.
+-- returns: one row per need, task by task in the order declared, at most p_limit
 -- public: yes
 create or replace function rolecall.needs_of_tasks(p_ids bigint[], p_limit int default 50)
 returns table (

@@ -1,8 +1,8 @@
--- Outlines the tree below a task, level by level, as far as a picture shows it: children of one handler are
--- counted, and named one by one where they are few or telling (see phases_of); below p_depth levels, and once
--- p_most tasks are named, they are only counted.
--- returns: one row for each task that is named, or the given one, and handler of its children; nothing where
--- it has none
+-- Outlines the tree below a task for a picture, level by level. The children of one handler are counted,
+-- and listed individually if they are few or noteworthy (see phases_of). Below p_depth levels, and once
+-- p_most tasks are listed, they are only counted.
+-- returns: one row for each listed task, or the given one, and each handler of its children; none if it has
+-- no children
 -- public: yes
 create or replace function rolecall.outline(
     p_id bigint, p_depth int default 5, p_few int default 12, p_most int default 150,

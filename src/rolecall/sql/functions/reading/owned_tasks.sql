@@ -1,6 +1,6 @@
--- Lists the tasks that an owner made, open and finished, newest first: all, one by its id, or those of his
--- newest 50,000 whose title holds a text, in upper or lower case alike, and whose status is one of some.
--- returns: one row a task
+-- Lists the tasks of an owner, open and finished, newest first: all, one by its id, or those of the newest
+-- 50,000 whose title contains a text, case-insensitively, and that have one of the given statuses.
+-- returns: one row per task
 -- public: yes
 create or replace function rolecall.owned_tasks(
     p_owner text, p_id bigint default null, p_text text default null, p_statuses text[] default null,
@@ -13,7 +13,7 @@ returns table (
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
--- What is not asked for shall not stand in the plan.
+-- A plan for the given values omits absent filters.
 set plan_cache_mode = force_custom_plan
 set jit = off
 set enable_seqscan = off
@@ -29,7 +29,7 @@ begin
         order by newest.task_id desc
         limit 50000
     ) as owned
-    -- Each by its id: a join would read all tasks.
+    -- Looks up each by its id: a join would read all tasks.
     cross join lateral (select * from rolecall.all_tasks as one where one.id = owned.task_id offset 0) as task
     where (p_text is null or strpos(lower(owned.title), lower(p_text)) > 0)
         and (p_statuses is null or task.status = any(p_statuses))

@@ -1,5 +1,5 @@
--- Says which of some tasks have children, open or finished.
--- returns: the ids of those
+-- Finds those of the given tasks that have children, open or finished.
+-- returns: their ids
 -- public: yes
 create or replace function rolecall.parents_among(p_ids bigint[])
 returns setof bigint

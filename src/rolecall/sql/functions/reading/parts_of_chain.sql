@@ -1,4 +1,4 @@
--- Finds the last tasks of a chain, or the last ones before an index.
+-- Lists the last tasks of a chain, optionally only those before an index.
 -- returns: the ids of at most p_limit tasks, in their order
 -- public: yes
 create or replace function rolecall.parts_of_chain(

@@ -1,8 +1,8 @@
--- Counts the children of several tasks by handler, and names those that a picture shows one by one: up to
--- p_few of a handler all of them, of more than that three that failed and three that are under way, of those
--- to be unfolded thirty, failed ones first. Where they are many, those that failed stand first. p_left is how
--- many may be named in all; p_since is not after the first of these children ended.
--- returns: one row a task and handler, in the order of the tasks and of their oldest children
+-- Counts the children of tasks by handler, and selects those that a picture shows individually: all of a
+-- handler if there are at most p_few, otherwise three failed and three running ones, or, for unfolded
+-- handlers, thirty. Failed ones come first if there are many. p_left is how many may be selected in total.
+-- p_since is no later than the first end of one of these children.
+-- returns: one row per task and handler, in the order of the tasks and of their oldest children
 create or replace function rolecall.phases_of(
     p_parents bigint[], p_since timestamptz, p_few int, p_left int, p_unfolded_parent bigint default null,
     p_unfolded_handler text default null
@@ -30,7 +30,7 @@ as $$
             union all
             select ended.id, ended.line_id, ended.state
             from rolecall.finished_tasks as ended
-            -- None ends in days to come, which have partitions already.
+            -- Excludes partitions of future days, which already exist.
             where ended.parent_id = parent.id and ended.finished_at >= p_since
                 and ended.finished_at < (select rolecall.clock()) + interval '1 hour'
             offset 0

@@ -1,6 +1,6 @@
--- Says what the workers of each pod run at this moment. Without those that stopped or were not heard of for
--- five minutes.
--- returns: one row a pod whose name begins with the prefix: its workers' ids, and how many tasks they run
+-- Counts the tasks that the workers of each pod are running, without workers that have stopped or been
+-- silent for five minutes.
+-- returns: one row per pod whose name starts with the prefix: its workers' ids, and how many tasks they run
 -- public: yes
 create or replace function rolecall.pods_at_work(p_prefix text)
 returns table (pod text, worker_ids bigint[], running bigint)

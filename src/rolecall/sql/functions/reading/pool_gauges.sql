@@ -1,7 +1,7 @@
--- Says for each role what is open, for who watches from outside: what `roles_now` says, what waits for
--- others, and what was tried often, of either kind 10,000 at most. What waits for its key is left out.
--- returns: one row a role, by name: how many tasks are ready, scheduled, running, blocked and waiting for
--- children, how many have begun five attempts or more, and since when the first ready one waits
+-- Reports the open tasks of each role for monitoring: the counts of `roles_now`, tasks that wait for
+-- others, and tasks with many attempts, up to 10,000 of each kind. Parked tasks are not counted.
+-- returns: one row per role, by name: how many tasks are ready, scheduled, running, blocked and waiting for
+-- children, how many have begun five attempts or more, and since when the first ready one has waited
 -- public: yes
 create or replace function rolecall.pool_gauges()
 returns table (

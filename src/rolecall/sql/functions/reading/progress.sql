@@ -1,9 +1,9 @@
--- Counts what stands below a task, from the tree itself: only open parents are followed, their children are
--- counted and not listed.
--- returns: one row for each open parent of the tree, the task itself first, whatever it is; with its children
--- as counts by handler, claim that spawned them and state, and, while it waits for them, with what those
--- without children of their own told: by name the sum if all are numbers, the last child's value and that
--- child
+-- Counts the tasks below a task from the tree itself: only open parents are followed; their children are
+-- counted, not listed.
+-- returns: one row for each open parent of the tree, the given task first, in any state: the numbers of its
+-- children by handler, spawning claim and state, and, while it waits for them, the combined infos of those
+-- without children: for each name the sum if all values are numbers, otherwise the last child's value and
+-- that child
 -- public: yes
 create or replace function rolecall.progress(p_id bigint)
 returns table (
@@ -34,8 +34,7 @@ as $$
         cross join lateral (
             select finished.*
             from rolecall.finished_tasks as finished
-            -- No child ends before its parent is made, and none in days to come, which have partitions
-            -- already.
+            -- No child finishes before its parent is created, or in a future partition.
             where finished.parent_id = parent.id and finished.finished_at >= parent.created_at
                 and finished.finished_at < (select rolecall.clock()) + interval '1 hour'
             offset 0
@@ -85,9 +84,9 @@ as $$
     order by parent.depth, parent.id
 $$;
 
--- Finds a task, open or ended, and what is open below it. An open task counts as a parent while it waits for
--- children, and after that, between two steps.
--- returns: one row a task
+-- Finds a task, open or finished, and the open tasks below it. An open task counts as a parent while it
+-- waits for children and afterwards, between two steps.
+-- returns: one row per task
 create or replace function rolecall.open_tree(p_id bigint)
 returns table (
     id bigint, parent_id bigint, depth int, line_id int, state rolecall.task_state, info jsonb,
@@ -97,21 +96,19 @@ returns table (
 language sql
 stable
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
     with recursive open as (
         select task.id, null::bigint as parent_id, 0 as depth, task.line_id,
             rolecall.shown_state(task.state, task.key_slot, task.started_at) as state,
-            task.info, task.children_info, task.fence, task.parent_fence, task.step, task.open_children,
-            task.serial, task.created_at
+            task.info, task.children_info, task.fence, task.parent_fence, task.step_number,
+            task.open_children, task.serial, task.created_at
         from rolecall.tasks as task
         where task.id = p_id
         union all
         select child.id, open.id, open.depth + 1, child.line_id,
             rolecall.shown_state(child.state, child.key_slot, child.started_at),
             child.info, child.children_info, child.fence,
-            child.parent_fence, child.step, child.open_children, child.serial, child.created_at
+            child.parent_fence, child.step_number, child.open_children, child.serial, child.created_at
         from open
         cross join lateral (
             select task.*
@@ -122,7 +119,7 @@ as $$
     )
     select open.id, open.parent_id, open.depth, open.line_id, open.state, open.info, open.children_info,
         open.fence,
-        open.parent_fence, coalesce(open.open_children, open.step) is not null,
+        open.parent_fence, coalesce(open.open_children, open.step_number) is not null,
         open.open_children is not null, coalesce(open.serial, false), open.created_at
     from open
     union all

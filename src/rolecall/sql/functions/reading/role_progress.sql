@@ -1,6 +1,6 @@
--- Says how far each role is: what is open, by the names that people use, since when the longest waits, which
--- root is under way or next, and what ended within the last minute.
--- returns: one row a role, by name
+-- Reports the progress of each role: open tasks by status, since when the oldest has waited, the current or
+-- next root, and the tasks that finished within the last minute.
+-- returns: one row per role, by name
 -- public: yes
 create or replace function rolecall.role_progress()
 returns table (
@@ -29,7 +29,7 @@ begin
                 where shown = 'pending' and scheduled_for <= v_now
             ) as waiting_since,
             min(id) filter (
-                where parent_id is null and (shown in ('running', 'waiting') or step is not null)
+                where parent_id is null and (shown in ('running', 'waiting') or step_number is not null)
             ) as begun_root,
             min(id) filter (where parent_id is null and shown = 'pending') as next_root
         from rolecall.tasks

@@ -1,8 +1,8 @@
--- Says for each role what it has to do and how fast it is, at next to no cost: open tasks are counted by
--- index, and what ended is not read but looked up in the history, which ends some seconds ago. What waits for
--- others or for a key is left out.
--- returns: one row a role, by name; `ended` is what completed or failed within the last minute of the
--- history, null where it ends more than a minute ago
+-- Reports the load and throughput of each role at very low cost: open tasks are counted by index, and
+-- finished ones are taken from the history, which is a few seconds old. Blocked, waiting and parked tasks
+-- are not counted.
+-- returns: one row per role, by name; `ended` is what completed or failed within the last minute of the
+-- history, null if that is more than a minute old
 -- public: yes
 create or replace function rolecall.roles_now()
 returns table (

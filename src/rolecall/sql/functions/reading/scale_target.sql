@@ -1,7 +1,7 @@
--- Says how many tasks of a role workers could be running now: those that are due and free to run, and those
--- that run. What an autoscaler is to be fed with: without the running ones it would take workers away that
--- are busy. Of a role that is paused, only those that run; what waits for a busy key needs no further worker.
--- Counts no further than p_most of what is due.
+-- Counts the tasks of a role that workers could be running now: due ones that can run, and running ones.
+-- For autoscalers, which would remove busy workers if running tasks were not counted. If the role is
+-- paused, counts only running tasks. Tasks that wait for a busy key do not count. Due tasks are counted up
+-- to p_most.
 -- returns: the number
 -- raises: RC031 unknown role
 -- public: yes

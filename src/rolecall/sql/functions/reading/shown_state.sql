@@ -1,7 +1,6 @@
--- The state in which people see an open task: one that a worker has claimed behind another of its key, and
--- that has not begun, still waits.
+-- Returns the displayed state of an open task: a prefetched task of a sequence is shown as pending.
 -- returns: the state
--- search_path: not set, so that it is inlined into the statement that calls it
+-- search_path: not set, so that it is inlined into the calling statement
 create or replace function rolecall.shown_state(
     p_state rolecall.task_state, p_key_slot smallint, p_started_at timestamptz
 )

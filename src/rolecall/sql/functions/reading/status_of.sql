@@ -1,6 +1,6 @@
--- The name that people know an open task's situation by.
--- returns: the state, or what is finer: parked, scheduled, retrying, ready, stale, claimed
--- search_path: not set, so that it is inlined into the statement that calls it
+-- Returns the derived status of an open task.
+-- returns: the state, or a more specific status: parked, scheduled, retrying, ready, stale, claimed
+-- search_path: not set, so that it is inlined into the calling statement
 create or replace function rolecall.status_of(
     p_state rolecall.task_state, p_parked boolean, p_scheduled_for timestamptz, p_attempt int,
     p_lease_until timestamptz, p_started_at timestamptz

@@ -1,6 +1,6 @@
--- Finds what is due and free to run, and yet no active worker would claim it: nobody serves the role, or
--- nobody there has the handler.
--- returns: one row a role and handler, with the number of tasks and of the role's active workers
+-- Finds due tasks that could run but that no active worker would claim: no worker serves the role, or none
+-- of those has the handler.
+-- returns: one row per role and handler, with the number of tasks and of the role's active workers
 create or replace function rolecall.stranded_work()
 returns table (role text, handler text, tasks bigint, workers bigint)
 language sql

@@ -1,5 +1,5 @@
--- Tells a task's story: what its row says, its attempts, and its events.
--- returns: one row a moment, oldest first
+-- Lists what happened to a task: from its row, its attempts, and its events.
+-- returns: one row per point in time, oldest first
 -- public: yes
 create or replace function rolecall.timeline(p_id bigint)
 returns table (at timestamptz, kind text, attempt int, worker_id bigint, detail text)
@@ -22,12 +22,6 @@ as $$
         select claimed_at, 2, 'claimed', attempt, worker_id, null from attempts
         union all
         select started_at, 3, 'started', attempt, worker_id, null from attempts
-        union all
-        -- Of a parent that waits since the release before.
-        select started_at, 3, 'started', attempt, worker_id, null from task
-        where claimed_at is null and not exists (
-            select from attempts where attempts.started_at = task.started_at
-        )
         union all
         select at, 4, kind, attempt, worker_id, detail from rolecall.task_events where task_id = p_id
         union all

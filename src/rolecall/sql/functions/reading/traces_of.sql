@@ -1,7 +1,7 @@
--- Lists the traces that claimed tasks belong to: each task's own, and those of what it came from or waited
--- for. A worker asks where somebody traces, and nobody else does.
--- returns: one row a trace that was stored: the relation is own, origin, parent, need, or child of one that
--- goes on after its children; of needs and children at most 32 a task
+-- Lists the traces that claimed tasks belong to: each task's own, and those of its origin and of tasks that
+-- it waited for. Called only by workers with tracing enabled.
+-- returns: one row per stored trace: the relation is own, origin, parent, need, or child (of a task that
+-- continues after its children); at most 32 needs and children per task
 -- public: yes
 create or replace function rolecall.traces_of(p_ids bigint[])
 returns table (task_id bigint, relation text, trace_context text)
@@ -12,7 +12,8 @@ set jit = off
 set enable_seqscan = off
 as $$
     with given as materialized (
-        select task.id, task.origin_id, task.parent_id, task.step is not null as goes_on, task.trace_context
+        select task.id, task.origin_id, task.parent_id, task.step_number is not null as goes_on,
+            task.trace_context
         from rolecall.tasks as task
         where task.id = any(p_ids)
     ),

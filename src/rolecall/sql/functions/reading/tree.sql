@@ -1,6 +1,5 @@
--- Shows the tree below a task from the tree itself: open and finished, the deepest children after their
--- parents.
--- returns: one row a task, the given one first
+-- Lists the tree below a task, open and finished tasks, children after their parents.
+-- returns: one row per task, the given one first
 -- public: yes
 create or replace function rolecall.tree(p_root_id bigint)
 returns table (

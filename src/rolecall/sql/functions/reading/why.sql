@@ -1,6 +1,6 @@
--- Gathers all that decides whether a task runs, as it is at one moment, in one snapshot. It counts up to
--- 10,001 of the tasks before it, and no further.
--- returns: a document; null where there is no such task
+-- Collects everything that determines whether a task runs now, in one snapshot. Counts up to 10,001 of the
+-- tasks before it.
+-- returns: a document; null if the task does not exist
 -- public: yes
 create or replace function rolecall.why(p_task_id bigint)
 returns jsonb
@@ -77,21 +77,19 @@ as $$
     )
 $$;
 
--- Tells what a blocked or waiting task still waits for: needs that have not ended, or open children.
--- returns: a document: how many, and the first ten: the open task of each, and the chain where the whole of
--- one is needed; null for other tasks
+-- Describes what a blocked or waiting task still waits for: open needs, or open children.
+-- returns: a document: how many, and the first ten: the open task of each, and the chain if all of it is
+-- needed; null for other tasks
 create or replace function rolecall.held_up_by(p_task rolecall.tasks)
 returns jsonb
 language sql
 stable
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
     select case p_task.state
         when 'blocked' then jsonb_build_object('number', p_task.open_needs, 'first', (
             select jsonb_agg(jsonb_build_object(
-                -- Of a chain, the link with which it stands open.
+                -- For a chain, its open task.
                 'id', coalesce((
                     select link.id from rolecall.tasks as link
                     where need.whole_chain and link.chain_id = need.needed_id and link.chain_index > 0
@@ -117,9 +115,9 @@ as $$
     end
 $$;
 
--- Says from when on a rescue may take a running task from its worker: after the lease, but not within one
--- lease of the server's start; and what a drain still runs, after its deadline.
--- returns: the moment, if nothing is renewed
+-- Returns when a rescue may take a running task from its worker: after the lease, but at least one lease
+-- after the server's start; after the deadline if a SQL worker is running it.
+-- returns: the time, if nothing is renewed
 create or replace function rolecall.rescue_from(p_task rolecall.tasks, p_lease interval, p_now timestamptz)
 returns timestamptz
 language sql
@@ -140,17 +138,15 @@ as $$
     )
 $$;
 
--- Tells who stands between a task and its key: the tasks that hold it, and the due ones that want it and are
--- better.
--- returns: a document: capacity, used, the first holders, how many are better (at most p_most), and the best
--- three of them; null where the task has no key, or has a place and is the first there
+-- Describes what is between a task and its key's permit: the tasks that hold permits, and the better due
+-- ones that wait for one.
+-- returns: a document: capacity, used, the first holders, how many are better (at most p_most), and the
+-- best three of them; null if the task has no key, or holds a permit and is the first there
 create or replace function rolecall.key_situation(p_task rolecall.tasks, p_most int, p_now timestamptz)
 returns jsonb
 language sql
 stable
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
     with line as materialized (
@@ -158,7 +154,7 @@ as $$
         where p_task.state = 'pending' and p_task.key_slot is null and p_task.scheduled_for <= p_now
     ),
     holder as materialized (
-        -- Of the tasks that run one after another in a place, the first.
+        -- Only the first task of each sequence.
         select distinct on (abs(task.key_slot)) task.id, abs(task.key_slot) as slot
         from rolecall.tasks as task
         where task.key = p_task.key and task.key_slot is not null and task.id <> p_task.id
@@ -203,15 +199,13 @@ as $$
     where p_task.key is not null and coalesce(p_task.key_slot, -1) < 0
 $$;
 
--- Lists the active workers of a role as a claim of theirs would find them; `able` has the handler too.
--- returns: one row a worker, with the tasks that it holds, started or not, and why it takes no new ones
+-- Lists the active workers that claim from a role; `able` if they have the handler too.
+-- returns: one row per worker, with the tasks that it holds, started or not, and why it takes no new ones
 create or replace function rolecall.live_workers(p_role text, p_handler text, p_now timestamptz)
 returns table (id bigint, able boolean, slots int, holds bigint, command text, backing_off text)
 language sql
 stable
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
     select worker.id, p_handler = any(worker.handlers), worker.slots, held.number, worker.command,
         worker.backing_off
@@ -226,16 +220,13 @@ as $$
     order by worker.id
 $$;
 
--- Counts the due tasks that the workers of a task would claim before it, and that do not wait for a key
--- already.
+-- Counts the due tasks that a task's workers would claim before it and that are not parked.
 -- returns: their number, at most p_most
 create or replace function rolecall.ahead_in_line(p_task rolecall.tasks, p_most int, p_now timestamptz)
 returns bigint
 language sql
 stable
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
     select count(*)
@@ -254,10 +245,10 @@ as $$
     ) as counted
 $$;
 
--- Lists the lines whose tasks may come before one of this role, handler and priority: those that its own
--- workers claim from (p_able), or any active worker, as keys are global; those of its role and handler
--- always. Lines of paused roles only if it is its own role.
--- returns: one row a line, with the place up to which its tasks come before the one that is due at p_due
+-- Lists the lines whose tasks may precede a task of this role, handler and priority: those that its own
+-- workers claim from (p_able), or any active worker, because keys are shared by all roles; always those of
+-- its role and handler. Lines of paused roles only if it is the task's own role.
+-- returns: one row per line, with the position up to which its tasks precede the one that is due at p_due
 create or replace function rolecall.rival_lines(
     p_line_id int, p_due timestamptz, p_id bigint, p_able boolean, p_now timestamptz
 )

@@ -1,5 +1,5 @@
--- Says what workers run at this moment: of each the tasks that have run longest, up to a number.
--- returns: one row a task, a worker's longest running first
+-- Lists the tasks that workers are running, for each worker those that have run longest, up to p_most.
+-- returns: one row per task, a worker's longest running first
 -- public: yes
 create or replace function rolecall.work_in_hand(p_worker_ids bigint[], p_most int)
 returns table (

@@ -1,8 +1,8 @@
--- Makes the daily partitions of finished tasks and events, from today on; a day whose rows already stand in
+-- Creates the daily partitions of finished tasks and events, from today on. A day that already has rows in
 -- the default partition stays there.
--- returns: how many partitions were made
--- raises: 55P03 when somebody has used the tables at each of five tries, some three seconds long: none was
--- made, call it again later
+-- returns: how many partitions were created
+-- raises: 55P03 the tables were in use during all five tries, about three seconds: none was created, call
+-- it again later
 -- locks: the partitioned tables, for each new partition
 -- public: yes
 create or replace function rolecall.make_partitions(p_days_ahead int default 7)
@@ -10,8 +10,8 @@ returns int
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
--- All who read or finish tasks queue behind who waits for these locks: none of them may be held up by one
--- long reader.
+-- Everything that reads or finishes tasks queues behind a waiter for these locks, and one long reader must
+-- not block all of them.
 set lock_timeout = '100ms'
 as $$
 declare
@@ -31,10 +31,10 @@ begin
 end
 $$;
 
--- Makes the daily partitions of finished tasks and events, from today on.
--- returns: how many partitions were made
--- raises: 55P03 while the tables are in use: undo this and try again
--- locks: the partitioned tables, where a day's partition lacks
+-- Creates the daily partitions of finished tasks and events, from today on.
+-- returns: how many partitions were created
+-- raises: 55P03 the tables are in use: roll back and try again
+-- locks: the partitioned tables, if a partition is missing
 create or replace function rolecall.try_to_make_partitions(p_days_ahead int)
 returns int
 language plpgsql
@@ -54,9 +54,9 @@ begin
 end
 $$;
 
--- Makes one day's partition of a table, unless some partition covers that day or the default partition
--- already has rows of it. Where the usual name is taken, it gets another one.
--- returns: 1 when it was made, else 0
+-- Creates one day's partition of a table, unless a partition covers that day or the default partition
+-- already has rows of it. If the usual name is taken, it gets another one.
+-- returns: 1 if it was created, otherwise 0
 -- locks: the partitioned table, then its partitions: the order in which readers and writers lock them
 create or replace function rolecall.make_partition(p_table text, p_column text, p_day date)
 returns int
@@ -78,14 +78,15 @@ declare
 begin
     execute v_is_settled into v_settled using v_from, v_to;
     if not v_settled then
-        -- Rows of that day, or another maker, may be on their way: wait for them, and let none follow.
+        -- Uncommitted rows of that day, or another session's partition, may exist: wait for them and admit
+        -- no more.
         execute format('lock table rolecall.%I in access exclusive mode', p_table);
         execute v_is_settled into v_settled using v_from, v_to;
     end if;
     if v_settled then
         return 0;
     end if;
-    -- A table takes a name among relations and one among types.
+    -- A table's name must be free among relations and among types.
     while num_nonnulls(to_regclass('rolecall.' || v_name), to_regtype('rolecall.' || v_name)) > 0 loop
         v_name := v_name || '_';
     end loop;
@@ -100,18 +101,18 @@ end
 $$;
 
 -- Lists the partitions of a table that have two bounds, oldest first. Bounds are read from the catalog, so
--- any name and any schema will do; the default partition is not among them.
--- returns: one row a partition: itself; its label, which sorts as the partitions do; its bounds
+-- the names and schemas of partitions do not matter. The default partition is not included.
+-- returns: one row per partition: itself; its label, which sorts as the partitions do; its bounds
 create or replace function rolecall.partitions_of(p_table regclass)
 returns table (partition regclass, label text, begins timestamptz, ends timestamptz)
 language sql
 stable
 set search_path = pg_catalog, pg_temp
--- Bounds are printed and read in these settings.
+-- Bounds are printed and parsed with these settings.
 set datestyle = 'ISO'
 set timezone = 'UTC'
 as $$
-    -- Materialized: no bound of another table's partition may be read as a time.
+    -- Materialized, so that bounds of other tables' partitions are never parsed as times.
     with part as materialized (
         select child.oid,
             regexp_match(

@@ -1,11 +1,11 @@
--- Forgets what nobody needs, a batch a kind: whole days of finished tasks and events past every role's
--- retention, single finished tasks past their role's, keys that nobody wants, tokens that open nothing,
--- owners of tasks that are gone, old bins of the history, schedules' old runs, rows of the audit log past
--- their retention, answers older than a day, workers that are long gone, API keys and sessions that let
--- nobody in. What belongs to a chain or a tree that is open, or that something open needs, stays, however old
--- it is. What another session is at is left to it.
--- returns: one row a kind, with the number
--- locks: the retention rows, skipping locked ones; rows; then the partitioned tables, for each dropped
+-- Prunes records past their retention, one batch of each kind: whole days of finished tasks and events past
+-- the retention of every role, single finished tasks past that of their role, unused keys, expired tokens,
+-- owners of deleted tasks, old bins of the history, old schedule runs, audit entries, responses older than
+-- a day, workers that left long ago, and unusable API keys and sessions. Tasks of an open chain or tree,
+-- and tasks that an open one needs, are kept regardless of their age. Kinds that another session is pruning
+-- are skipped.
+-- returns: one row per kind, with the number
+-- locks: the retention rows, skipping locked rows; rows; then the partitioned tables, for each dropped
 -- partition
 -- public: yes
 create or replace function rolecall.prune()
@@ -15,13 +15,13 @@ volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    -- Bounds one call's work and WAL; the next call goes on.
+    -- Limits the work and WAL of a call; the next call continues.
     v_bound constant int := 5000;
     v_now timestamptz := rolecall.clock();
     v_row rolecall.retention;
     v_batch record;
 begin
-    -- Days last, as the lock that dropping one takes lasts until the commit, and nobody can finish a task
+    -- Days last: the lock for dropping a partition lasts until the commit, and no task can finish
     -- meanwhile.
     for what in select kind from rolecall.retention order by kind like '%\_partitions', kind loop
         number := 0;

@@ -1,5 +1,5 @@
--- Forgets some of one kind that is past its time, notes in its row how far it has come, and when to look
--- again: at once where there is more, in a minute where something is in use, else in an hour.
+-- Prunes a batch of one kind, and records in its row how far it got and when to look again: at once if
+-- there is more, in a minute if something was in use, otherwise in an hour.
 -- returns: one row: how many; whether there is more
 -- locks: the caller holds the kind's row; rows of the kind; for a dropped day, its partitioned table, until
 -- the commit
@@ -59,8 +59,8 @@ begin
 end
 $$;
 
--- Forgets single finished tasks whose own time, and that of all they belong to, is up, of the next day that
--- has such ones; a parent goes after its children. What a task needed goes with it.
+-- Prunes single finished tasks of the next day that has any: tasks past their own retention and that of
+-- everything they belong to. Children are pruned before their parents. A task's needs are deleted with it.
 -- returns: one row: how many; up to which partition all is done, null at the end
 -- locks: finished_tasks rows
 create or replace function rolecall.prune_finished(
@@ -83,17 +83,18 @@ begin
     end loop;
     delete from rolecall.needs as need where need.task_id = any(v_gone);
     number := coalesce(cardinality(v_gone), 0);
-    -- The same day again, until there is nothing: whose last child has gone may go itself.
+    -- The same day again, until nothing is left: parents follow after their last child.
     place := case when number > 0 then coalesce(v_done, '') end;
     return next;
 end
 $$;
 
--- Lists the partitions of finished tasks, after one of them in order, that may have tasks to be forgotten one
--- by one: whose role no longer wants to keep them, but not those that go with their whole day within another
--- one. The counts tell which days have none, but for the last ones, which are not counted yet.
--- returns: one row a partition, in order: itself; its label; how long a role may keep tasks for them to be
--- forgotten here, null where any may
+-- Lists the partitions of finished tasks, optionally after a given one, that may have tasks to prune
+-- individually: because their role's retention is over, but not if the whole day will be dropped within
+-- another one. The counts show which days have none, except for the last days, which have not been counted
+-- yet.
+-- returns: one row per partition, in order: itself; its label; the longest retention of a role whose tasks
+-- can be pruned here, null for any
 create or replace function rolecall.days_to_prune(p_after text, p_now timestamptz)
 returns table (partition regclass, label text, most interval)
 language plpgsql
@@ -141,8 +142,8 @@ begin
 end
 $$;
 
--- Forgets, of one partition, finished tasks whose own time, and that of all they belong to, is up; a parent
--- goes after its children. What a role keeps for longer than p_most stays.
+-- Prunes finished tasks of one partition past their own retention and that of everything they belong to,
+-- children before parents. Tasks of roles with a retention longer than p_most are kept.
 -- returns: their ids, at most p_limit
 -- locks: finished_tasks rows
 create or replace function rolecall.prune_partition(
@@ -158,7 +159,7 @@ declare
 begin
     execute format(
         'with gone as (
-            -- Of the whole table, whose trigger counts what leaves it.
+            -- From the whole table, whose trigger counts the deleted rows.
             delete from rolecall.finished_tasks as finished
             where (finished.id, finished.finished_at) in (
                 select old.id, old.finished_at
@@ -178,7 +179,7 @@ begin
                             and old.continued is not true then old.id <> all($1)
                         else not rolecall.is_wanted(old.chain_id, old.parent_id, $1, $2)
                     end
-                    -- Not `exists`, which may be answered from a list of all children.
+                    -- Not `exists`, which might be evaluated by listing all children.
                     and (
                         select true
                         from rolecall.finished_tasks as child
@@ -194,8 +195,8 @@ begin
 end
 $$;
 
--- Finds the finished chains that something open hangs on: what open tasks need, whose children are open, and
--- all above those.
+-- Finds the finished chains that open tasks depend on: chains that open tasks need, chains with open
+-- children, and all chains above those.
 -- returns: the chains' ids
 create or replace function rolecall.held_chains()
 returns bigint[]
@@ -225,13 +226,12 @@ as $$
     select coalesce(array_agg(distinct chain_id), '{}') from held
 $$;
 
--- Drops the next partition of a table, finished tasks or events, that is over before a moment. Finished tasks
--- that must be kept for what they belong to move into the default partition first; a day with too many of
--- them stays, and is emptied row by row. One that is in use for longer than a moment stays too: that time
--- will come.
+-- Drops the next partition of finished tasks or events that ends before a time. Finished tasks that must be
+-- kept for what they belong to are first moved to the default partition. A day with too many of them stays
+-- and is pruned row by row. A partition that is in use for more than a moment stays until a later call.
 -- returns: one row: how many were dropped; up to which partition all is done, null at the end; whether one
--- was in use, with which it ends
--- locks: needs rows, skipping locked ones; then the partitioned table
+-- was in use, which ends the call
+-- locks: needs rows, skipping locked rows; then the partitioned table
 create or replace function rolecall.drop_day(
     p_table regclass, p_after text, p_before timestamptz, p_held bigint[], p_now timestamptz
 )
@@ -239,12 +239,12 @@ returns table (number bigint, place text, in_use boolean)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
--- All who read or finish tasks queue behind who waits for these locks: none of them may be held up by one
--- long reader.
+-- Everything that reads or finishes tasks queues behind a waiter for these locks, and one long reader must
+-- not block all of them.
 set lock_timeout = '100ms'
 as $$
 declare
-    -- Bounds what is moved while the table is locked against everybody.
+    -- Limits what is moved while the table is locked against all others.
     v_most_kept constant int := 10000;
     v_partition regclass;
     v_kept bigint[];
@@ -267,7 +267,7 @@ begin
         return next;
         return;
     end if;
-    -- All that takes long comes before the first lock on a table.
+    -- Slow work is done before the first table lock.
     v_kept := rolecall.wanted_of_partition(v_partition, p_held, p_now, v_most_kept + 1);
     if cardinality(v_kept) <= v_most_kept then
         perform rolecall.forget_needs_of_partition(v_partition, v_kept);
@@ -280,7 +280,7 @@ exception when lock_not_available or deadlock_detected then
 end
 $$;
 
--- Finds, among a day's finished tasks whose own time is up, those that must be kept for what they belong to.
+-- Finds finished tasks of a day past their own retention that must be kept for what they belong to.
 -- returns: their ids, at most p_limit
 create or replace function rolecall.wanted_of_partition(
     p_partition regclass, p_held bigint[], p_now timestamptz, p_limit int
@@ -305,9 +305,9 @@ begin
 end
 $$;
 
--- Forgets what a day's finished tasks have needed, but for some of them.
--- locks: needs rows, skipping locked ones: who ends a task holds them, and may not be waited for before a
--- table is locked
+-- Deletes the needs of a day's finished tasks, except those in p_kept.
+-- locks: needs rows, skipping locked rows: a transaction that finishes a task holds them, and waiting for
+-- it is not allowed before a table is locked
 create or replace function rolecall.forget_needs_of_partition(p_partition regclass, p_kept bigint[])
 returns void
 language plpgsql
@@ -327,8 +327,8 @@ begin
 end
 $$;
 
--- Drops a partition of finished tasks, with their counts, but for some, which move into the default
--- partition.
+-- Drops a partition of finished tasks, with their counts, except for the tasks in p_kept, which are moved
+-- to the default partition.
 -- locks: the partitioned table; then the row of counted_until, shared
 create or replace function rolecall.drop_partition(p_partition regclass, p_kept bigint[])
 returns void
@@ -362,10 +362,9 @@ begin
 end
 $$;
 
--- Forgets keys that nobody wants, of the next p_limit in order. One of which a capacity was said is a
--- setting, and stays.
--- returns: one row: how many; the last key that was looked at, null at the end
--- locks: the keys rows, skipping locked ones
+-- Prunes unused keys among the next p_limit in order. A key with a capacity is a setting and is kept.
+-- returns: one row: how many; the last key that was examined, null at the end
+-- locks: the keys rows, skipping locked rows
 create or replace function rolecall.prune_keys(p_after text, p_limit int)
 returns table (number bigint, place text)
 language plpgsql
@@ -398,8 +397,8 @@ begin
         order by known.key
         for update of known skip locked
     );
-    -- Another statement, which sees who took one of them since the first looked, and gave its row free before
-    -- that had locked it.
+    -- A separate statement, which sees whether a session that released a row's lock in between has used the
+    -- key.
     delete from rolecall.keys as known
     where known.key = any(v_idle)
         and not exists (
@@ -414,8 +413,8 @@ begin
 end
 $$;
 
--- Forgets tokens that open nothing any more, of the next p_limit in order.
--- returns: one row: how many; the last token that was looked at, null at the end
+-- Prunes unusable tokens among the next p_limit in order.
+-- returns: one row: how many; the last token that was examined, null at the end
 -- locks: task_tokens rows
 create or replace function rolecall.prune_tokens(p_after text, p_now timestamptz, p_limit int)
 returns table (number bigint, place text)
@@ -445,8 +444,8 @@ begin
 end
 $$;
 
--- Forgets whose the tasks were that are gone, of the next p_limit in order.
--- returns: one row: how many; the last task that was looked at, null at the end
+-- Prunes the owners of deleted tasks, among the next p_limit in order.
+-- returns: one row: how many; the last task that was examined, null at the end
 -- locks: task_owners rows
 create or replace function rolecall.prune_owners(p_after text, p_limit int)
 returns table (number bigint, place text)
@@ -475,9 +474,9 @@ begin
 end
 $$;
 
--- Forgets the runs of schedules that are older than thirty days, and all but the latest thousand of each.
+-- Prunes schedule runs older than thirty days, and all but the latest thousand of each schedule.
 -- returns: how many
--- locks: schedule_runs rows, skipping locked ones
+-- locks: schedule_runs rows, skipping locked rows
 create or replace function rolecall.prune_schedule_runs(p_now timestamptz, p_limit int)
 returns bigint
 language plpgsql
@@ -507,7 +506,7 @@ begin
 end
 $$;
 
--- Forgets the bins of the history that are older than their width is kept.
+-- Prunes bins of the history that are past the retention of their width.
 -- returns: how many
 -- locks: bins
 create or replace function rolecall.prune_history(p_now timestamptz)
@@ -527,11 +526,11 @@ begin
 end
 $$;
 
--- Revokes API keys that nobody used for 30 days, those apart that were made for ever; forgets those that
--- opened nothing for 30 days, sessions that have ended, browsers that were not seen for 180 days, and
--- attempts to log in that no longer count.
--- returns: how many of the kind were forgotten, at most p_limit
--- locks: the rows, skipping locked ones
+-- Revokes API keys that have not been used for 30 days, except those without an expiry. Prunes API keys
+-- that have been unusable for 30 days, ended sessions, browsers that have not been seen for 180 days, and
+-- login attempts that no longer count.
+-- returns: how many of the kind were pruned, at most p_limit
+-- locks: the rows, skipping locked rows
 create or replace function rolecall.prune_access(p_kind text, p_now timestamptz, p_limit int)
 returns bigint
 language plpgsql
@@ -574,10 +573,10 @@ begin
 end
 $$;
 
--- Forgets, of one kind, rows that are past their time: events without a day's partition, answers, the audit
--- log, workers that are long gone, marks of idle ones.
+-- Prunes outdated rows of one kind: events without a partition, responses, audit entries, workers that left
+-- long ago, and their idle marks.
 -- returns: how many, at most p_limit
--- locks: the rows, skipping locked ones where anybody else writes them
+-- locks: the rows, skipping locked rows if others write them
 create or replace function rolecall.prune_rows(
     p_kind text, p_keep interval, p_oldest timestamptz, p_now timestamptz, p_limit int
 )
@@ -591,7 +590,8 @@ declare
 begin
     case p_kind
         when 'task_events' then
-            -- Only the net is read row by row: events of days with a partition go with it.
+            -- Only the default partition is pruned row by row: events of other days go with their
+            -- partition.
             delete from rolecall.task_events_default
             where ctid = any(
                 array(
@@ -622,7 +622,7 @@ begin
                 limit p_limit for update skip locked
             ));
         when 'idle_marks' then
-            -- Of workers that died; the others take theirs away.
+            -- Marks of workers that died; others remove their own.
             delete from rolecall.idle_marks
             where ctid = any(array(
                 select old.ctid
@@ -636,8 +636,8 @@ begin
 end
 $$;
 
--- Says whether a finished task must be kept although its own time is up: its chain, or one above it in its
--- tree, is open, is held by something open, or ended so lately that its last task is kept.
+-- Returns whether a finished task must be kept past its own retention: its chain, or one above it in its
+-- tree, is open, is needed by an open task, or finished so recently that its last task is kept.
 -- returns: true or false
 create or replace function rolecall.is_wanted(
     p_chain_id bigint, p_parent_id bigint, p_held bigint[], p_now timestamptz

@@ -1,7 +1,7 @@
--- Forgets a batch of a kind that is due, of those that no other session is at; call it again until it finds
--- none.
--- returns: one row: the kind, and how many; none when nothing is due
--- locks: the kind's retention row, skipping locked ones; rows; for a dropped day, its partitioned table
+-- Prunes a batch of one kind that is due and that no other session is pruning. Call it until it returns no
+-- row.
+-- returns: one row: the kind, and how many; none if nothing is due
+-- locks: the kind's retention row, skipping locked rows; rows; for a dropped day, its partitioned table
 -- public: yes
 create or replace function rolecall.prune_due(p_limit int default 2000)
 returns table (what text, number bigint)
@@ -13,7 +13,7 @@ declare
     v_now timestamptz := rolecall.clock();
     v_row rolecall.retention;
 begin
-    -- Any of them: if one could not be pruned for an error, it must not keep all others from their turn.
+    -- In random order: a kind that cannot be pruned because of an error must not block the others.
     select *
     into v_row
     from rolecall.retention

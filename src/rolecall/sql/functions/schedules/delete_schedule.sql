@@ -1,5 +1,5 @@
--- Forgets a schedule and its history; the tasks that it has enqueued stay.
--- returns: whether there was one
+-- Deletes a schedule and its history. The tasks that it has enqueued remain.
+-- returns: whether it existed
 -- raises: RC022 it is immutable
 -- locks: the schedules row, then the rows of its history
 -- public: yes

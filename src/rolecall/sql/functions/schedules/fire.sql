@@ -1,11 +1,11 @@
--- Runs the schedules with an interval that are due: each enqueues its task and moves on to its next slot in
--- the same transaction. Of slots that passed while nobody ticked, its policy says which are run. One that
--- cannot make way for its next run, because of somebody's open transaction, stays due.
--- returns: one row a slot that was dealt with; its task, where it has one
--- raises: RC050 wrong isolation level; not for a schedule whose task is refused: that keeps the error and
--- moves on
--- locks: schedules rows, skipping locked ones; then what `cancel` locks
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- Runs the due schedules with an interval: each enqueues its task and advances to its next fire time in the
+-- same transaction. The misfire policy decides about fire times that passed while no scheduler ran. A
+-- schedule stays due if an open transaction prevents it from cancelling its previous run.
+-- returns: one row per fire time that was processed; its task, if it has one
+-- raises: RC050 wrong isolation level; not for a schedule whose task is rejected: the schedule stores the
+-- error and advances
+-- locks: schedules rows, skipping locked rows; then what `cancel` locks
+-- notifies: rolecall_wake, if an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.fire_schedules(p_limit int default 100)
 returns table (schedule text, task_id bigint)
@@ -43,17 +43,17 @@ begin
 end
 $$;
 
--- Runs schedules with a cron expression for the slots that were computed for them. A plan counts only while
--- the schedule stands where the plan starts from: whoever comes second with the same one changes nothing.
--- p_plans: objects of id, revision and planned_from (its next_run_at), as due_cron gave them; slots, the
--- latest hundred at most; come, how many there were in all; next, or the error that says why there is none,
--- with which the schedule is disabled One that cannot make way for its next run, because of somebody's open
--- transaction, stays due.
--- returns: one row a slot that was dealt with; its task, where it has one
--- raises: RC050 wrong isolation level; not for a schedule whose task is refused: that keeps the error and
--- moves on
--- locks: schedules rows, skipping locked ones; then what `cancel` locks
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- Runs schedules with a cron expression for the fire times that were computed for them. A plan counts only
+-- if the schedule is still in the state from which it was computed: of two identical plans, the second
+-- changes nothing. p_plans: objects of id, revision and planned_from (its next_run_at), as due_cron
+-- returned them; slots, at most the latest hundred fire times; come, their total number; next, or the error
+-- why there is none, which disables the schedule. A schedule stays due if an open transaction prevents it
+-- from cancelling its previous run.
+-- returns: one row per fire time that was processed; its task, if it has one
+-- raises: RC050 wrong isolation level; not for a schedule whose task is rejected: the schedule stores the
+-- error and advances
+-- locks: schedules rows, skipping locked rows; then what `cancel` locks
+-- notifies: rolecall_wake, if an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.fire_cron(p_plans jsonb)
 returns table (schedule text, task_id bigint)
@@ -91,9 +91,9 @@ begin
 end
 $$;
 
--- Names the schedules with a cron expression that have come to their next moment: who computes their slots
--- does it from there.
--- returns: one row a schedule, the most overdue first, with the present as the engine's clock shows it
+-- Lists the schedules with a cron expression whose next time has come. The caller computes their fire times
+-- from there.
+-- returns: one row per schedule, the most overdue first, with the current time of the engine's clock
 -- public: yes
 create or replace function rolecall.due_cron(p_limit int default 100)
 returns table (
@@ -111,13 +111,13 @@ as $$
     limit p_limit
 $$;
 
--- Runs the slots of a schedule that have come, as its policies for missed slots and for open runs say, and
--- moves it on to the next. Given are the latest of the slots that have come, the oldest first, and how many
--- have come in all. A slot is late when the tick comes more than a minute after it.
--- returns: one row a slot that was dealt with; its task, where it has one
--- raises: nothing: a task that is refused is noted
+-- Runs the fire times of a schedule that have come, according to its misfire and overlap policies, and
+-- advances it to the next. Takes the latest fire times, the oldest first, and their total number. A fire
+-- time is late if the scheduler comes more than a minute after it.
+-- returns: one row per fire time that was processed; its task, if it has one
+-- raises: nothing: a rejected task is recorded
 -- locks: the caller holds the schedules row
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.run_due_slots(
     p_schedule rolecall.schedules, p_slots timestamptz[], p_come bigint, p_next timestamptz
 )
@@ -154,13 +154,12 @@ begin
 end
 $$;
 
--- Enqueues a schedule's task for one slot, or for now where there is none, once however often it is called,
--- and notes in the schedule and in its history what came of it.
--- returns: the task's id; null when it was refused
--- raises: what passes by itself, such as a lock that was not had in time or a full disk: the slot stays, to
--- be tried again
+-- Enqueues a schedule's task for one fire time, or for now, once regardless of how often it is called, and
+-- records the result in the schedule and its history.
+-- returns: the task's id; null if it was rejected
+-- raises: transient errors, such as a lock timeout or a full disk: the fire time remains and is retried
 -- locks: the caller holds the schedules row
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.run_schedule(
     p_schedule rolecall.schedules, p_slot timestamptz, p_missed bigint
 )
@@ -176,7 +175,7 @@ declare
     v_stood boolean;
     v_error text;
 begin
-    -- A subtransaction for one schedule: another's bad task must not keep it from running.
+    -- A subtransaction per schedule, so that an invalid task does not prevent other schedules from running.
     begin
         select stored.ids[1], cardinality(stored.deduplicated) > 0 into v_task_id, v_stood
         from rolecall.store_tasks(jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
@@ -213,10 +212,10 @@ begin
 end
 $$;
 
--- Cancels what is still open of a schedule's last run, where the schedule wants it so. It waits for nobody's
--- open transaction.
--- returns: false where one keeps it from that: the schedule is to be looked at again later
--- locks: what try_to_cancel locks, waiting a moment only
+-- Cancels the open task of a schedule's previous run if the overlap policy requires it, without waiting for
+-- other open transactions.
+-- returns: false if one of them prevents it: the schedule must be tried again later
+-- locks: what try_to_cancel locks, waiting only briefly
 -- notifies: rolecall_cancel with the workers' ids
 create or replace function rolecall.cancel_overlap(p_schedule rolecall.schedules)
 returns boolean
@@ -235,7 +234,8 @@ exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
 end
 $$;
 
--- Draws by how much a slot's task starts later: the same for the same slot, evenly spread over the jitter.
+-- Returns the random delay of a fire time's task: the same for the same fire time, evenly distributed over
+-- the jitter.
 -- returns: zero to the jitter
 create or replace function rolecall.slot_offset(p_schedule_id bigint, p_slot timestamptz, p_jitter interval)
 returns interval

@@ -1,10 +1,10 @@
--- Stores a schedule or changes the one of that name, for a person; what is not said keeps its value. A new
--- one first runs at first_run_at, else an interval at once and a cron expression when it says so; a changed
--- interval counts from the last run. `revision` says which state the change is meant for: 0 for a schedule
--- that is to be new.
+-- Stores a schedule, or changes the one of that name, on behalf of a person. Omitted settings keep their
+-- values. A new schedule first runs at first_run_at, otherwise an interval immediately and a cron
+-- expression at its next fire time. A changed interval counts from the last run. `revision` is the revision
+-- that the change is based on, 0 for a new schedule.
 -- returns: the schedule's id
--- raises: RC021 invalid schedule, RC022 it stands already or may not be changed so, RC023 it was changed
--- meanwhile, RC031 unknown role, RC040 what is no task
+-- raises: RC021 invalid schedule, RC022 it exists already or must not be changed, RC023 it was changed in
+-- the meantime, RC031 unknown role, RC040 invalid task
 -- locks: the schedules row
 -- public: yes
 create or replace function rolecall.put_schedule(p_schedule jsonb)
@@ -17,13 +17,13 @@ as $$
     select rolecall.store_schedule(p_schedule, null)
 $$;
 
--- Stores the schedules that an app declares: those that are not there yet, and those whose declaration has
--- changed since. Schedules that a person stored or edited are left alone. A schedule with a `formerly` name
--- is renamed and keeps its history; a worker of the earlier release does not add the old one again. A
--- withdrawn schedule is enabled again.
+-- Stores the schedules that an app declares: new ones, and those whose declaration has changed. Schedules
+-- that a person stored or edited are left alone. A schedule with a `formerly` name is renamed and keeps its
+-- history; workers of the previous release do not add the old one again. A withdrawn schedule is enabled
+-- again.
 -- returns: how many were stored
--- raises: RC021 invalid schedule, RC022, RC023 somebody stored or changed it meanwhile, RC031 unknown role,
--- RC040 what is no task
+-- raises: RC021 invalid schedule, RC022, RC023 a person stored or changed it in the meantime, RC031 unknown
+-- role, RC040 invalid task
 -- locks: the schedules rows, in name order
 -- public: yes
 create or replace function rolecall.ensure_schedules(p_schedules jsonb)
@@ -62,7 +62,7 @@ begin
             )
         order by item.document ->> 'name'
     loop
-        -- The first run of one that stands is over, or planned.
+        -- An existing schedule has already run, or has a planned run.
         perform rolecall.store_schedule(
             case when v_item.stands then v_item.document - 'first_run_at' else v_item.document end,
             v_item.document
@@ -73,11 +73,11 @@ begin
 end
 $$;
 
--- Stores a schedule or changes the one of that name. For a person, what is not said keeps its value; for the
--- app that declares it, what is not said is the default.
+-- Stores a schedule, or changes the one of that name. Omitted settings keep their values if a person stores
+-- it, and are the defaults if an app declares it.
 -- returns: the schedule's id
--- raises: RC021 invalid schedule, RC022 it may not be changed so, RC023 it was changed meanwhile, RC031
--- unknown role, RC040 what is no task
+-- raises: RC021 invalid schedule, RC022 it must not be changed, RC023 it was changed in the meantime, RC031
+-- unknown role, RC040 invalid task
 -- locks: the schedules row
 create or replace function rolecall.store_schedule(p_said jsonb, p_declared jsonb)
 returns bigint
@@ -127,8 +127,8 @@ begin
 end
 $$;
 
--- Puts what is said of a schedule over what stands. Another handler comes with its own role, an interval
--- stands in for a cron expression and the other way round; a null says nothing, but takes a key away.
+-- Merges the given settings of a schedule into the stored ones. A new handler comes with its own role, and
+-- an interval replaces a cron expression and vice versa. A null is ignored, except that it removes a key.
 -- returns: the whole document
 create or replace function rolecall.amended_schedule(p_standing jsonb, p_said jsonb)
 returns jsonb
@@ -145,10 +145,9 @@ as $$
     from (select rolecall.without_nulls(p_said) as document) as item
 $$;
 
--- Insists that a schedule is one: a name, a known role, a rhythm, policies that go together, a task that
--- could be enqueued. Whether a cron expression and its zone mean anything is for those to judge who compute
--- its slots.
--- raises: RC021 invalid schedule, RC031 unknown role, RC040 what is no task
+-- Validates a schedule: its name, role, interval or expression, policies, and task. Cron expressions and
+-- time zones are validated by the code that computes the fire times.
+-- raises: RC021 invalid schedule, RC031 unknown role, RC040 invalid task
 create or replace function rolecall.check_schedule(p_schedule jsonb)
 returns void
 language plpgsql
@@ -192,7 +191,7 @@ begin
     if v_problem is not null then
         perform rolecall.refuse('RC021', format('schedule %s: %s', v_name, v_problem));
     end if;
-    -- What refuses a task refuses the schedule that would enqueue it.
+    -- A schedule is invalid if its task would be rejected.
     perform rolecall.drafts_of(jsonb_build_array(
         jsonb_build_object('payload', '{}'::jsonb) || (
             select coalesce(jsonb_object_agg(item.key, item.value), '{}')
@@ -203,10 +202,9 @@ begin
 end
 $$;
 
--- Keeps a change away from a schedule that is not what the caller takes it for, or that may not be changed
--- so.
--- raises: RC022 where it stands already and should be new (revision 0), or where it is immutable; RC023 where
--- it was changed meanwhile
+-- Rejects a change of a schedule that is immutable or is not in the state that the caller expects.
+-- raises: RC022 it exists already but should be new (revision 0), or it is immutable; RC023 it was changed
+-- in the meantime
 create or replace function rolecall.guard_schedule(
     p_standing rolecall.schedules, p_amended jsonb, p_declared jsonb
 )
@@ -240,9 +238,9 @@ begin
 end
 $$;
 
--- Says where a schedule's plan goes on after a change: where it stood, unless the change moves it. A cron
--- expression's slots are looked for from there on by the next tick.
--- returns: the next moment to look at the schedule; for an interval, its next slot
+-- Returns the next time of a schedule after a change: the current one, unless the change moves it. For a
+-- cron expression, the next tick searches for fire times from there.
+-- returns: the next time to look at the schedule; for an interval, its next fire time
 create or replace function rolecall.next_plan(
     p_standing rolecall.schedules, p_amended jsonb, p_now timestamptz
 )
@@ -272,8 +270,8 @@ as $$
     ) as moved
 $$;
 
--- Writes a stored schedule as the document that would store it so.
--- returns: the document, without what is null
+-- Returns a stored schedule as the document that would store it.
+-- returns: the document, without nulls
 create or replace function rolecall.schedule_document(p_schedule rolecall.schedules)
 returns jsonb
 language sql
@@ -290,7 +288,7 @@ as $$
     ))
 $$;
 
--- Leaves out the members of an object that are null; what stands deeper stays as it is.
+-- Removes the null members of an object, but not those of nested objects.
 -- returns: the object
 create or replace function rolecall.without_nulls(p_object jsonb)
 returns jsonb

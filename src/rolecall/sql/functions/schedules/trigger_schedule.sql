@@ -1,9 +1,9 @@
--- Runs a schedule now, beside its plan. While the task of its last run is open, that one stands for it, and
--- is due from now on.
+-- Runs a schedule now, in addition to its plan. If the task of its last run is open, no new one is
+-- enqueued, and that task is made due now.
 -- returns: the task's id
--- raises: RC020 schedule not found, RC021 the schedule's task was refused, RC050 wrong isolation level
--- locks: the schedules row; a pending task that stands for it
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- raises: RC020 schedule not found, RC021 the schedule's task was rejected, RC050 wrong isolation level
+-- locks: the schedules row; the pending task of its last run
+-- notifies: rolecall_wake, if an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.trigger_schedule(p_name text)
 returns bigint
@@ -37,10 +37,10 @@ begin
 end
 $$;
 
--- Makes a pending task due now; leaves one alone that is due, runs, waits or has just ended.
--- raises: RC050 wrong isolation level; nothing of trigger that is about other tasks
--- locks: as hold_tasks does, where the task is pending and due later
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- Makes a pending task due now. Does nothing if it is due, running, waiting or has just finished.
+-- raises: RC050 wrong isolation level; nothing of trigger that concerns other tasks
+-- locks: as hold_tasks does, if the task is pending and due later
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.make_due(p_task_id bigint)
 returns void
 language plpgsql
@@ -55,7 +55,7 @@ begin
         perform rolecall.trigger(array[p_task_id]);
     end if;
 exception when sqlstate 'RC002' or sqlstate 'RC003' then
-    -- It was claimed or ended while its lock was waited for.
+    -- It was claimed or finished while its lock was waited for.
     null;
 end
 $$;

@@ -1,5 +1,6 @@
--- Tells what became of the children that a task spawned last; of a child's chain, its last task counts.
--- returns: one row a child, in the order in which they were spawned
+-- Returns the outcomes of the children that a task spawned last; for a child's chain, that of its last
+-- task.
+-- returns: one row per child, in the order in which they were spawned
 -- public: yes
 create or replace function rolecall.children_of(p_parent_id bigint)
 returns table (

@@ -1,8 +1,8 @@
--- Ties blocked tasks to what they need. What has ended already is met at once, or fails them; who is still
--- open is marked, so that its end tells them: under its lock, so that no end can come in between.
--- raises: RC040 something needed does not exist, or stands later in the batch; RC043 needs in a circle
+-- Links blocked tasks with their needs. Needs that have already finished are met immediately, or fail the
+-- task. Open ones are marked as needed under their lock, so that they cannot finish in between.
+-- raises: RC040 a need does not exist, or is later in the batch; RC043 circular needs
 -- locks: the needed tasks, children before parents
--- notifies: rolecall_wake, where an idle worker waits for a role
+-- notifies: rolecall_wake, if an idle worker waits for a role
 create or replace function rolecall.link_needs(p_needy jsonb, p_batch_ids bigint[])
 returns void
 language plpgsql
@@ -19,7 +19,7 @@ declare
 begin
     perform rolecall.store_needs(p_needy, p_batch_ids);
     perform rolecall.mark_needed(v_ids);
-    -- A new task is known only to its parent, to who needs its chain, and to who was stored after it.
+    -- A new task is known only to its parent, to tasks that need its chain, and to tasks stored after it.
     for v_circle in
         select array_agg(waiting.id) as ids, target.id as target
         from rolecall.tasks as waiting
@@ -64,10 +64,10 @@ begin
 end
 $$;
 
--- Stores what tasks need, in the order declared, after what they have needed before. Any task of a chain
--- names the chain.
--- raises: RC040 what does not stand earlier, in the batch or at all, or a name given twice; RC043 a task that
--- needs itself
+-- Stores the needs of tasks, in the order declared, after the needs that they had before. Any task of a
+-- chain can stand for the chain.
+-- raises: RC040 a need that does not come earlier, in the batch or at all, or a name given twice; RC043 a
+-- task that needs itself
 create or replace function rolecall.store_needs(p_needy jsonb, p_batch_ids bigint[])
 returns void
 language plpgsql
@@ -105,7 +105,7 @@ begin
     ) as known on true
     where case
             when p_batch_ids is null then want.needed_id <> want.id
-            -- Another task may stand for one earlier in the batch: one that is younger.
+            -- An earlier draft of the batch may have an existing task, which may be younger.
             when want.place is not null then want.place < array_position(p_batch_ids, want.id)
             else want.needed_id < want.id
         end is true
@@ -120,7 +120,7 @@ exception when unique_violation then
 end
 $$;
 
--- Locks and marks what some tasks need and what is still open: tasks, and the open end of chains.
+-- Locks and marks the open needs of tasks: tasks, and the open tasks of chains.
 -- returns: which are open
 -- locks: those, children before parents, in id order
 create or replace function rolecall.mark_needed(p_task_ids bigint[])
@@ -128,8 +128,6 @@ returns bigint[]
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 declare
     v_ids bigint[] := array(
@@ -148,7 +146,7 @@ begin
             from rolecall.tasks as link
             where link.chain_id = any(v_chains) and link.chain_index > 0
         ));
-        -- A chain may have gone on while its last link was waited for.
+        -- A chain may have continued while its last task was waited for.
         exit when not exists (
             select from rolecall.tasks as link
             where link.chain_id = any(v_chains) and link.chain_index > 0 and link.id <> all(v_held)
@@ -159,8 +157,8 @@ begin
 end
 $$;
 
--- Locks what new children need before their parent is locked: who ends one of those holds it and waits for
--- the parent. Serial children need the last one that stands.
+-- Locks the needs of new children before their parent is locked: a transaction that finishes one of those
+-- holds it and waits for the parent. Serial children need the last existing one.
 -- locks: the needed tasks, children before parents, in id order
 create or replace function rolecall.hold_needed(p_drafts jsonb, p_parent_id bigint)
 returns void
@@ -187,7 +185,7 @@ begin
 end
 $$;
 
--- Locks open tasks, whatever their state, in the order in which everybody does who waits for no key.
+-- Locks open tasks in any state, in the order that all transactions use that do not wait for keys.
 -- returns: which of them are open
 -- locks: those: first those without children in id order, then parents, the deepest first, in id order
 create or replace function rolecall.hold_in_order(p_ids bigint[])
@@ -195,8 +193,6 @@ returns bigint[]
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 begin
     return array(
@@ -209,8 +205,8 @@ begin
 end
 $$;
 
--- Refuses tasks that, through needs, children and the keys that others keep, would wait for one that waits
--- for them.
+-- Rejects tasks that would wait for a task that waits for them, through needs, children, and keys with a
+-- capacity of 1 that others hold.
 -- raises: RC043 a circle
 create or replace function rolecall.refuse_circle(p_ids bigint[], p_target bigint)
 returns void
@@ -230,7 +226,7 @@ begin
             cross join lateral (
                 select task.id from rolecall.needs as need
                 join rolecall.tasks as task on task.id = need.needed_id
-                -- A way on from a task that the target waits for anyway would be a circle already.
+                -- A further path from a task that the target waits for anyway would already be a circle.
                 where need.task_id = wait.id and need.outcome is null
                     and task.parent_id is distinct from p_target
                 union all
@@ -256,8 +252,8 @@ begin
 end
 $$;
 
--- Says how a task, or a chain by its last task, has ended.
--- returns: the state; null where there is none such
+-- Returns the outcome of a task, or of a chain, which is that of its last task.
+-- returns: the state; null if it is open or does not exist
 create or replace function rolecall.outcome_of(p_id bigint, p_whole_chain boolean)
 returns rolecall.task_state
 language plpgsql
@@ -283,7 +279,7 @@ begin
 end
 $$;
 
--- Says whether a task, or anything of a chain, is still open.
+-- Returns whether a task, or any task of a chain, is still open.
 -- returns: true or false
 create or replace function rolecall.is_open(p_id bigint, p_whole_chain boolean)
 returns boolean

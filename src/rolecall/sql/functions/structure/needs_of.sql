@@ -1,5 +1,5 @@
--- Tells what became of what a task needs; of a chain, its last task counts.
--- returns: one row a need, in the order declared
+-- Returns the outcomes of a task's needs; for a chain, that of its last task.
+-- returns: one row per need, in the order declared
 -- public: yes
 create or replace function rolecall.needs_of(p_task_id bigint)
 returns table (

@@ -1,12 +1,11 @@
--- Adds children to a task that runs or waits: more work that it is to wait for. A SQL handler calls it for
--- its own task.
--- returns: the children's ids in input order; a dedupe_key that already stands gives the id of a task that is
--- no child
--- raises: RC031, RC040 for what is no task; RC043 for one that would wait for itself; RC044 where the parent
--- is not open or has children of the other kind; RC045 a dedupe_key that is to be new; RC050 wrong isolation
--- level
+-- Adds children to a running or waiting task, which then waits for them too. SQL handlers call it for their
+-- own task.
+-- returns: the children's ids in input order; if a dedupe_key has an existing task, the id of that task,
+-- which is not a child
+-- raises: RC031, RC040 an invalid task; RC043 one that would wait for itself; RC044 the parent is not open
+-- or has children of the other kind; RC045 the dedupe_key must be new; RC050 wrong isolation level
 -- locks: needed tasks, children before parents; the parent; dedupe keys in their order
--- notifies: rolecall_wake, where an idle worker waits for a child's role
+-- notifies: rolecall_wake, if an idle worker waits for a child's role
 -- public: yes
 create or replace function rolecall.spawn(p_parent_id bigint, p_tasks jsonb, p_serial boolean default null)
 returns bigint[]
@@ -28,12 +27,12 @@ begin
 end
 $$;
 
--- Adds children as spawn does, unless something was waited for too long.
--- returns: the children's ids in input order; a dedupe_key that already stands gives the id of a task that is
--- no child
--- raises: as spawn; 55P03, RC090 undo this and try again
+-- Adds children as spawn does, unless a lock wait timed out.
+-- returns: the children's ids in input order; if a dedupe_key has an existing task, the id of that task,
+-- which is not a child
+-- raises: as spawn; 55P03, RC090 roll back and try again
 -- locks: needed tasks, children before parents; the parent; dedupe keys in their order
--- notifies: rolecall_wake, where an idle worker waits for a child's role
+-- notifies: rolecall_wake, if an idle worker waits for a child's role
 create or replace function rolecall.try_to_spawn(p_parent_id bigint, p_tasks jsonb, p_serial boolean)
 returns bigint[]
 language plpgsql

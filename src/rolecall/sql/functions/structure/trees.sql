@@ -1,11 +1,11 @@
--- Stores children of a task and counts them on it. Serial ones each need the one before. They stand before
--- the younger tasks of the parent's line, and before its older children.
--- returns: their ids in input order; a task that stood already for one of them is no child
--- raises: RC031, RC040 for what is no task; RC043 for one that would wait for itself; RC044 where the parent
--- is gone or has ended; RC045 a dedupe_key that is to be new; RC050 wrong isolation level, where a keyed task
--- is put off
+-- Stores children of a task and adds them to its count. Serial ones each need the one before. In their line
+-- they come before younger tasks of the parent's line and before its older children.
+-- returns: their ids in input order; an existing task in place of one of them is not a child
+-- raises: RC031, RC040 an invalid task; RC043 one that would wait for itself; RC044 the parent is gone or
+-- has finished; RC045 the dedupe_key must be new; RC050 wrong isolation level, if a task with a key is
+-- postponed
 -- locks: the caller holds the parent; dedupe keys in their order; needed tasks, children before parents
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.add_children(
     p_parent_id bigint, p_fence int, p_drafts jsonb, p_serial boolean
 )
@@ -43,7 +43,8 @@ begin
             where v_parent.serial and task.parent_id = p_parent_id
         ));
     end if;
-    -- Counted before they are stored: one that fails at once, with what it needs, is taken off again.
+    -- Counted before they are stored: a child that fails immediately because of its needs is subtracted
+    -- again.
     update rolecall.tasks as task
     set open_children = coalesce(task.open_children, 0) + jsonb_array_length(p_drafts),
         serial = coalesce(p_serial, task.serial, false)
@@ -69,7 +70,7 @@ begin
 end
 $$;
 
--- Says whether any of some open tasks has a key.
+-- Returns whether any of the given open tasks has a key.
 -- returns: true or false
 create or replace function rolecall.any_keyed(p_ids bigint[])
 returns boolean
@@ -84,8 +85,8 @@ begin
 end
 $$;
 
--- Lets each of these tasks need the one before, whatever becomes of that; the first needs a task that stands
--- already, if any.
+-- Makes each of these drafts need the one before, regardless of its outcome. The first needs an existing
+-- task, if one is given.
 -- returns: the drafts with that need before their own
 create or replace function rolecall.one_after_the_other(p_drafts jsonb, p_last_id bigint)
 returns jsonb
@@ -106,15 +107,13 @@ as $$
     from jsonb_array_elements(p_drafts) with ordinality as item (draft, n)
 $$;
 
--- Finds the open tasks below some tasks: their children, the children of those, and so on.
+-- Finds the open tasks below the given tasks, recursively.
 -- returns: the given ids and those found
 create or replace function rolecall.with_open_descendants(p_ids bigint[])
 returns bigint[]
 language sql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
     with recursive tree as (
         select id from unnest(p_ids) as given (id)
@@ -128,10 +127,10 @@ as $$
     select coalesce(array_agg(id), '{}') from tree
 $$;
 
--- Locks open tasks in the order that everybody keeps: first those that no key's owner brings back, children
--- before parents, then keys, then what waits for them.
--- locks: tasks that run, wait, are blocked or have no key: first those without children in id order, then
--- parents, the deepest first, in id order; keys rows of the others in key order; then those
+-- Locks open tasks in the order that all transactions use: first tasks that are never unparked, children
+-- before parents, then keys, then the tasks that wait for these.
+-- locks: running, waiting and blocked tasks and those without a key: first those without children in id
+-- order, then parents, the deepest first, in id order; keys rows of the others in key order; then those
 create or replace function rolecall.hold_tasks(p_ids bigint[])
 returns void
 language plpgsql
@@ -148,12 +147,13 @@ begin
     order by case when task.open_children is not null then coalesce(task.depth, 0) end desc nulls first,
         task.id
     for update;
-    -- Whoever frees a key brings a parked row back under the key's lock, and must not find that row locked.
+    -- A transaction that frees a key unparks tasks under the key's lock and must not find their rows
+    -- locked.
     v_keys := array(
         select task.key from rolecall.tasks as task
         where task.id = any(p_ids) and task.state = 'pending' and task.key is not null
     );
-    -- Nothing is parked for a key that has no row yet, nor can what is held here be.
+    -- No task is parked for a key that has no row yet, and the locked tasks cannot be parked either.
     perform from rolecall.keys as lock where lock.key = any(v_keys) order by lock.key for update;
     perform from rolecall.tasks as task
     where task.id = any(p_ids) and task.state = 'pending'
@@ -162,10 +162,10 @@ begin
 end
 $$;
 
--- Locks open tasks with all that is open below them, in the order that everybody keeps.
--- returns: the tasks that are held
--- raises: RC090 one came or was claimed meanwhile: undo this and try again, as to wait for it now would be
--- out of order
+-- Locks open tasks with all open tasks below them, in the order that all transactions use.
+-- returns: the locked tasks
+-- raises: RC090 one appeared or was claimed in the meantime: roll back and try again, because locking it
+-- now would be out of order
 -- locks: as hold_tasks does
 create or replace function rolecall.hold_trees(p_ids bigint[])
 returns bigint[]
@@ -191,7 +191,7 @@ begin
 end
 $$;
 
--- Asks the workers of running tasks to stop them.
+-- Requests cancellation of running tasks from their workers.
 -- returns: which are running
 -- locks: the caller holds the tasks
 -- notifies: rolecall_cancel with the worker's id
@@ -200,8 +200,6 @@ returns bigint[]
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 declare
     v_asked bigint[];
@@ -220,10 +218,10 @@ begin
 end
 $$;
 
--- Finds finished tasks by their ids, of those that ended at a moment or since. Most that are asked for ended
--- lately: only where one did not are the other days looked into, as whoever looks into a day holds a lock on
--- each of its indexes until the commit.
--- returns: one row a task that is found
+-- Finds finished tasks by their ids, among those that finished at p_since or later. Searches the last two
+-- days first and the other partitions only if a task is missing, because reading a partition locks all of
+-- its indexes until the commit.
+-- returns: one row per task found
 create or replace function rolecall.find_finished(p_ids bigint[], p_since timestamptz default '-infinity')
 returns table (
     id bigint, chain_id bigint, state rolecall.task_state, worker_id bigint, fence int,
@@ -232,7 +230,7 @@ returns table (
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
--- A plan for these very moments leaves out the other days.
+-- A plan for these values skips the partitions of other days.
 set plan_cache_mode = force_custom_plan
 set jit = off
 set enable_seqscan = off
@@ -260,8 +258,8 @@ end
 $$;
 
 -- Lists the tasks of a chain, open and finished.
--- returns: their ids; nothing where the id is not that of a chain's first task
--- search_path: not set, so that it is inlined into the statement that calls it
+-- returns: their ids; nothing if the id is not that of a chain's first task
+-- search_path: not set, so that it is inlined into the calling statement
 create or replace function rolecall.tasks_of_chain(p_chain_id bigint)
 returns table (id bigint)
 language sql
@@ -278,8 +276,8 @@ as $$
     where task.chain_id = p_chain_id and task.chain_index > 0
 $$;
 
--- Finds the task with which a chain stands open.
--- returns: its id; null where there is none
+-- Finds the open task of a chain.
+-- returns: its id; null if there is none
 create or replace function rolecall.open_end_of_chain(p_chain_id bigint)
 returns bigint
 language sql

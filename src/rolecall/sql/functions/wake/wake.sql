@@ -1,4 +1,4 @@
--- Notifies all idle workers of some roles, where nobody knows how many of them have something to do.
+-- Notifies all idle workers of roles, when it is unknown how many of them have work.
 -- notifies: rolecall_wake with each role for which an idle worker waits
 create or replace function rolecall.wake(p_roles text[])
 returns void
@@ -17,8 +17,8 @@ as $$
     )
 $$;
 
--- Notifies, for tasks that have become due in some lines (one line a task), idle workers that could run them.
--- Where nobody is idle there is no NOTIFY, which takes a lock at the commit.
+-- Notifies idle workers that could run newly due tasks (p_line_ids has the line of each). If no worker is
+-- idle, sends no NOTIFY, which would take a lock at the commit.
 -- notifies: as wake_line
 create or replace function rolecall.wake_lines(p_line_ids int[])
 returns void
@@ -37,24 +37,20 @@ as $$
     join rolecall.lines as line on line.id = given.line_id
 $$;
 
--- Notifies, for so many tasks of a role and handler that have become due, idle workers that could run them:
--- one more than there are tasks, chosen by chance, as a notification to all would have a fleet claim at once.
--- notifies: rolecall_wake with the role and the workers that are to look (mail:7,12), or with the role alone
--- where all are to
+-- Notifies idle workers that could run p_tasks newly due tasks of a role and handler: one more than there
+-- are tasks, chosen at random, because a notification to all would make a whole fleet claim at once.
+-- notifies: rolecall_wake with the role and the chosen workers (mail:7,12), or with the role alone for all
 create or replace function rolecall.wake_line(p_role text, p_handler text, p_tasks bigint)
 returns void
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 declare
     v_number constant bigint := p_tasks + 1;
     v_most constant bigint := least(v_number, 20);
     v_now constant timestamptz := rolecall.clock();
-    -- Marks of workers that live end four to five minutes from now; those of dead ones, before that, come
-    -- last.
+    -- Marks of live workers end four to five minutes from now. Earlier ones, of dead workers, come last.
     v_chance constant timestamptz := v_now + interval '4 min' + random() * interval '1 min';
     v_ids bigint[];
 begin
@@ -89,10 +85,10 @@ begin
 end
 $$;
 
--- For a worker that was woken and has no room: takes its idle mark away and wakes other idle workers for what
--- is due, as an enqueue does.
+-- Called by a notified worker without a free slot: removes its idle mark and wakes other idle workers for
+-- the due tasks, as an enqueue does.
 -- locks: the worker's marks
--- notifies: rolecall_wake, where an idle worker waits for one of the next tasks
+-- notifies: rolecall_wake, if an idle worker waits for one of the next tasks
 -- public: yes
 create or replace function rolecall.wake_others(p_worker_id bigint, p_roles text[], p_handlers text[])
 returns void
@@ -113,7 +109,7 @@ begin
         ) as line
     );
     perform rolecall.renew_floors(v_lines, v_now);
-    -- Whoever comes after the first twenty is woken by those who claim them.
+    -- Workers for tasks after the first twenty are woken by the claims of those.
     perform rolecall.wake_lines(array(
         select share.line_id
         from rolecall.share_out(v_lines, 20, '{}', v_now) as share
@@ -122,7 +118,7 @@ begin
 end
 $$;
 
--- Marks a worker as idle for five minutes, unless it is for nearly so long already, or takes its mark away.
+-- Marks a worker as idle for five minutes, unless it is marked for nearly as long, or removes its mark.
 -- locks: the worker's marks
 create or replace function rolecall.set_idle_mark(p_worker_id bigint, p_idle boolean)
 returns void
@@ -154,8 +150,8 @@ begin
 end
 $$;
 
--- Says that a worker waits for work and wants to be notified, or no longer does; which is not heard within a
--- second after the mark, as each is a write, and a notification for nothing costs less.
+-- Records whether a worker waits for work and wants notifications. Within a second after the mark was set,
+-- it is not removed, because each change is a write, and an unnecessary notification costs less.
 -- locks: the worker's marks
 -- public: yes
 create or replace function rolecall.mark_idle(p_worker_id bigint, p_idle boolean)
@@ -177,9 +173,9 @@ begin
 end
 $$;
 
--- Marks that somebody listens for every enqueue, for five minutes, who is no worker: a dispatcher, which
--- hands tasks to workers that have no idle marks. Any number of them share one mark, as worker 0, which is
--- for all handlers, also those that come later.
+-- Records for five minutes that a dispatcher listens for every enqueue. It dispatches tasks to workers that
+-- have no idle marks. All dispatchers share one mark, of worker 0, which is for all handlers, including
+-- later ones.
 -- locks: the mark of worker 0
 -- public: yes
 create or replace function rolecall.watch()

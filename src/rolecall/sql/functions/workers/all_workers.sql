@@ -1,6 +1,6 @@
--- The roll as people read it: who is active (heard of within five minutes, and not stopped), the word for a
--- worker's situation, and the tasks that it runs.
--- returns: one row a worker
+-- The worker registry for readers: whether a worker is active (a heartbeat within five minutes, and not
+-- stopped), its status, and the tasks that it runs.
+-- returns: one row per worker
 -- public: yes
 create or replace view rolecall.all_workers with (security_invoker = true) as
 select

@@ -1,7 +1,7 @@
--- Says that a worker lives, and how it is: p_condition may hold cpu and memory (shares of what it may use),
--- memory_bytes, clock (its own, in seconds since 1970), backing_off (why it takes no new tasks for now) and
--- following (the command that it has heard of). What it does not say is unknown from then on.
--- returns: one row: whether the roll knows it (if not, it must register again), and what it is told to do
+-- Records a worker's heartbeat and condition: p_condition may contain cpu and memory (fractions of its
+-- limits), memory_bytes, clock (its own, in seconds since 1970), backing_off (why it takes no new tasks
+-- for now) and following (the command that it has received). Omitted values become unknown.
+-- returns: one row: whether the worker is registered (if not, it must register again), and its command
 -- locks: the workers row; the worker's idle marks
 -- public: yes
 create or replace function rolecall.beat(
@@ -22,8 +22,7 @@ begin
         memory_bytes = (p_condition ->> 'memory_bytes')::bigint,
         backing_off = p_condition ->> 'backing_off',
         following = p_condition ->> 'following',
-        -- Against the server's clock, not that of a test: neither is one that a worker could be compared
-        -- with.
+        -- The server's real clock: a worker's clock cannot be compared with that of a test.
         clock_ahead = (p_condition ->> 'clock')::float8 - extract(epoch from clock_timestamp())::float8
     where worker.id = p_worker_id and worker.stopped_at is null
     returning true, worker.command into known, command;

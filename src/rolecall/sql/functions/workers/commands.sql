@@ -1,5 +1,6 @@
--- Tells a worker to take no more tasks (drain), to do so and leave for good once what it holds has ended
--- (decommission), or to go on (null). It hears of it by a notification, or else with its next beat.
+-- Commands a worker to take no more tasks (drain), to do so and exit after its last task (decommission), or
+-- to continue (null). The worker receives the command with a notification, or at the latest with its next
+-- heartbeat.
 -- raises: RC030 unknown worker
 -- locks: the workers row
 -- notifies: rolecall_command with the worker's id
@@ -26,7 +27,7 @@ begin
 end
 $$;
 
--- Tells workers to ask at once about what they hold: something of it is not theirs any more.
+-- Notifies workers to check their held tasks at once, because they have lost some of them.
 -- notifies: rolecall_cancel with each worker's id
 create or replace function rolecall.tell_workers(p_worker_ids bigint[])
 returns void
@@ -38,8 +39,8 @@ as $$
     from (select distinct id from unnest(p_worker_ids) as given (id) where id is not null) as worker
 $$;
 
--- Records which payloads a worker's handlers accept, before its first claim: tasks that did not fit one of
--- these are not offered to it. The record survives a crash of the server.
+-- Records the signature digests that a worker's handlers accept, before its first claim: tasks that were
+-- incompatible with one of them are not given to it. The record survives a crash of the server.
 -- locks: the workers row
 -- public: yes
 create or replace function rolecall.tell_intakes(p_worker_id bigint, p_intakes text[])

@@ -1,6 +1,7 @@
--- Says what proves that a worker is dead: the process that it is, by where its pid means something (one boot
--- of a machine, one pid namespace) and when that process began, and how the application_name of its sessions
--- ends. Null is unknown, and proves nothing; so does a name that is not this very session's.
+-- Records what can prove a worker's death: its process, as a pid together with the space where that is
+-- valid (one boot of a machine, one pid namespace) and the start of the process; and the suffix of the
+-- application_name of its sessions. Null is unknown and proves nothing; neither does a suffix that this
+-- session's name does not have.
 -- locks: the workers row
 -- public: yes
 create or replace function rolecall.tell_process(
@@ -22,8 +23,8 @@ as $$
     where id = p_worker_id
 $$;
 
--- Lists the workers that may hold tasks and whose process can be looked at from one place.
--- returns: one row a worker
+-- Lists the workers that may hold tasks and whose processes can be checked from one place.
+-- returns: one row per worker
 -- public: yes
 create or replace function rolecall.workers_beside(p_host text, p_pid_space text)
 returns table (worker_id bigint, pid int, pid_started bigint)
@@ -38,14 +39,14 @@ as $$
     order by worker.id
 $$;
 
--- Finds the workers that have no session in this database now and had none p_apart ago. That is no proof of a
--- death: a worker whose connections are refused has none either, so only rescue_harmless may follow. A worker
--- that has beaten since, and one that a restart of the server may keep away for a lease, is not among them;
--- nor is one that is off the roll and holds nothing harmless. Every login sees the names of all sessions, so
--- the answer is the same for everybody.
--- returns: one row a worker
+-- Finds the workers that have no session in this database now and had none p_apart ago. This is no proof of
+-- death: a worker whose connections are refused has none either, so only rescue_harmless may follow.
+-- Excludes workers with a heartbeat since then, workers that a restart of the server may keep away for a
+-- lease, and deregistered workers that hold nothing harmless. Every login sees the names of all sessions,
+-- so the result does not depend on the caller.
+-- returns: one row per worker
 -- raises: RC050 wrong isolation level
--- locks: workers rows, skipping locked ones; the server_epoch row, when the server is another
+-- locks: workers rows, skipping locked rows; the server_epoch row, if the server has changed
 -- public: yes
 create or replace function rolecall.unseen_workers(p_apart interval default '10 s')
 returns table (worker_id bigint)
@@ -97,15 +98,15 @@ begin
 end
 $$;
 
--- Lists how the names of the sessions of workers end that stand in this database. Every login sees them all.
--- returns: marks of workers, and ids of those whose session runs a procedure or completes a task
+-- Lists the workers' suffixes of the session names in this database. Every login sees them all.
+-- returns: suffixes of workers, and ids of those whose session runs a procedure or completes a task
 create or replace function rolecall.standing_sessions()
 returns setof text
 language sql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
-    -- A session that runs a procedure or completes a task has the name of that task meanwhile.
+    -- While a session runs a procedure or completes a task, its name contains that task.
     select case when part[4] in ('task', 'finish') then part[3] else part[4] end
     from pg_catalog.pg_stat_activity as session
     cross join string_to_array(session.application_name, ':') as part
@@ -113,10 +114,10 @@ as $$
         and session.application_name like 'rolecall:worker:%:%'
 $$;
 
--- Finds, of workers that are silent elsewhere, those that have no session in this database, and those that
--- have left the roll. A worker that is cut off from everything looks the same, so only rescue_harmless may
+-- Finds, among workers that are silent elsewhere, those without a session in this database and those that
+-- have deregistered. A worker that is cut off from everything looks the same, so only rescue_harmless may
 -- follow.
--- returns: one row a worker
+-- returns: one row per worker
 -- public: yes
 create or replace function rolecall.sessionless(p_worker_ids bigint[])
 returns table (worker_id bigint)
@@ -137,15 +138,14 @@ as $$
     order by given.id
 $$;
 
--- Lists the workers that may hold tasks: those on the roll, and those that have left it within the hour and
--- not given back all that they held.
+-- Lists the workers that may hold tasks: registered ones, and those that deregistered within the last hour
+-- without returning all their tasks.
 -- returns: their rows
 create or replace function rolecall.possible_owners()
 returns setof rolecall.workers
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -160,14 +160,13 @@ begin
 end
 $$;
 
--- Says how long the longest lease is of what a worker holds.
--- returns: an interval, a minute at least
+-- Returns the longest lease of a worker's held tasks.
+-- returns: an interval of at least a minute
 create or replace function rolecall.longest_lease(p_worker_id bigint)
 returns interval
 language sql
 stable
 set search_path = pg_catalog, pg_temp
-set jit = off
 set enable_seqscan = off
 as $$
     select greatest('1 min', max(setting.lease))

@@ -1,9 +1,9 @@
--- Takes a worker off the roll and gives back what it still holds; but what somebody's open transaction has
--- locked is left to its lease.
+-- Deregisters a worker and returns the tasks that it still holds. Tasks that an open transaction has locked
+-- are left to their lease.
 -- returns: how many tasks it held
 -- raises: RC050 wrong isolation level
 -- locks: the workers row; tasks rows in id order; keys rows in key order
--- notifies: rolecall_wake, where an idle worker waits for the role
+-- notifies: rolecall_wake, if an idle worker waits for the role
 -- public: yes
 create or replace function rolecall.deregister_worker(p_worker_id bigint)
 returns int
@@ -20,7 +20,7 @@ begin
     perform rolecall.require_own_worker(p_worker_id);
     perform rolecall.require_durability();
     update rolecall.workers
-    set stopped_at = rolecall.clock(), idle = false, held = 0
+    set stopped_at = rolecall.clock(), held = 0
     where id = p_worker_id and stopped_at is null;
     perform rolecall.set_idle_mark(p_worker_id, false);
     select jsonb_agg(jsonb_build_object('id', task.id, 'fence', task.fence)) into v_held

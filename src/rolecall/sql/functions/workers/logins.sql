@@ -1,6 +1,6 @@
--- Insists that the login of this session has registered a worker: ids and fences are no secret, so without
--- this each login could report for, renew or stop the workers of all others. It costs a comparison where the
--- caller's own rights are at work, as session_user and current_user are the same then.
+-- Checks that the login of this session has registered a worker. Ids and fences are not secret, so without
+-- this check each login could report for, renew or stop the workers of all others. If the caller's own
+-- rights apply, this costs only one comparison, because session_user and current_user are equal.
 -- returns: null
 -- raises: 42501 another login's worker
 -- search_path: not set, so that the comparison is inlined into each call of a worker
@@ -12,7 +12,7 @@ as $$
     select case when session_user <> current_user then rolecall.refuse_others_worker(p_worker_id) end
 $$;
 
--- Refuses a worker that another login has registered. An id that is not on the roll passes, as it owns
+-- Rejects a worker that another login has registered. Unregistered ids are accepted, because they own
 -- nothing.
 -- returns: false
 -- raises: 42501 another login's worker
@@ -35,7 +35,7 @@ begin
 end
 $$;
 
--- Keeps the workers that the login of this session may declare dead.
+-- Filters workers by whether the login of this session may declare them dead.
 -- returns: their ids
 create or replace function rolecall.own_workers(p_worker_ids bigint[])
 returns bigint[]
@@ -51,13 +51,13 @@ begin
         select given.id
         from unnest(p_worker_ids) as given (id)
         left join rolecall.workers as worker using (id)
-        where (worker.login <> session_user) is not true
+        where worker.login = session_user
     );
 end
 $$;
 
--- Tells whether the login of this session may act for every worker: the owner may do everything, and an
--- operator may end every task anyway.
+-- Returns whether the login of this session may act for every worker: the owner may do everything, and an
+-- operator may finish every task anyway.
 -- returns: true or false
 create or replace function rolecall.acts_for_all_workers()
 returns boolean

@@ -1,6 +1,6 @@
--- Puts a worker process on the roll.
--- returns: its id, never used again: the id that it shows with every write
--- locks: the server_epoch row, when the server is another
+-- Registers a worker process.
+-- returns: its id, which is never reused and must be passed with every write
+-- locks: the server_epoch row, if the server has changed
 -- public: yes
 create or replace function rolecall.register_worker(
     p_name text, p_roles text[], p_handlers text[], p_slots int, p_host text, p_pid int, p_version text,
@@ -21,10 +21,10 @@ as $$
     returning id
 $$;
 
--- Since when this very server has answered, as far as anybody here has seen: a restart starts it anew, and so
--- does a failover, as the standby that takes over was started at another time.
--- returns: the time of the first look at this server
--- locks: the server_epoch row, when the server is another
+-- Returns since when this server has been up, as far as workers have observed. Both a restart and a
+-- failover reset it, because a standby that takes over has a different start time.
+-- returns: the time of the first call on this server
+-- locks: the server_epoch row, if the server has changed
 create or replace function rolecall.server_up_since()
 returns timestamptz
 language plpgsql
@@ -38,10 +38,8 @@ begin
     from rolecall.server_epoch as epoch
     where epoch.postmaster_started_at = pg_postmaster_start_time() and epoch.seen_at <= rolecall.clock();
     if v_seen_at is null then
-        -- The timeline is asked of nobody any more, as some servers refuse to tell it; its column goes with a
-        -- later release.
-        insert into rolecall.server_epoch as epoch (postmaster_started_at, timeline, seen_at)
-        values (pg_postmaster_start_time(), '', rolecall.clock())
+        insert into rolecall.server_epoch as epoch (postmaster_started_at, seen_at)
+        values (pg_postmaster_start_time(), rolecall.clock())
         on conflict (only_row) do update
         set postmaster_started_at = excluded.postmaster_started_at, seen_at = excluded.seen_at
         returning epoch.seen_at into v_seen_at;

@@ -1,4 +1,4 @@
--- Says which handlers a worker can run by now.
+-- Records which handlers a worker can run.
 -- locks: the workers row
 -- public: yes
 create or replace function rolecall.serve(p_worker_id bigint, p_handlers text[])

@@ -1,7 +1,7 @@
-// <line-chart data='{"x": […], "series": […]}' unit="s" height="180">: a plot, drawn by uPlot in the colours of the theme.
+// <line-chart data='{"x": […], "series": […]}' unit="s" height="180">: a plot, drawn by uPlot in the colors of the theme.
 //
-// New data is drawn into the plot that stands; only other series make a new one. What is drawn also stands in the
-// table of its <figure>, in the viewer's zone.
+// New data updates the existing plot; different series create a new one. The table in its <figure> shows the same data,
+// in the viewer's zone.
 
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
 const SVG = "http://www.w3.org/2000/svg";
@@ -12,7 +12,7 @@ const SECONDS = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2
 const DATE = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const dark = matchMedia("(prefers-color-scheme: dark)");
-// How figures are written, in the unit that says most: 80 ms, 1.5 k, 12/s, 3 MB; the server writes them alike (formats.py).
+// Formats figures in a suitable unit: 80 ms, 1.5 k, 12/s, 3 MB. The server uses the same formats (formats.py).
 const TIMES = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"], [0.001, "ms"]];
 const SIZES = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]];
 const SHORT = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });
@@ -145,7 +145,7 @@ class LineChart extends HTMLElement {
   }
 }
 
-/** Everything that a plot cannot change while it stands. */
+/** The properties that an existing plot cannot change. */
 function kindOf(x, series) {
   return JSON.stringify([hasFigures(x, series), series.map(({ label, tone, kind }) => [label, tone, kind])]);
 }
@@ -168,7 +168,7 @@ function lineOf(each, index, colour) {
   };
 }
 
-/** What each line is called, beside a piece of it. */
+/** The legend: each label next to a sample of its line. */
 function legend(series) {
   const list = Object.assign(document.createElement("ul"), { className: "chart-legend" });
   list.append(...series.map((each, index) => {
@@ -183,7 +183,7 @@ function legend(series) {
   return list;
 }
 
-/** Figures between two gaps, which no line shows. */
+/** Points between two gaps, which a line would not show. */
 function lonely(plot, index) {
   const values = plot.data[index];
   const found = [];
@@ -198,7 +198,7 @@ function rangeFor(unit) {
   return (_, low, high) => [Math.min(0, low ?? 0), (high ?? 0) > 0 ? high * 1.12 : 1];
 }
 
-/** The ticks of a time: the day where one begins, or where ticks are days; else the time of day. */
+/** Labels of a time axis: the date at the start of a day or if ticks are days; otherwise, the time of day. */
 function moments(plot, ticks, _axis, _space, step) {
   let day = null;
   return ticks.map((tick) => {
@@ -210,7 +210,7 @@ function moments(plot, ticks, _axis, _space, step) {
   });
 }
 
-/** The theme's colours by name, as a canvas can use them. */
+/** Resolve the theme's colors for a canvas. */
 function colours(element) {
   const probe = element.appendChild(document.createElement("i"));
   return (name) => {
@@ -222,11 +222,11 @@ function colours(element) {
   };
 }
 
-// What stands beside the pointer over a plot: where it is, and what each series says there.
+// The tooltip of a plot: the x value at the pointer, and the value of each series.
 class Tip {
   #box = document.createElement("div");
 
-  /** `place` and `figure` write a place on the x axis and a value. */
+  /** `place` and `figure` format an x value and a y value. */
   constructor(series, place, figure) {
     this.series = series;
     this.place = place;
@@ -254,7 +254,7 @@ class Tip {
 
   #show(plot) {
     const index = plot.cursor.idx;
-    // The crosshair of another plot moves here too; what it says there is enough.
+    // Crosshairs are synchronized. Only the plot under the pointer shows a tooltip.
     if (index == null || !plot.over.matches(":hover")) return this.#hide();
     const lines = this.series.map((each, at) => `${each.label}: ${this.figure(plot.data[at + 1][index])}`);
     this.#box.replaceChildren(...[this.place(plot.data[0][index]), ...lines].map((text) => Object.assign(document.createElement("span"), { textContent: text })));
@@ -265,13 +265,13 @@ class Tip {
   }
 }
 
-/** A figure for a tooltip or a table. */
+/** Format a figure for a tooltip or a table. */
 const measured = (value, unit) => (value == null ? "–" : (WRITERS[unit] ?? WRITERS.count)(value));
 
-/** A figure beside an axis, shorter. */
+/** Format a figure for an axis, in a shorter form. */
 const ticked = (value, unit) => (TICKS[unit] ?? TICKS.count)(value);
 
-/** Steps between ticks; those of durations are what clocks have. */
+/** Allowed steps between ticks. Durations use those of clocks. */
 function steps(unit) {
   const decades = [];
   for (let power = unit === "count" ? 0 : -6; power <= 15; power++) {

@@ -1,12 +1,11 @@
-// Runs before anything is drawn.
+// Runs before the first paint.
 "use strict";
 
-// Where the browser leaves out the transition between two pages, as it may, that is no error.
-// The page that is left holds it too, and loses it when another click overtakes the first.
+// Browsers may skip the transition between two pages, for example after a second click. That is not an error.
 for (const moment of ["pageswap", "pagereveal"]) {
   addEventListener(moment, (event) => event.viewTransition?.ready.catch(() => {}));
 }
 
-// The theme that the viewer chose, where they chose one; else that of their system.
+// The theme that the viewer chose. By default, the system's theme applies.
 const chosen = localStorage.getItem("rolecall-theme");
 if (chosen) document.documentElement.dataset.theme = chosen;

@@ -1,14 +1,14 @@
-// Keeps what is shown up to date: one stream of events tells what moved on, and the parts of the page that say so
-// (data-live) are asked for again, from the address that the page has.
+// Keeps the page up to date: a stream of events reports changes, and the fragments that declare an interest in them
+// (data-live) are fetched again from the page's own address.
 //
 //   <section id="list" data-live="tasks" data-pace="2">   at most every two seconds
 //
-// data-live holds words: tasks (any task changed), task:7 (that one, or a child of it), roles, progress, and clock
-// (as often as its pace says, whatever happens). While the page is hidden nothing is asked, and no stream is open.
+// data-live is a list of: tasks (any task changed), task:7 (that task or a child of it changed), roles, progress, and
+// clock (refresh once per pace in any case). While the page is hidden, nothing is fetched and no stream is open.
 //
-// What cannot be had leaves what is shown as it is, and is tried again, ever more rarely, until it comes. How old what is
-// shown is, the dot at the side tells, and where something could not be asked for, a sentence above the page: why, since
-// when, and when it is tried again.
+// If a request fails, the fragment stays as it is, and the request is repeated at growing intervals. The dot in the
+// navigation shows the age of the data. A banner above the page shows the reason, the time of the data and the next
+// attempt.
 
 const SLOWEST = 5;
 const PAUSES = [1, 2, 5, 10, 30];
@@ -22,17 +22,17 @@ let events = null;
 let failures = 0;
 let retry = null;
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
-// What could not be had, by its name: { reason, seen }, the reason in words, and when it was known last.
+// Failed fragments and the stream, by name: { reason, seen }, with the time of the last success.
 const missing = new Map();
 let idle = "not live";
 let next = null;
 
-/** Open the stream while the page can be seen. */
+/** Open the stream while the page is visible. */
 export function follow(from) {
   document.addEventListener("htmx:before:swap", judge);
   document.addEventListener("htmx:error", (event) => missed(event.detail.ctx?.select, UNREACHED));
   if (!from) return;
-  // To tell how far the roles are costs the server more than all the rest.
+  // Counting the tasks of all roles is the most expensive part for the server.
   const counted = document.querySelector("[data-live~=roles]") !== null;
   address = `${from}${from.includes("?") ? "&" : "?"}counts=${counted}`;
   document.addEventListener("visibilitychange", () => {
@@ -88,7 +88,7 @@ function lost(reason, seen) {
   later();
 }
 
-/** Ask anew for the parts that one of their words concerns, each no more often than its pace. */
+/** Refresh the fragments with a matching word, each at most once per pace. */
 function stir(concerns) {
   if (document.hidden) return;
   for (const part of document.querySelectorAll("[data-live]")) {
@@ -109,7 +109,7 @@ async function renew(id) {
   waiting.set(id, { ...waiting.get(id), last: Date.now(), timer: null });
   const part = document.getElementById(id);
   if (!part) return;
-  // Nobody's typing or choosing is taken away under their hands: what happens meanwhile is shown after.
+  // Do not replace a fragment while someone types or selects in it. It is refreshed afterwards.
   if (part.querySelector("dialog[open], [data-selects]:checked") || part.contains(document.activeElement?.closest("form:not(.act)"))) {
     soon(part);
     return;
@@ -119,11 +119,11 @@ async function renew(id) {
   });
 }
 
-/** Let only an answer in that holds what was asked for: anything else would take away what stands there. */
+/** Accept only a response that contains the requested fragment. Any other would remove it from the page. */
 function judge(event) {
   const { response, select, text } = event.detail.ctx;
   if (!select) return;
-  // A page of ours may say that what it is about has gone: it holds the part, and no error page does.
+  // A 404 page about a deleted object contains the fragment; error pages do not.
   const fits = (response.raw.ok || response.status === 404) && new DOMParser().parseFromString(text, "text/html").querySelector(select);
   if (!fits) {
     event.preventDefault();
@@ -143,7 +143,7 @@ function missed(select, reason) {
   later();
 }
 
-/** Try again after a while, a longer one each time. */
+/** Retry after a growing delay. */
 function later() {
   if (retry || document.hidden) return;
   const pause = 1000 * PAUSES[Math.min(failures, PAUSES.length - 1)];
@@ -157,7 +157,7 @@ async function again() {
   retry = null;
   if (events?.readyState === EventSource.CLOSED) open();
   const parts = [...document.querySelectorAll("[data-live]")];
-  // One by one: where the first does not come, nor will the others.
+  // One by one: if the first one fails, the others would too.
   for (const part of parts.filter((each) => isMissing(each.id))) {
     await renew(part.id);
     if (isMissing(part.id)) break;
@@ -166,29 +166,29 @@ async function again() {
   else failures = 0;
 }
 
-/** This was had: a part of the page, or the stream. */
+/** Note that a fragment or the stream was received. */
 function had(name) {
   if (missing.delete(name)) tell();
 }
 
-/** This could not be had, and what is shown of it was known last at this moment. */
+/** Note that a fragment or the stream failed. `seen` is the time of the data shown. */
 function lacks(name, reason, seen = Date.now()) {
   missing.set(name, { reason, seen: missing.get(name)?.seen ?? seen });
   tell();
 }
 
-/** Whether this, or anything, could not be had. */
+/** Whether the given fragment, or any, has failed. */
 function isMissing(name) {
   return name === undefined ? missing.size > 0 : missing.has(name);
 }
 
-/** What the dot says while nothing is missing: "live", or why nothing is followed. */
+/** Set the text next to the dot: "live", or why there is no stream. */
 function say(words) {
   idle = words;
   tell();
 }
 
-/** When it is tried again. */
+/** Set the time of the next attempt. */
 function triedAt(moment) {
   next = moment;
   tell();
@@ -215,12 +215,12 @@ function banner(seen) {
     shown.id = "stale";
     shown.className = "said warn stale";
     shown.setAttribute("role", "status");
-    // Who listens hears once that it is so, not every second how long it takes.
+    // Screen readers announce the reason once, and not the countdown.
     shown.append(document.createElement("span"), document.createElement("span"));
     shown.lastChild.setAttribute("aria-hidden", "true");
     document.getElementById("main").prepend(shown);
   }
-  // Why a part did not come is known better than why the stream did not.
+  // The reason of a fragment is more precise than that of the stream.
   const { reason } = [...missing.values()].at(-1);
   const wait = Math.ceil((next - Date.now()) / 1000);
   write(shown.firstChild, `${reason}; figures from ${CLOCK.format(seen)}`);

@@ -1,4 +1,4 @@
-// All that pages do by themselves; each works without it, as plain links and forms.
+// Behavior of all pages. Without scripts, they work as plain links and forms.
 import "./widgets.js";
 import "./chart.js";
 import { follow } from "./live.js";
@@ -16,18 +16,16 @@ followSelection();
 tidyForms();
 follow(document.body.dataset.stream);
 
-// A field for a time zone that nothing stands in yet begins with the viewer's own.
-
-/** Fill in those fields of the page. */
+/** Fill empty time zone fields with the viewer's zone. */
 function fillIn() {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   for (const field of document.querySelectorAll("input[data-viewers-zone]")) field.value ||= zone ?? "";
 }
 
-// A form that asks before it acts (data-asks) shows the server's question in a dialog. Without this script, and wherever
-// the dialog cannot be had, the same question is a page of its own: it is the server that does nothing without a yes.
+// A form with data-asks shows the server's question in a dialog. Without this script, or if the dialog fails, the question
+// is a page of its own. The server does not act without confirmation.
 
-/** Stand before every form of the page. */
+/** Intercept the submission of forms that ask for confirmation. */
 function askFirst() {
   document.addEventListener("submit", async (event) => {
     const form = event.target;
@@ -35,7 +33,7 @@ function askFirst() {
     if (!asks || "plain" in form.dataset) return;
     event.preventDefault();
     const answer = await sent(form, event.submitter);
-    // Where it leads elsewhere, what it has to say is told on the next page that is loaded.
+    // A redirect means that it is done. The reloaded page shows the flash message.
     if (answer?.type === "opaqueredirect") return location.reload();
     const question = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("question");
     if (question) return show(question);
@@ -47,7 +45,7 @@ function askFirst() {
 
 function sent(form, submitter) {
   const body = new URLSearchParams(new FormData(form, submitter));
-  // Not form.action: that is a button where one of them has this name.
+  // Not form.action: if a button is named "action", it would be that button.
   return fetch(form.getAttribute("action"), { method: "POST", body, redirect: "manual", headers: { accept: "text/html" } }).catch(() => null);
 }
 
@@ -65,9 +63,7 @@ function show(question) {
   dialog.showModal();
 }
 
-// The list of pages, which small screens unfold, and the theme.
-
-/** Make the two buttons work. */
+/** Set up the buttons for the navigation, which small screens fold, and for the theme. */
 function sideButtons() {
   const button = document.querySelector(".unfold");
   button?.addEventListener("click", () => {
@@ -95,9 +91,7 @@ function sideButtons() {
   words();
 }
 
-// Keys: / goes to the search, ? tells them, g and a letter goes to a page.
-
-/** Listen to the keyboard. */
+/** Handle keyboard shortcuts: / focuses the search field, g and a letter open a page. */
 function shortcuts() {
   let before = "";
   document.addEventListener("keydown", (event) => {
@@ -114,9 +108,7 @@ function shortcuts() {
   });
 }
 
-// Checkboxes of a list (data-selects), the one that stands for all of them, and what is said of how many are selected.
-
-/** Follow what is selected on the page. */
+/** Keep the checkboxes of a list (data-selects), the one for all of them, and the number of selected ones in sync. */
 function followSelection() {
   document.addEventListener("change", (event) => {
     if (event.target.matches("[data-selects-all]")) {
@@ -143,10 +135,10 @@ function countSelected() {
   for (const shown of document.querySelectorAll("[data-selected]")) shown.textContent = number;
 }
 
-// Forms that make an address (data-tidy): what is empty stays out of it, and a moment, which is shown and typed in the
-// viewer's zone, stands in it as UTC, so that the address means the same to everybody.
+// Forms that build a URL (data-tidy) omit empty fields. Times are shown and typed in the viewer's zone, and sent as UTC,
+// so that the URL means the same to everybody.
 
-/** Show moments in the viewer's zone, and write them as UTC. */
+/** Show times in the viewer's zone, and send them as UTC. */
 function tidyForms() {
   for (const field of document.querySelectorAll("input[type=datetime-local][data-moment]")) localize(field);
   document.addEventListener("formdata", (event) => {

@@ -1,7 +1,7 @@
-// Elements of our own for what a page says in text.
+// Custom elements for times and JSON.
 
-// <local-time how="at" | "ago" | "clock" datetime="…"><time>…</time></local-time>: a moment in the viewer's zone,
-// the exact value on hover.
+// <local-time how="at" | "ago" | "clock" datetime="…"><time>…</time></local-time>: a time in the viewer's zone,
+// with the exact value on hover.
 
 const AT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
@@ -46,7 +46,7 @@ function ago(moment) {
 customElements.define("local-time", LocalTime);
 setInterval(() => shown.forEach((each) => each.getAttribute("how") === "ago" && each.write()), 1000);
 
-// <json-text><pre>…</pre></json-text>: colours JSON, by making elements of text, never of markup.
+// <json-text><pre>…</pre></json-text>: highlights JSON. It only creates text nodes, so markup in the JSON is harmless.
 
 const PIECES = /("(?:\\.|[^"\\])*")(\s*:)?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\b(?:true|false|null)\b/g;
 const LONGEST = 200_000;
@@ -54,7 +54,7 @@ const LONGEST = 200_000;
 class JsonText extends HTMLElement {
   connectedCallback() {
     this.#write(this.textContent);
-    // What is refreshed around it would take the colours away; only a text that has changed is written again.
+    // A refresh of the surrounding fragment would remove the highlighting. Write only a text that has changed.
     this.addEventListener("htmx:before:morph:node", (event) => {
       if (event.target !== this) return;
       event.preventDefault();

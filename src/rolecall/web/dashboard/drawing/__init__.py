@@ -1,3 +1,3 @@
-"""Pictures drawn on the server: where everything stands, and what is written there; the templates make SVG of it."""
+"""Computes positions and texts of pictures on the server. The templates turn them into SVG."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The hours to come as lanes of a drawing: where each run stands, a band where they follow each other closely."""
+"""The next hours of schedules as lanes: a mark for each run, and a band for runs in quick succession."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["HOURS", "Lane", "Piece", "TimeLine", "time_line"]
 
 HOURS = 24
 LABEL_HOURS = 3
-# The drawing is so many units wide, and its smallest piece.
+# The width of the drawing and of its smallest piece, in units.
 WIDTH, THINNEST = 1_000.0, 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A run, or a band of them; `x` and `width` in units of the drawing."""
+    """A run or a band of runs; `x` and `width` in units of the drawing."""
 
     x: float
     width: float
@@ -29,7 +29,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
-    """The runs to come of one schedule, and what they are in words."""
+    """The planned runs of one schedule, and their description."""
 
     schedule: StoredSchedule
     pieces: Sequence[Piece]
@@ -38,7 +38,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeLine:
-    """All lanes, the moments that stand above them (each as wide as the next), and where the present is."""
+    """All lanes, the times of the equally wide labels above them, and the position of the current time."""
 
     lanes: Sequence[Lane]
     labels: Sequence[datetime]
@@ -47,7 +47,7 @@ class TimeLine:
 
 
 def time_line(schedules: Sequence[StoredSchedule], ahead: Sequence[ScheduleAhead], present: datetime) -> TimeLine:
-    """Draw from the hour that has begun on."""
+    """Draw the planned runs from the start of the current hour."""
     start = present.replace(minute=0, second=0, microsecond=0)
     runs = {each.schedule_id: each.stretches for each in ahead}
     return TimeLine(

@@ -1,15 +1,17 @@
-"""Where the nodes of a tree stand: parents above children, in execution order, and never two in one place.
+"""Positions of a tree's nodes: parents above children, in execution order, without overlaps.
 
-┌────────┐
-│ parent │          Each child that has children of its own stands in a block of its own; three or more
-└───┬────┘          in a row that have none hang in columns, which are read from top to bottom.
-┌────┴───┬──────┐
-┌─┴───┐    │ ┌────┴─┐
-│child│    ├─┤ leaf │      All sizes are pixels; x and y are those of a node's upper left corner.
-└──┬──┘    │ └──────┘
-┌─┴──┐    │ ┌──────┐
-│leaf│    └─┤ leaf │
-└────┘      └──────┘
+        ┌────────┐
+        │ parent │        Each child with children of its own has its own block; three or more
+        └───┬────┘        adjacent children without children hang in columns, read from top to bottom.
+       ┌────┴────┐
+    ┌──┴──┐      │ ┌──────┐
+    │child│      ├─┤ leaf │
+    └──┬──┘      │ └──────┘
+    ┌──┴─┐       │ ┌──────┐
+    │leaf│       └─┤ leaf │
+    └────┘         └──────┘
+
+All sizes are in pixels; x and y are those of a node's upper left corner.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ BELOW = 40
 ROW = 12
 INDENT = 22
 MOST_ROWS = 6
-# So that who begins to read at the left sees what everything stands below.
+# A wide tree's root stays near the left edge, where readers begin.
 FARTHEST = 420
 FEWEST_HANGING = 3
 BEND = 20
@@ -35,7 +37,7 @@ BEND = 20
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A node, by a key that no other one has, and what stands below it, in execution order."""
+    """A node with a unique key, and the nodes below it in execution order."""
 
     key: str
     below: tuple[Branch, ...] = ()
@@ -43,7 +45,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class NodePosition:
-    """Where a node stands; one that hangs in a column is reached from its left, at `rail`, others from above."""
+    """The position of a node. A node in a column is connected at its left, along `rail`; others from above."""
 
     key: str
     x: int
@@ -51,13 +53,13 @@ class NodePosition:
     rail: int | None = None
 
     def moved(self, x: int, y: int) -> NodePosition:
-        """The same place, so much further to the right and down."""
+        """Return the position shifted right and down."""
         return replace(self, x=self.x + x, y=self.y + y, rail=None if self.rail is None else self.rail + x)
 
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """All places, parents before their children, and the size of the whole."""
+    """All positions, parents before their children, and the total size."""
 
     width: int
     height: int
@@ -65,7 +67,7 @@ class Arrangement:
 
 
 def arrange(branch: Branch) -> Arrangement:
-    """Find a place for a node and all below it; the same tree always looks the same."""
+    """Arrange a node and everything below it. The result is deterministic."""
     own = NodePosition(branch.key, 0, 0)
     if not branch.below:
         return Arrangement(WIDTH, HEIGHT, (own,))
@@ -110,7 +112,7 @@ def _moved(block: Arrangement, x: int, y: int) -> Iterator[NodePosition]:
 
 
 def descent(parent: NodePosition, child: NodePosition) -> str:
-    """From a node down to one that stands below it, in right angles."""
+    """Return the SVG path from a node down to a node below it, with right angles."""
     start = f"M{parent.x + WIDTH // 2} {parent.y + HEIGHT}V{parent.y + HEIGHT + BELOW // 2}"
     if child.rail is None:
         return f"{start}H{child.x + WIDTH // 2}V{child.y}"
@@ -118,11 +120,11 @@ def descent(parent: NodePosition, child: NodePosition) -> str:
 
 
 def bow(start: NodePosition, end: NodePosition) -> str:
-    """From the side of a node to the side of another one, wherever they stand."""
+    """Return the SVG path of a curve between the sides of two nodes."""
     from_x, to_x, bend = start.x + WIDTH, end.x, BEND
     if start.x > end.x:
         from_x, to_x, bend = start.x, end.x + WIDTH, -BEND
-    # One below the other: both at their right.
+    # One above the other: both ends are at the right side.
     back = bend
     if start.x == end.x:
         to_x, back = from_x, -bend

@@ -1,7 +1,7 @@
-"""The picture of a tree: its nodes with what is written in them, and the lines between them.
+"""The picture of a tree: its nodes with their texts, and the lines between them.
 
-Where there are many tasks of one handler, one item stands for all of them. The server cannot measure texts that must
-fit into the picture, so it counts letters of a fixed-width font.
+Many tasks of one handler are folded into one node. The server cannot measure text, so it counts characters of a
+fixed-width font.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ROOM = 24
 ROOM_BELOW = 28
 ROOM_BESIDE_BUTTON = 20
 BAR = 180
-# What went wrong is said first, what is over last.
+# Failures come first, finished work last.
 TELLING = (
     TaskState.FAILED,
     TaskState.RUNNING,
@@ -59,7 +59,7 @@ Kind = Literal["child", "chain", "need"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BarSegment:
-    """A piece of the bar of a folded phase: from where, how wide, and which state it stands for."""
+    """One state's segment of a folded phase's bar."""
 
     x: float
     width: float
@@ -68,10 +68,9 @@ class BarSegment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A node: where it stands and leads to, two lines of text that fit, and the whole of it for who cannot see it.
+    """A node: its position and link, two lines of text, and `name` for screen readers.
 
-    `unfold` is the query that names more of a folded phase, or, where it is `open`, no longer does so; `parts` are its
-    children by state.
+    `unfold` is the query that unfolds a phase, or folds it again if it is `open`. `parts` are its children by state.
     """
 
     key: str
@@ -98,7 +97,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreePicture:
-    """A tree, drawn; and the same as items, to be written as a list. `kinds` are those of its lines."""
+    """The drawing of a tree, and the same tree as items for a list. `kinds` are the kinds of its lines."""
 
     width: int
     height: int
@@ -110,7 +109,7 @@ class TreePicture:
 
 
 def draw_tree(outline: Outline, now: datetime, unfolded: Unfolded | None = None) -> TreePicture:
-    """Draw the outline of a tree as it stands now; `unfolded` is the phase that it was asked to unfold."""
+    """Draw the outline of a tree; `unfolded` is the phase that the request unfolds."""
     items = items_of(outline)
     arrangement = arrange(branch_of(items))
     places = {place.key: place.moved(MARGIN, MARGIN) for place in arrangement.places}
@@ -127,14 +126,14 @@ def draw_tree(outline: Outline, now: datetime, unfolded: Unfolded | None = None)
 
 
 def seconds_of(task: TaskSummary, now: datetime) -> float | None:
-    """How long a task ran, or has been running; None where it has not begun."""
+    """Return the run time of a task until now or its end; None if it has not started."""
     if task.started_at is None:
         return None
     return max(0.0, ((task.finished_at or now) - task.started_at).total_seconds())
 
 
 def counted(phase: OutlinePhase) -> str:
-    """How the children of a phase stand, what went wrong first."""
+    """Return the numbers of a phase's children by state, failures first."""
     return ", ".join(f"{count(phase.states[state])} {state}" for state in TELLING if state in phase.states)
 
 
@@ -197,7 +196,7 @@ def _phase_node(item: PhaseItem, place: NodePosition, *, is_open: bool) -> Node:
 
 
 def _parts(phase: OutlinePhase) -> Iterator[BarSegment]:
-    """The bar, in the order in which a task lives; what is there is seen, however little it is."""
+    """Yield the bar's segments in the order of a task's life. Each has a minimum width, so that it is visible."""
     order = [state for state in reversed(TELLING) if state in phase.states]
     least = 3.0
     room = BAR - least * len(order)
@@ -213,7 +212,7 @@ Link = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskItem:
-    """A task; it `continues` where it goes on the chain of the item above it."""
+    """A task; with `continues`, it is the continuation of the item above it."""
 
     task: TaskSummary
     below: tuple[Item, ...] = ()
@@ -221,13 +220,13 @@ class TaskItem:
 
     @property
     def key(self) -> str:
-        """What tells it apart from all others, now and when it is drawn again."""
+        """The key, which stays the same when the tree is drawn again."""
         return key_of_task(self.task.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseItem:
-    """A task's children of one handler as one; those that are named stand below it."""
+    """A task's children of one handler as one item; those that are shown individually are below it."""
 
     phase: OutlinePhase
     below: tuple[Item, ...] = ()
@@ -235,7 +234,7 @@ class PhaseItem:
 
     @property
     def key(self) -> str:
-        """What tells it apart from all others, now and when it is drawn again."""
+        """The key, which stays the same when the tree is drawn again."""
         return f"phase-{self.phase.parent_id}-{self.phase.handler}"
 
 
@@ -243,12 +242,12 @@ Item = TaskItem | PhaseItem
 
 
 def key_of_task(task_id: int) -> str:
-    """The key of a task's item."""
+    """Return the key of a task's item."""
     return f"task-{task_id}"
 
 
 def items_of(outline: Outline) -> TaskItem:
-    """Make the tree of an outline: children below their parents, continuations below what they go on from."""
+    """Return the tree of an outline: children below their parents, continuations below the tasks that they continue."""
     after: tuple[Item, ...] = ()
     for task in reversed(outline.following):
         after = (TaskItem(task=task, below=after, continues=True),)
@@ -256,12 +255,12 @@ def items_of(outline: Outline) -> TaskItem:
 
 
 def branch_of(item: Item) -> Branch:
-    """The same tree as nothing but its shape."""
+    """Return the shape of the tree."""
     return Branch(item.key, tuple(map(branch_of, item.below)))
 
 
 def walk(item: Item) -> Iterator[Item]:
-    """An item and all below it, parents first."""
+    """Yield an item and all items below it, parents first."""
     yield item
     for each in item.below:
         yield from walk(each)
@@ -284,7 +283,7 @@ def _phase_items(outline: Outline, phase: OutlinePhase) -> list[tuple[int, Item]
 
 
 def _in_chains(items: Sequence[Item]) -> tuple[Item, ...]:
-    """Put each continuation below the task that it goes on from, where that one is among them."""
+    """Put each continuation below the task that it continues, if that task is included."""
     links = {_link(item.task): item for item in items if isinstance(item, TaskItem)}
     following = {link: item for link, item in links.items() if link[1] and (link[0], link[1] - 1) in links}
     first = [item for item in items if isinstance(item, PhaseItem) or _link(item.task) not in following]
@@ -304,5 +303,5 @@ def _link(task: TaskSummary) -> Link:
 
 
 def fitted(text: str, room: int) -> str:
-    """The text, or as many letters of its beginning as fit, with an ellipsis that says so."""
+    """Return the text, shortened with an ellipsis if it does not fit."""
     return text if len(text) <= room else text[: room - len(ELLIPSIS)].rstrip() + ELLIPSIS

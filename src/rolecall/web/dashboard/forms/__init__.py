@@ -1,3 +1,3 @@
-"""Forms made for what they are about, and read back: what was typed is kept, what is wrong stands beside it."""
+"""Forms: how their fields are built and parsed. Typed text is kept, and problems are shown next to the fields."""
 
 from __future__ import annotations

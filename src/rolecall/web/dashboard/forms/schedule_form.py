@@ -1,4 +1,4 @@
-"""The form of a schedule: what stands there as text, and what is typed as what the service takes."""
+"""The form of a schedule: converts a schedule to text, and typed text to fields of a schedule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rolecall.web.dashboard.forms.values import read_field, read_integer, read_m
 
 __all__ = ["NEW", "ScheduleForm", "as_typed"]
 
-# How the text of each field is read; of the rhythms only the chosen one is.
+# How the text of each field is parsed. Of `every` and `cron`, only the chosen one is parsed.
 READERS: Mapping[str, Callable[[str], object]] = {
     "name": str.strip,
     "handler": str,
@@ -30,7 +30,7 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "priority": read_integer,
     "key": str,
 }
-# An immutable schedule keeps all but these.
+# The only fields of an immutable schedule that can be changed.
 EDITABLE = ("every", "cron", "zone", "priority")
 NEW: Mapping[str, str] = {
     "rhythm": "every",
@@ -48,9 +48,9 @@ NEEDED = "this is needed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleForm:
-    """What was typed, by field, and what is wrong with it; `""` is about the whole.
+    """The typed text and the problem of each field. The problem `""` applies to the whole form.
 
-    `meanwhile` has what somebody else has written since, of the fields that differ from what was typed.
+    `meanwhile` contains concurrent changes of the fields that differ from the typed text.
     """
 
     typed: Mapping[str, str] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class ScheduleForm:
     meanwhile: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, *, immutable: bool = False) -> dict[str, Any] | None:
-        """Return what is said of the schedule; None where something cannot be read, which is marked then."""
+        """Return the fields of the schedule, or None if one is invalid. Problems are added to `problems`."""
         values = {name: self._read(name, read) for name, read in READERS.items() if self._is_read(name, immutable)}
         values = {name: value for name, value in values.items() if value is not None}
         rhythm = self.typed.get("rhythm", "every")
@@ -69,14 +69,14 @@ class ScheduleForm:
         return None if self.problems else values
 
     def blame(self, error: RolecallError) -> None:
-        """Put what the service refuses beside the field that it is about."""
+        """Assign an error of the service to the field that it concerns."""
         problem = str(error)
         for start in (f"schedule {self.typed.get('name')!r}: ", f"schedule {self.typed.get('name')}: ", "task 0: "):
             problem = problem.removeprefix(start)
         self.problems[self._place_of(error, problem)] = problem
 
     def overtaken_by(self, standing: StoredSchedule) -> ScheduleForm:
-        """Return the form with what stands now beside what was typed."""
+        """Return the form with the values that are stored now next to the typed ones."""
         now = as_typed(standing)
         others = {name: text or "nothing" for name, text in now.items() if text != self.typed.get(name, "")}
         typed = {**self.typed, "revision": now["revision"]}
@@ -112,7 +112,7 @@ class ScheduleForm:
 
 
 def as_typed(schedule: StoredSchedule) -> dict[str, str]:
-    """Write a schedule as somebody would type it."""
+    """Return the fields of a schedule as text."""
     return {
         "name": schedule.name,
         "handler": schedule.handler,

@@ -1,4 +1,6 @@
-"""The form that creates a task: its fields as the JSON schema of a handler names them, read into what the API takes."""
+"""The form that creates a task: derives its fields from the handler's JSON schema, and converts typed text to a
+request.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "choice": read_json,
     "json": read_json,
 }
-# What can be said of a task besides its payload: the words of the API, each with how its text is read.
+# The options of a task besides its payload, as the API names them, and how their text is parsed.
 OPTIONS: Mapping[str, Callable[[str], object]] = {
     "priority": read_integer,
     "after": read_seconds,
@@ -73,14 +75,14 @@ LONGEST_SHAPE, LONGEST_LINE = 600, 60
 
 
 class NotReadable(Exception):
-    """What was typed cannot be what is wanted; the form holds what is wrong with it."""
+    """The typed text is invalid. The form contains the problems."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskForm:
-    """What was typed, by the names of the form's fields, and what is wrong with it; `""` is about the whole.
+    """The typed text and the problem of each field. The problem `""` applies to the whole form.
 
-    Without `fields` the payload is typed as JSON.
+    Without `fields`, the payload is typed as JSON.
     """
 
     fields: tuple[PayloadField, ...] | None
@@ -88,7 +90,7 @@ class TaskForm:
     problems: dict[str, str] = field(default_factory=dict)
 
     def request(self, handler: str) -> TaskRequest:
-        """Read it. Raises NotReadable where something cannot be read; nothing is checked against the schema here."""
+        """Return the request. Raises NotReadable for invalid text. The payload is not validated here."""
         payload = self._whole_payload() if self.fields is None else self._payload(self.fields)
         values = {name: value for name, read in OPTIONS.items() if (value := self._read(name, read)) is not None}
         values |= self._moment() | self._dedupe()
@@ -102,7 +104,7 @@ class TaskForm:
             raise NotReadable from error
 
     def blame(self, error: RolecallError) -> None:
-        """Put what the service refuses beside the field that it is about."""
+        """Assign an error of the service to the field that it concerns."""
         match error:
             case InvalidPayload():
                 problem = str(error.details["problem"])
@@ -116,7 +118,7 @@ class TaskForm:
 
     @property
     def options_typed(self) -> bool:
-        """True if anything besides the payload was said, or is wrong."""
+        """True if any option was typed or has a problem."""
         names = {"scheduled_for", "dedupe", *OPTIONS}
         return any(self.typed.get(name) for name in names) or bool(names & self.problems.keys())
 
@@ -155,7 +157,7 @@ class TaskForm:
 
 
 def as_typed(payload: Mapping[str, object]) -> str:
-    """Write a payload as somebody would type it."""
+    """Return a payload as text."""
     return json.dumps(payload, ensure_ascii=False, indent=2)
 
 
@@ -165,10 +167,10 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayloadField:
-    """One field of a payload; `default` is JSON text or None, `choices` has words for JSON text.
+    """One field of a payload. `default` and the keys of `choices` are JSON text; the values of `choices` are labels.
 
-    `shape` shows what a field of kind json is made of; `bounds` are sentences for people. What was typed into a
-    `secret` one is not shown again.
+    `shape` is an outline of a field of kind json; `bounds` describe its limits. The text of a `secret` field is not
+    shown again.
     """
 
     name: str
@@ -185,14 +187,14 @@ class PayloadField:
 
     @property
     def key(self) -> str:
-        """What the form calls it."""
+        """The name of the form's field."""
         return f"payload.{self.name}"
 
 
 def payload_fields(signature: Schema | None) -> tuple[PayloadField, ...] | None:
-    """Return the fields of a payload, those that are needed first; None where its schema names none.
+    """Return the fields of a payload, required ones first; None if its schema has no properties.
 
-    A stored schema has lost the order of its names: those that are needed stand there in a list, too, which has not.
+    Postgres does not keep the order of the properties, but it keeps that of the list of required ones.
     """
     shape = _resolved(signature or {}, signature or {})
     if not isinstance(shape.get("properties"), Mapping):
@@ -206,7 +208,7 @@ def payload_fields(signature: Schema | None) -> tuple[PayloadField, ...] | None:
 
 
 def skeleton(fields: tuple[PayloadField, ...] | None) -> dict[str, object]:
-    """Return a payload to begin with: a value of the right kind for each field that is needed."""
+    """Return an initial payload: an example value for each required field."""
     return {each.name: _example(each) for each in fields or () if each.required}
 
 
@@ -255,7 +257,7 @@ def _choices(part: Schema) -> Mapping[str, str]:
 
 
 def _what(part: Schema, whole: Schema) -> str:
-    """Name what a value is, in a word or two."""
+    """Return a short name of the value's type."""
     if "anyOf" in part:
         return " or ".join(dict.fromkeys(_what(_resolved(option, whole), whole) for option in part["anyOf"]))
     if "enum" in part or "const" in part:
@@ -267,7 +269,7 @@ def _what(part: Schema, whole: Schema) -> str:
 
 
 def _shape(part: Schema, whole: Schema) -> str:
-    """Show what a value is made of, as JSON with words in place of values."""
+    """Return an outline of the value: JSON with type names as values."""
     sketch = _sketch(part, whole, 3)
     short = _text(sketch)
     text = short if len(short) <= LONGEST_LINE else json.dumps(sketch, ensure_ascii=False, indent=1)

@@ -1,4 +1,4 @@
-"""The query of a page of tasks: read from its address without a dead end, and written again with something changed."""
+"""The query of a page of tasks: parsed without raising errors, and encoded again with changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rolecall.web.task_filters import Filter, Listing, task_filter
 __all__ = ["TaskQuery", "read_query"]
 
 PAGE = 50
-# What a field for a moment sends where no script knows the viewer's zone; it stands beside the field that this is UTC.
+# The value of a time field if no script added the viewer's zone. The field's label says UTC then.
 WITHOUT_ZONE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?)?")
 MOMENTS = ("created_from", "created_to", "finished_from", "finished_to")
 FIELDS = tuple(name for name in Filter.model_fields if name not in {"status", "worker_id"})
@@ -51,39 +51,39 @@ Words = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskQuery:
-    """The words of an address that say which tasks are meant; `problem` says why they cannot be looked for."""
+    """The filter of a page of tasks; `problem` is the reason why it is invalid."""
 
     words: Words
     filter: TaskFilter
     problem: str | None = None
 
     def word(self, name: str) -> str:
-        """What stands in the address for a field, as it was written there; nothing where it is not named."""
+        """Return the text of a parameter; empty if it is missing."""
         return ", ".join(self.words.get(name, ()))
 
     def moment(self, name: str) -> datetime | None:
-        """The moment that a field names; None where it names none, or nothing that can be read."""
+        """Return the time of a parameter; None if it is missing or invalid."""
         given = getattr(self.filter, name) if name in MOMENTS else None
         return given if isinstance(given, datetime) else None
 
     @property
     def conditions(self) -> list[tuple[str, str, str]]:
-        """What filters besides the state: the field, what people call it, and its value."""
+        """The filters besides the state: parameter, label and value."""
         named = [(name, LABELS.get(name, name), self.word(name)) for name in FIELDS if name in self.words]
         return [each for each in named if each[0] != "state"]
 
     def fields(self) -> list[tuple[str, str]]:
-        """The words one by one, as the fields of a form send them."""
+        """Return the parameters one by one, as a form sends them."""
         return [(name, value) for name, values in self.words.items() for value in values]
 
     def encode(self, **changes: str | None) -> str:
-        """Write these words as a query, some of them changed, or left out where they are None."""
+        """Return the parameters as a query string with changes. None removes a parameter."""
         kept = [(name, value) for name, value in self.fields() if name not in changes]
         return urlencode([*kept, *((name, value) for name, value in changes.items() if value)])
 
 
 def read_query(given: QueryParams | FormData, *, cursor: str | None = None) -> TaskQuery:
-    """Read what is asked for; what cannot be read becomes a sentence, and what is not known is passed over."""
+    """Parse a query. Invalid values become `problem`; unknown parameters are ignored."""
     words = _words(given)
     try:
         listing = Listing.model_validate(_values(words))

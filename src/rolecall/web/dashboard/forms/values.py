@@ -1,6 +1,6 @@
-"""What people type, read as values; what it cannot be is a ValueError with a sentence that stands beside the field.
+"""Parsers of typed text. Invalid text raises ValueError with a message to show next to the field.
 
-Nothing is judged here but whether the text is such a value: what values are allowed, the service says.
+Only the syntax is checked here. The services check the values.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ INTEGER = re.compile(r"[+-]?\d{1,30}")
 def read_field(
     typed: Mapping[str, str], name: str, read: Callable[[str], Any], problems: MutableMapping[str, str]
 ) -> Any:
-    """Read what was typed in a field; None for nothing, and for what cannot be read, whose problem is noted then."""
+    """Parse the text of a field. Return None if it is empty or invalid; in the latter case, store the problem."""
     text = typed.get(name, "")
     if not text.strip():
         return None
@@ -34,14 +34,14 @@ def read_field(
 
 
 def read_integer(text: str) -> int:
-    """A whole number."""
+    """Parse a whole number."""
     if not INTEGER.fullmatch(text.strip()):
         raise ValueError(f"{text!r} is not a whole number")
     return int(text)
 
 
 def read_number(text: str) -> float:
-    """A number; a whole one stays whole."""
+    """Parse a number; an int if it is whole."""
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
     except ValueError:
@@ -52,7 +52,7 @@ def read_number(text: str) -> float:
 
 
 def read_json(text: str) -> object:
-    """Any JSON value."""
+    """Parse a JSON value."""
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except RecursionError:
@@ -62,7 +62,7 @@ def read_json(text: str) -> object:
 
 
 def read_object(text: str) -> dict[str, object]:
-    """A JSON object."""
+    """Parse a JSON object."""
     value = read_json(text)
     if not isinstance(value, dict):
         raise ValueError("this is JSON, but not an object such as {}")  # noqa: TRY004 - the caller shows any ValueError
@@ -70,12 +70,12 @@ def read_object(text: str) -> dict[str, object]:
 
 
 def read_seconds(text: str) -> float:
-    """A duration such as 90, 15m or 4h, in seconds."""
+    """Parse a duration such as 90, 15m or 4h into seconds."""
     return read_duration(text.strip())
 
 
 def read_moment(text: str, zone: str) -> datetime:
-    """A date and time of the clocks of a zone, or with an offset of its own."""
+    """Parse a date and time in a zone, or with its own offset."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The pages, a module each: routes that call a service and name a template."""
+"""The routes of pages, one module for each page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who changed what."""
+"""The page of the audit log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ router = Pages()
 
 FULL = 50
 SHELLS = get_args(Via)
-# In seconds, and in words.
+# Seconds and labels.
 SPANS = {3_600: "an hour", 86_400: "a day", 604_800: "a week", 2_592_000: "30 days"}
 Word = Annotated[ShortText | None, Blank]
 Shell = Annotated[Via | None, Blank]
@@ -34,7 +34,7 @@ async def list_audit(
     within: Seconds = None,
     cursor: Cursor = None,
 ) -> Response:
-    """Show what was changed, the latest first."""
+    """Show audit entries, newest first."""
     filters = AuditFilter(
         actor=actor,
         action=action,

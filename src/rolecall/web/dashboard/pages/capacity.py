@@ -1,4 +1,4 @@
-"""Capacity: what roles have to do, how many workers that takes, and how it would go with another number of them."""
+"""The pages of capacity: the load of roles, the workers that they need, and a forecast for other numbers of workers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Hours = Annotated[int, Query(ge=1, le=24)]
 async def show_capacity(
     view: Reading, role: str = "", workers: Workers = None, target_wait_s: TargetWait = 300, hours: Hours = 8
 ) -> Response:
-    """Show all roles; or one, with its forecast, also for a number of workers that somebody thinks of."""
+    """Show all roles, or one with its forecast, optionally for another number of workers."""
     if not role:
         return view.page("capacity/list.html", roles=await view.services.capacity.list())
     question = CapacityQuestion(workers=workers, target_wait_s=target_wait_s, hours=hours)
@@ -42,7 +42,7 @@ async def show_capacity(
 
 
 def _scale(plan: RolePlan) -> int:
-    """How far the slider goes: to twice what anybody could want."""
+    """Return the upper end of the slider: twice the largest useful number."""
     numbers = [plan.workers_for_target_wait, *plan.workers_needed.values(), plan.active_workers]
     return max(plan.workers, 2 * max(number or 0 for number in numbers), LEAST_SCALE)
 

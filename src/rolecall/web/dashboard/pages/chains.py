@@ -1,4 +1,4 @@
-"""Chains: all of them in a list, and one with its tasks, what it needs, and who waits for it."""
+"""The pages of chains: a list, and one chain with its tasks, needs and dependents."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Index = Annotated[int | None, Query(ge=1, le=2**31 - 1)]
 async def list_chains(
     view: Reading, state: Word = "", role: Word = "", handler: Word = "", cursor: Cursor = None
 ) -> Response:
-    """List chains, the newest first."""
+    """List chains, newest first."""
     before = position(cursor)
     filters = ChainFilter(state=state or None, role=role or None, handler=handler or None, before=before, limit=LIMIT)
     page = await view.services.chains.list(filters)
@@ -60,7 +60,7 @@ async def show_chain(chain_id: PathId, view: Reading, before: Index = None) -> R
 async def complete_chain(
     chain_id: PathId, view: Operating, result: Annotated[str, Form(max_length=1_000_000)] = ""
 ) -> Response:
-    """Complete the task with which the chain stands open, as if a worker had."""
+    """Complete the open task of the chain, without a worker."""
     value = _value(result)
     question = f"Complete chain {chain_id} without a worker?"
     await view.confirm(question, "Complete", "A worker that runs it now loses it.")
@@ -74,7 +74,7 @@ async def complete_chain(
 
 @router.post("/chains/{chain_id:int}/delete")
 async def delete_chain(chain_id: PathId, view: Operating, *, cascade: Annotated[bool, Form()] = False) -> Response:
-    """Delete the chain with what is below it; `cascade` adds what it needs."""
+    """Delete the chain including everything below it; `cascade` also deletes what it needs."""
     outline = await view.services.chains.outline(chain_id)
     await view.confirm(*before_deleting_chain(outline.chain, cascade=cascade))
     gone = await view.services.chains.delete([chain_id], cascade=cascade)
@@ -103,7 +103,7 @@ def _address(words: Mapping[str, str | None]) -> str:
 
 
 def _refusal(outline: ChainOutline) -> str:
-    """Why a deletion would be refused now; empty where nothing speaks against it."""
+    """Return why the chain cannot be deleted now; empty if it can."""
     open_ones = [each for each in outline.dependents if not each.state.is_finished]
     if not open_ones:
         return ""

@@ -1,4 +1,4 @@
-"""The job queue: what can be enqueued, and the form that does it."""
+"""The pages of the job queue: handlers, and a form that enqueues a task."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ MaybeId = Annotated[int | None, Query(ge=1, le=LARGEST_ID)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """A handler as something to enqueue: how many live workers take it, and whether its tasks may start a chain.
+    """A handler, its number of live workers, and whether its tasks can start a chain.
 
-    `is_known` says whether this server has its code, by which a payload is checked before it is stored.
+    `is_known` says whether this server has its code, and so validates payloads before they are stored.
     """
 
     handler: DeclaredHandler
@@ -47,7 +47,7 @@ class Offer:
 
 @router.get("/jobs")
 async def show_jobs(view: Reading, q: SearchText = "", page: PageNumber = 1) -> Response:
-    """Show what can be enqueued, role by role and page by page, and what schedules enqueue next."""
+    """Show handlers by role, page by page, and the next tasks of schedules."""
     declared = await view.services.handlers.list()
     shown = page_of([handler for handler in declared if _matches(handler, q)], page, HANDLERS_A_PAGE)
     offers = await _offers(view, shown.items)
@@ -61,7 +61,7 @@ async def show_jobs(view: Reading, q: SearchText = "", page: PageNumber = 1) -> 
 async def show_form(
     view: Reading, name: Name, way: Way = "form", created: MaybeId = None, stood: MaybeId = None
 ) -> Response:
-    """Show the form of one handler; the address may bring what stands in its fields."""
+    """Show the form of one handler. The query can fill its fields."""
     handler = await view.services.handlers.get(name)
     form = _form(_signature(view, handler), way, view.request.query_params)
     return await _page(view, handler, form, task=await _task(view, created or stood), stood=stood is not None)
@@ -69,7 +69,7 @@ async def show_form(
 
 @router.post("/jobs/{handler}")
 async def create_task(view: OperatingOnce, name: Name, way: Way = "form") -> Response:
-    """Enqueue a task; where it cannot be, show the form again with what was typed and what is wrong with it."""
+    """Enqueue a task, or show the form again with the problems."""
     handler = await view.services.handlers.get(name)
     typed = {field: str(text) for field, text in (await view.request.form()).items()}
     form = _form(_signature(view, handler), way, typed)
@@ -92,7 +92,7 @@ async def _enqueue(view: View, handler: DeclaredHandler, form: TaskForm) -> Enqu
 
 
 def _signature(view: View, handler: DeclaredHandler) -> Mapping[str, Any] | None:
-    """The schema by which a payload will be checked here, else the one that is stored."""
+    """Return the schema that validates payloads here, or the stored one."""
     known = state_of(view.request).app.handlers.get(handler.name)
     return handler.signature if known is None else known.signature.schema
 
@@ -104,7 +104,7 @@ def _form(signature: Mapping[str, Any] | None, way: str, typed: Mapping[str, str
     return TaskForm(fields=fields, typed=dict(typed))
 
 
-async def _page(  # sizes: each is a word of the page
+async def _page(  # sizes: the parts of the page
     view: View,
     handler: DeclaredHandler,
     form: TaskForm,

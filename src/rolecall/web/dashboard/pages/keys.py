@@ -1,4 +1,4 @@
-"""Keys: how many tasks of each run at once, and who has one key and who wants it."""
+"""The page of keys: their capacities, and the tasks that hold or wait for one key."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Pattern = Annotated[str, Form(max_length=200)]
 
 @router.get("/keys")
 async def show_keys(view: Reading, key: Key = None, cursor: TextCursor = None) -> Response:
-    """Show what is said of keys, and how it stands with one that somebody looks up."""
+    """Show the capacities of keys, and the state of one key."""
     services = view.services.key_capacities
     capacities = await services.list(cursor, FULL)
     found = await services.show(key) if key else None
@@ -28,7 +28,7 @@ async def show_keys(view: Reading, key: Key = None, cursor: TextCursor = None) -
 
 @router.post("/keys/set")
 async def set_capacity(view: Operating, pattern: Pattern, capacity: Annotated[int, Form()]) -> Response:
-    """Let so many tasks of a key run at once."""
+    """Set the capacity of a key."""
     await view.services.key_capacities.set(pattern, capacity)
     number = "One task" if capacity == 1 else f"{capacity} tasks"
     return view.done(f"{number} of {_describe(pattern)} may run at once")
@@ -36,7 +36,7 @@ async def set_capacity(view: Operating, pattern: Pattern, capacity: Annotated[in
 
 @router.post("/keys/reset")
 async def reset_capacity(view: Operating, pattern: Pattern) -> Response:
-    """Take back what was set."""
+    """Remove a set capacity."""
     meaning = "Then what the app declares for it counts again, else the longest pattern that fits, else one."
     await view.confirm(f"Take back what was set for {_describe(pattern)}?", "Reset", meaning)
     if await view.services.key_capacities.reset(pattern) is None:

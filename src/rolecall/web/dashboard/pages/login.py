@@ -1,4 +1,4 @@
-"""Coming in, and going out again."""
+"""The pages for login and logout."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Password = Annotated[str, Form(max_length=LONGEST)]
 
 
 @router.get("/login")
-async def ask_who(request: Request, next: str = "/") -> Response:  # noqa: A002 - the word of every login's address
-    """Ask for name and password."""
+async def ask_who(request: Request, next: str = "/") -> Response:  # noqa: A002 - the usual name of this parameter
+    """Show the form for name and password."""
     return _form(request, next)
 
 
 @router.post("/login")
 async def log_in(request: Request, name: Name, password: Password, next: Annotated[str, Form()] = "/") -> Response:  # noqa: A002
-    """Open a session, which a cookie keeps, and go where the person wanted to go."""
+    """Open a session, stored in a cookie, and redirect to the requested page."""
     logins = state_of(request).logins
     require_cookies(request)
     try:
@@ -51,7 +51,7 @@ async def log_in(request: Request, name: Name, password: Password, next: Annotat
 
 @router.post("/logout")
 async def log_out(request: Request, caller: KnownCaller) -> Response:
-    """End the session that the browser shows, if it shows one."""
+    """End the session of the browser, if it has one."""
     response = redirect(first_page(request))
     await state_of(request).logins.close(request, caller)
     forget_session(request, response)
@@ -60,9 +60,9 @@ async def log_out(request: Request, caller: KnownCaller) -> Response:
 
 @router.get("/enter")
 async def enter(request: Request, token: str = "", next: str = "/") -> Response:  # noqa: A002
-    """Open a session for a browser that shows the local token, under the host name at which its cookie counts.
+    """Open a session for a browser with the local token, under the host name at which its cookie counts.
 
-    The token leaves the address with the last redirect.
+    The last redirect removes the token from the address.
     """
     access, seconds = state_of(request).access, state_of(request).logins.seconds
     if not token:

@@ -1,4 +1,4 @@
-"""The first page: how the pool is, what is wrong first."""
+"""The first page: the state of the pool, problems first."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ SPANS = {10: "10 min", 60: "1 h", 360: "6 h", 1_440: "24 h", 10_080: "7 d"}
 
 @router.get("/")
 async def show_overview(view: Reading, minutes: int = 60) -> Response:
-    """Show what is wrong, figures, plots of the past ten minutes, up to a week, and all roles."""
+    """Show problems, figures, all roles, and plots of the last ten minutes to seven days."""
     found = await view.services.overview.show(minutes)
     privy = view.caller.scope.includes(Scope.OPERATE)
     return view.page(
         "overview/page.html",
         found=found,
-        # What other sessions of the server do is told to those only who may act on it.
+        # Other sessions of the server are shown only to callers who can act on them.
         alerts=[alert for alert in found.alerts if privy or not alert.of_server],
         spans=SPANS,
         minutes=minutes,

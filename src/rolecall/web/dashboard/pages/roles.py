@@ -1,4 +1,4 @@
-"""Roles: what they are for, what they allow, what waits in them, and how to hold them up."""
+"""The page of roles: their settings, their tasks, and their pauses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DurationText = Annotated[str, Form(max_length=30)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleCard:
-    """A role with all that is shown of it."""
+    """A role with everything that the page shows about it."""
 
     role: DeclaredRole
     progress: RoleProgress | None
@@ -39,7 +39,7 @@ class RoleCard:
 
 @router.get("/roles")
 async def show_roles(view: Reading, q: SearchText = "", page: PageNumber = 1) -> Response:
-    """Show roles, page by page: all, or those whose name or description has the text."""
+    """Show all roles, or those whose name or description contains the text, page by page."""
     services = view.services
     declared = await services.roles.list()
     shown = page_of(_matching(declared, q), page, ROLES_A_PAGE)
@@ -55,7 +55,7 @@ async def show_roles(view: Reading, q: SearchText = "", page: PageNumber = 1) ->
 
 @router.post("/roles/{name}/pause")
 async def pause_role(view: Operating, name: str, duration: DurationText = "") -> Response:
-    """Let no task of the role begin, for a time or until somebody resumes it."""
+    """Pause a role, for a duration or until it is resumed."""
     pause = await view.services.roles.pause(name, _seconds(duration.strip()))
     until = "until somebody resumes it" if pause.paused_until is None else f"for {duration.strip()}"
     return view.done(f"Role {name} rests {until}; what runs goes on")
@@ -69,7 +69,7 @@ async def resume_role(view: Operating, name: str) -> Response:
 
 
 def _matching(roles: Sequence[DeclaredRole], text: str) -> list[DeclaredRole]:
-    """Find roles by a text; the role of that very name stands first, as links from other pages mean it."""
+    """Find roles by a text. A role with exactly that name comes first, because other pages link to it."""
     needle = text.strip().lower()
     found = [role for role in roles if needle in f"{role.name} {role.description}".lower()]
     return sorted(found, key=lambda role: role.name.lower() != needle)

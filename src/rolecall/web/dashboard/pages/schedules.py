@@ -1,6 +1,6 @@
-"""Schedules: what runs when, what became of it, the switches that need no form, and the form.
+"""The pages of schedules: a list with the next runs, one schedule with its history, and the form.
 
-The form makes a new schedule or changes one that stands, and says what a rhythm means while it is typed.
+The form creates or changes a schedule, and explains the interval or cron expression while it is typed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Preview = Annotated[int, Query(ge=1, le=200)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownRun:
-    """A run to come: as the schedule's own clocks show it, and by how many seconds they were changed before it."""
+    """A planned run: its local time, and the clock change in seconds since the previous run."""
 
     slot: datetime
     due_at: datetime
@@ -49,7 +49,7 @@ class ShownRun:
 
 @router.get("/schedules")
 async def show_schedules(view: Reading, q: SearchText = "") -> Response:
-    """Show all schedules, and what they bring within the next day."""
+    """Show all schedules and their runs of the next day."""
     schedules = [each for each in await view.services.schedules.list() if _matches(each, q)]
     lines = None
     if view.wants("time-line"):
@@ -60,7 +60,7 @@ async def show_schedules(view: Reading, q: SearchText = "") -> Response:
 
 @router.get("/schedules/{schedule_id:int}")
 async def show_schedule(view: Reading, schedule_id: PathId, cursor: Cursor = None, preview: Preview = 10) -> Response:
-    """Show one schedule: what it enqueues, when it runs next, what became of its runs."""
+    """Show one schedule: its task, its next runs and its history."""
     services = view.services.schedules
     schedule = await services.get(schedule_id)
     runs = await services.runs(schedule_id, cursor=cursor, limit=RUNS_A_PAGE)
@@ -79,21 +79,21 @@ async def show_schedule(view: Reading, schedule_id: PathId, cursor: Cursor = Non
 
 @router.post("/schedules/{schedule_id:int}/enable")
 async def enable_schedule(view: Operating, schedule_id: PathId) -> Response:
-    """Let it fire."""
+    """Enable a schedule."""
     schedule = await view.services.schedules.enable(schedule_id)
     return view.done(f"Schedule {schedule.name} is enabled")
 
 
 @router.post("/schedules/{schedule_id:int}/disable")
 async def disable_schedule(view: Operating, schedule_id: PathId) -> Response:
-    """Keep it from firing."""
+    """Disable a schedule."""
     schedule = await view.services.schedules.disable(schedule_id)
     return view.done(f"Schedule {schedule.name} is disabled")
 
 
 @router.post("/schedules/{schedule_id:int}/trigger")
 async def run_schedule(view: Operating, schedule_id: PathId) -> Response:
-    """Run it now; while the task of its last run is open, that one stands for it."""
+    """Run a schedule now. If the task of its last run is open, make that one due."""
     before = await view.services.schedules.get(schedule_id)
     task_id = await view.services.schedules.trigger(schedule_id)
     if task_id == before.last_task_id:
@@ -105,7 +105,7 @@ async def _planned(view: View, schedule: StoredSchedule, number: int) -> list[Sh
     try:
         return _shown(schedule, await view.services.schedules.preview(schedule.id, number))
     except InvalidSchedule:
-        return []  # its zone is gone, or its expression is none any more: its last error tells
+        return []  # its zone or its expression is invalid: the last error is shown
 
 
 def _shown(schedule: StoredSchedule, planned: Sequence[PlannedRun]) -> list[ShownRun]:
@@ -137,13 +137,13 @@ Typed = Annotated[str, Query(max_length=200)]
 
 @router.get("/schedules/new")
 async def ask_for_schedule(view: Administering) -> Response:
-    """Show an empty form; the address may bring what stands in its fields."""
+    """Show an empty form. The query can fill its fields."""
     return await _page(view, ScheduleForm(typed={**NEW, **view.request.query_params}), None)
 
 
 @router.post("/schedules/new")
 async def create_schedule(view: Administering) -> Response:
-    """Store a new schedule; show the form again where it cannot be."""
+    """Create a schedule, or show the form again with the problems."""
     form = ScheduleForm(typed=await _typed(view))
     values = form.read()
     if values is None or not _has_name(form):
@@ -160,7 +160,7 @@ async def create_schedule(view: Administering) -> Response:
 async def explain_rhythm(
     view: Reading, rhythm: Typed = "every", every: Typed = "", cron: Typed = "", zone: Typed = ""
 ) -> Response:
-    """Say what a rhythm means that somebody types."""
+    """Explain an interval or cron expression that is being typed."""
     try:
         words, following = _explained(rhythm, every.strip(), cron.strip(), zone.strip() or "UTC")
     except (InvalidSchedule, ValueError) as error:
@@ -170,14 +170,14 @@ async def explain_rhythm(
 
 @router.get("/schedules/{schedule_id:int}/edit")
 async def ask_for_change(view: Administering, schedule_id: PathId) -> Response:
-    """Show the form of a schedule that stands."""
+    """Show the form of an existing schedule."""
     standing = await view.services.schedules.get(schedule_id)
     return await _page(view, ScheduleForm(typed=as_typed(standing)), standing)
 
 
 @router.post("/schedules/{schedule_id:int}/edit")
 async def change_schedule(view: Administering, schedule_id: PathId) -> Response:
-    """Change it, unless somebody was faster: then show what stands now beside what was typed."""
+    """Change a schedule. If it has changed meanwhile, show the stored values next to the typed ones."""
     standing = await view.services.schedules.get(schedule_id)
     form = ScheduleForm(typed={**as_typed(standing), "enabled": "", **await _typed(view)})
     values = form.read(immutable=standing.immutable)
@@ -185,7 +185,7 @@ async def change_schedule(view: Administering, schedule_id: PathId) -> Response:
         return await _page(view, form, standing, 422)
     values.pop("name", None)
     if values.get("handler", standing.handler) != standing.handler and values.get("role") == standing.role:
-        del values["role"]  # that of the old handler stood there: another one comes with its own
+        del values["role"]  # it belonged to the old handler; the new one has its own
     revision = form.typed["revision"]
     try:
         await view.services.schedules.change(
@@ -200,7 +200,7 @@ async def change_schedule(view: Administering, schedule_id: PathId) -> Response:
 
 @router.post("/schedules/{schedule_id:int}/delete")
 async def delete_schedule(view: Administering, schedule_id: PathId) -> Response:
-    """Forget it, with its history; the tasks that it has enqueued stay."""
+    """Delete a schedule with its history. Its tasks remain."""
     schedule = await view.services.schedules.get(schedule_id)
     again = " The app declares it: it comes back when a worker starts." if schedule.made_by == "app" else ""
     meaning = f"The tasks that it has enqueued stay.{again}"

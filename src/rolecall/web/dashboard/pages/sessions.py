@@ -1,4 +1,4 @@
-"""Open sessions: an admin sees and ends those of everybody, others their own."""
+"""The page of open sessions: all of them for an admin, and their own for others."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ router = Pages()
 
 @router.get("/sessions")
 async def list_sessions(view: Reading) -> Response:
-    """Show the open sessions, the newest first."""
+    """Show the open sessions, newest first."""
     return view.page("sessions.html", sessions=await sessions_of(view.request, view.services, view.caller))
 
 
 @router.post("/sessions/{session_id}/end")
 async def end_session(session_id: SessionId, view: Reading) -> Response:
-    """End a session after a question."""
+    """End a session after a confirmation."""
     await view.confirm("End this session?", "End", "The browser or program that uses it has to log in again.")
     await end_session_of(view.services, view.caller, session_id)
     return view.done("The session has ended.", to="/sessions")

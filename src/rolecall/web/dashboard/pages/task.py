@@ -1,6 +1,6 @@
-"""One task: everything that is known of it, and what can be done with it.
+"""The page of one task, and the actions on it.
 
-Each action is a form; those that need words have a page that asks for them.
+Each action is a form; some have a page of their own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rolecall.web.parameters import LARGEST_ID, PathId
 router = Pages()
 
 NOT_FOUND = 404
-# What a page shows of a payload or a result unasked, in bytes; and what it shows at most.
+# Bytes of a payload or result that a page shows by default, and at most.
 UNASKED = 32_768
 MOST = 2**30
 FULL = "full"
@@ -32,7 +32,7 @@ UNPROCESSABLE = 422
 
 @router.get("/tasks/{task_id:int}")
 async def show_task(view: Reading, task_id: int, payload: str = "", children: str | None = None) -> Response:
-    """Show a task with all that happened to it; one that is not there any more says so."""
+    """Show a task with its history, or that it no longer exists."""
     try:
         return await _show(view, task_id, whole=payload == FULL, children=children or None)
     except TaskNotFound:
@@ -69,7 +69,7 @@ def _holders(why: Why | None) -> tuple[int, ...]:
 async def _why(view: View, task_id: int) -> Why | None:
     try:
         return await view.services.tasks.why(task_id)
-    except TaskNotFound:  # deleted since it was read
+    except TaskNotFound:  # deleted meanwhile
         return None
 
 
@@ -79,14 +79,14 @@ Lifetime = Annotated[float, Form(gt=0, le=DECADE, allow_inf_nan=False)]
 
 @router.post("/tasks/{task_id:int}/retry")
 async def retry(view: Operating, task_id: PathId) -> Response:
-    """Put a failed or cancelled task back, under its old id."""
+    """Make a failed or cancelled task pending again. Its id stays the same."""
     await view.services.tasks.retry_one(task_id)
     return view.done(f"Task {task_id} is back in line.")
 
 
 @router.post("/tasks/{task_id:int}/cancel")
 async def cancel(view: Operating, task_id: PathId) -> Response:
-    """Cancel a task, with what is open below it; one that runs is told to stop."""
+    """Cancel a task, including everything open below it. For a running task, cancellation is only requested."""
     await view.confirm(*before_cancelling(await view.services.tasks.detail(task_id, most=0)))
     running = await view.services.tasks.cancel_one(task_id) == "requested"
     return view.done(f"Task {task_id} is told to stop." if running else f"Task {task_id} is cancelled.")
@@ -101,7 +101,7 @@ async def trigger(view: Operating, task_id: PathId) -> Response:
 
 @router.post("/tasks/{task_id:int}/delete")
 async def delete(view: Operating, task_id: PathId) -> Response:
-    """Delete a task that is the whole of its chain, with what is below it."""
+    """Delete a task that is a whole chain, including everything below it."""
     await view.confirm(*before_deleting(await view.services.tasks.detail(task_id, most=0)))
     gone = await view.services.tasks.delete_one(task_id)
     below = f", and {gone - 1} below it" if gone > 1 else ""
@@ -110,7 +110,7 @@ async def delete(view: Operating, task_id: PathId) -> Response:
 
 @router.get("/tasks/{task_id:int}/complete")
 async def ask_result(view: Operating, task_id: PathId) -> Response:
-    """Ask with which result the task is to be completed."""
+    """Show the form for the result of a task."""
     return await _form(view, "complete", task_id)
 
 
@@ -126,13 +126,13 @@ async def complete(view: Operating, task_id: PathId, result: Text = "") -> Respo
 
 @router.get("/tasks/{task_id:int}/fail")
 async def ask_reason(view: Operating, task_id: PathId) -> Response:
-    """Ask why the task is to fail."""
+    """Show the form for the error of a task."""
     return await _form(view, "fail", task_id)
 
 
 @router.post("/tasks/{task_id:int}/fail")
 async def fail(view: Operating, task_id: PathId, error: Text = "") -> Response:
-    """Fail an open task for good, without a worker."""
+    """Fail an open task permanently, without a worker."""
     if not error.strip() or len(error) > LONGEST_ERROR:
         wrong = f"A reason has between 1 and {LONGEST_ERROR:,} characters."
         return await _form(view, "fail", task_id, typed=error, wrong=wrong)
@@ -142,13 +142,13 @@ async def fail(view: Operating, task_id: PathId, error: Text = "") -> Response:
 
 @router.get("/tasks/{task_id:int}/token")
 async def ask_lifetime(view: Operating, task_id: PathId) -> Response:
-    """Ask how long a token is to live."""
+    """Show the form for the lifetime of a token."""
     return await _form(view, "token", task_id)
 
 
 @router.post("/tasks/{task_id:int}/token")
 async def issue_token(view: Operating, task_id: PathId, seconds: Lifetime = WEEK) -> Response:
-    """Make a secret that ends the task once, from outside, and show it once: in no address, and in no cookie."""
+    """Create a completion token and show it once. It appears in no URL and no cookie."""
     token = await view.services.tasks.issue_token(task_id, seconds)
     return view.page("task/token_made.html", task_id=task_id, token=token.reveal(), seconds=seconds)
 

@@ -1,5 +1,5 @@
-"""The task queue: a list that is filtered, searched and paged by its address, the recovery of stale tasks, and one
-action on many: on those that are selected, or, once confirmed, on all that a filter finds.
+"""The page of the task queue: a list with filters and pages in its URL, the recovery of stale tasks, and actions on the
+selected tasks or, after a confirmation, on all tasks that match a filter.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ VERBS: Mapping[BulkAction, Verb] = {"retry": Tasks.retry, "cancel": Tasks.cancel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundTasks:
-    """A page of tasks, and which of them have children; `problem` says why there is none."""
+    """A page of tasks, and which of them have children; `problem` is set if the filter is invalid."""
 
     page: Page[TaskSummary] = field(default_factory=lambda: Page(items=[]))
     parents: frozenset[int] = frozenset()
@@ -48,7 +48,7 @@ class FoundTasks:
 
 @router.get("/tasks")
 async def list_tasks(view: Reading, request: Request, cursor: str | None = None) -> Response:
-    """Show the tasks that the address asks for, the newest first."""
+    """Show the tasks that match the query, newest first."""
     query = read_query(request.query_params, cursor=cursor)
     found = await _find(view.services, query)
     counts = await view.services.insight.counts()
@@ -69,7 +69,7 @@ async def list_tasks(view: Reading, request: Request, cursor: str | None = None)
 
 @router.post("/tasks/recover-stale")
 async def recover_stale(view: Operating) -> Response:
-    """Release the tasks whose lease ran out: pending again, or failed where no attempt is left."""
+    """Release the tasks whose leases have expired. They become pending, or failed if no attempt is left."""
     became = await view.services.maintenance.rescue()
     if not became:
         return view.done("No task is stale: the lease of every running one stands.", tone="info")
@@ -94,7 +94,7 @@ Ids = Annotated[list[Id], Form(max_length=MOST_SELECTED)]
 
 @router.post("/tasks/selected")
 async def do_to_selected(view: Operating, action: Annotated[BulkAction, Form()], id: Ids = []) -> Response:  # noqa: A002, B006 - the field's name; FastAPI copies it
-    """Retry, cancel or delete the tasks that are selected."""
+    """Retry, cancel or delete the selected tasks."""
     if not id:
         return view.done("Nothing is selected.", tone="info")
     parents = await view.services.tasks.parents_among(id)
@@ -108,7 +108,7 @@ async def do_to_selected(view: Operating, action: Annotated[BulkAction, Form()],
 async def ask_before_bulk(
     view: Operating, request: Request, action: BulkAction = "retry", limit: Limit = MOST_UNASKED
 ) -> Response:
-    """Ask before all tasks that a filter finds are retried, cancelled or deleted, and say how many those are."""
+    """Ask for confirmation of an action on all tasks that match a filter, and show how many there are."""
     query = _readable(read_query(request.query_params))
     found = query.words and await view.services.tasks.bulk(action, query.filter, limit=limit, dry_run=True)
     context = {"query": query, "found": found, "limit": limit, "limits": LIMITS}
@@ -122,7 +122,7 @@ async def do_to_found(
     action: Annotated[BulkAction, Form()],
     limit: Annotated[int, Form(ge=1, le=MOST_AT_ONCE)] = MOST_UNASKED,
 ) -> Response:
-    """Retry, cancel or delete the newest of the tasks that a filter finds."""
+    """Retry, cancel or delete the newest tasks that match a filter."""
     query = _readable(read_query(await request.form()))
     outcome = await view.services.tasks.bulk(action, query.filter, limit=limit)
     flash = summarize(action, outcome.outcomes)

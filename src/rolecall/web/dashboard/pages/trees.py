@@ -1,4 +1,4 @@
-"""The tree of a task: a picture of it, the same as a list, and how far it is."""
+"""The page of a task's tree: a picture, the same as a list, and its progress."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Unfold = Annotated[str, Query(max_length=400, description="Which phase to unfold
 
 @router.get("/tasks/{task_id:int}/tree")
 async def show_tree(task_id: PathId, view: Reading, unfold: Unfold = "") -> Response:
-    """Show a task, what it stands below, and what stands below it."""
+    """Show a task with its ancestors and descendants."""
     unfolded = _unfolded(unfold)
     outline = await view.services.trees.outline(task_id, unfolded)
     progress = await view.services.progress.tree(task_id)

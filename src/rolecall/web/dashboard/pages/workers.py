@@ -1,4 +1,4 @@
-"""Who works: the roll, what each worker does now, and what it is told."""
+"""The pages of workers: the registry, one worker, and commands."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def list_workers(
     page: PageNumber = 1,
     replicas: ChosenReplicas = None,
 ) -> Response:
-    """Show who is alive, and how many a cluster keeps."""
+    """Show the live workers, and the replicas of the cluster."""
     known = await view.services.workers.list(everyone=everyone)
     roll = make_roll(known, roles, state, page)
     in_hand = await view.services.workers.in_hand((worker.id for worker in roll.page.items), AT_A_GLANCE)
@@ -56,7 +56,7 @@ async def list_workers(
 
 @router.get("/admin/workers/{worker_id:int}")
 async def show_worker(worker_id: PathId, view: Reading) -> Response:
-    """Show one worker, what it runs, and what it had lately."""
+    """Show one worker, its running tasks and its recent ones."""
     detail = await view.services.workers.show(worker_id)
     lately = None
     if view.wants("lately"):
@@ -74,30 +74,30 @@ async def show_worker(worker_id: PathId, view: Reading) -> Response:
 
 @router.post("/admin/workers/{worker_id:int}/drain")
 async def drain_worker(worker_id: PathId, view: Operating) -> Response:
-    """Let it take no more tasks, finish what it runs, and stay."""
+    """Drain a worker: it claims no more tasks, finishes the running ones, and stays registered."""
     await _ask(view, "Drain", worker_id, "stays")
     return await _tell(view, Workers.drain, worker_id, "takes no more tasks")
 
 
 @router.post("/admin/workers/{worker_id:int}/decommission")
 async def decommission_worker(worker_id: PathId, view: Operating) -> Response:
-    """Let it take no more tasks, finish what it runs, and leave for good."""
+    """Decommission a worker: it claims no more tasks, finishes the running ones, and exits."""
     await _ask(view, "Decommission", worker_id, "leaves for good")
     return await _tell(view, Workers.decommission, worker_id, "leaves when what it runs has ended")
 
 
 @router.post("/admin/workers/{worker_id:int}/resume")
 async def resume_worker(worker_id: PathId, view: Operating) -> Response:
-    """Take back what it was told."""
+    """Revoke the worker's command."""
     return await _tell(view, Workers.resume, worker_id, "takes tasks again")
 
 
 @router.post("/admin/workers/replicas")
 async def scale(view: Administering, replicas: Annotated[int, Form(ge=0, le=MOST)]) -> Response:
-    """Let the cluster keep so many pods of workers."""
+    """Set the number of worker pods."""
     services = view.services.scaling
     step = await step_to(services, await services.replicas(), replicas)
-    # No step leads to the number that stands, nor to one that is refused.
+    # There is no step to the current number, nor to one that is out of range.
     if step is not None:
         await view.confirm(f"Scale from {step.previous} to {replicas} replicas?", f"Scale to {replicas}", step.words)
     scaled = await services.scale(replicas)

@@ -1,3 +1,3 @@
-"""What the services answer, made ready to be shown: sentences, stories, orders and groups. No request comes here."""
+"""Prepares the results of services for templates. Independent of requests."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When the clocks of a zone are changed, and by how much: what makes a schedule's day longer or shorter."""
+"""Clock changes of a time zone, which make a schedule's day longer or shorter."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockChange:
-    """A moment from which on the clocks of a zone show another time; by `seconds` more, or less."""
+    """A time at which the clocks of a zone change, by `seconds`."""
 
     at: datetime
     seconds: float
 
 
 def in_zone(moment: datetime, name: str) -> str:
-    """A moment as the clocks of a zone show it, with their offset; in UTC where there is no such zone."""
+    """Format a time in a zone, with its offset; in UTC if the zone is unknown."""
     local = moment.astimezone(find_zone(name) or UTC)
     text = f"{local:%a %d %b %Y, %H:%M:%S}"
-    # Some zones have no letters of their own.
+    # Some zones have no abbreviation.
     return f"{text} {local:%Z}" if f"{local:%Z}".isalpha() else f"{text} UTC{local:%z}"
 
 
 def offset_of(moment: datetime, name: str) -> timedelta:
-    """By how much the clocks of a zone are ahead of UTC."""
+    """Return the zone's offset from UTC."""
     return moment.astimezone(find_zone(name) or UTC).utcoffset() or timedelta()
 
 
 def next_clock_change(name: str, present: datetime) -> ClockChange | None:
-    """Find the next change within a year; None where there is none."""
+    """Return the next change within a year, or None."""
     for day in range(FARTHEST):
         low, high = present + day * DAY, present + (day + 1) * DAY
         before, after = offset_of(low, name), offset_of(high, name)

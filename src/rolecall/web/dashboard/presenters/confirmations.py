@@ -1,7 +1,4 @@
-"""Confirmations: what is asked before something ends or goes, and what came of an action on many tasks, in sentences.
-
-A question names what it is about, and says what follows from a yes.
-"""
+"""Questions that ask for confirmation before a change, and summaries of bulk actions."""
 
 from __future__ import annotations
 
@@ -56,7 +53,7 @@ Confirmation = tuple[str, str, str]
 
 
 def before_cancelling(detail: TaskDetail) -> Confirmation:
-    """Ask before a task is cancelled."""
+    """Return the question before a task is cancelled."""
     task, number = detail.task, sum(n for state, n in detail.children.numbers.items() if not state.is_finished)
     below = f", with {_number(number, 'open child', 'open children')} and what is open below" if number else ""
     stops = "It runs: its handler is summarize to stop." if task.state is TaskState.RUNNING else "It will not run."
@@ -64,14 +61,14 @@ def before_cancelling(detail: TaskDetail) -> Confirmation:
 
 
 def before_deleting(detail: TaskDetail) -> Confirmation:
-    """Ask before a task is deleted."""
+    """Return the question before a task is deleted."""
     number = detail.children.number
     below = f", with {_number(number, 'child', 'children')} and all that is below" if number else ""
     return f"Delete task {detail.task.id} for good{below}?", "Delete", "This cannot be undone."
 
 
 def before_deleting_chain(chain: ChainSummary, *, cascade: bool) -> Confirmation:
-    """Ask before a chain is deleted, perhaps with what it needs."""
+    """Return the question before a chain is deleted, with `cascade` including what it needs."""
     needed = ", and what it needs" if cascade else ""
     tasks = _number(chain.length, "task", "tasks")
     question = f"Delete chain {chain.id}: its {tasks}, with everything below{needed}?"
@@ -79,7 +76,7 @@ def before_deleting_chain(chain: ChainSummary, *, cascade: bool) -> Confirmation
 
 
 def before_selected(action: BulkAction, ids: Collection[int], parents: Collection[int]) -> Confirmation:
-    """Ask before all tasks that are selected are dealt with; `parents` are those of them that have children."""
+    """Return the question before an action on the selected tasks; `parents` are those with children."""
     named = ", ".join(map(str, list(ids)[:MOST_NAMED]))
     more = f" and {count(len(ids) - MOST_NAMED)} more" if len(ids) > MOST_NAMED else ""
     have = f" {_number(len(parents), 'of them has', 'of them have')} children." if parents else ""
@@ -92,7 +89,7 @@ def _number(number: int, one: str, many: str) -> str:
 
 
 def summarize(action: BulkAction, outcomes: Mapping[str, int]) -> Flash:
-    """Say what became of how many; good news where at least one was changed."""
+    """Return a summary of a bulk action, in the tone "good" if at least one task changed."""
     total = sum(outcomes.values())
     words = WORDS[action]
     parts = [f"{count(number)} {words.get(outcome, MISSING)}" for outcome, number in outcomes.items()]

@@ -1,4 +1,4 @@
-"""Lists: those that are read whole and shown a page at a time, and the tabs of states above a list of tasks."""
+"""Pages of lists that are read completely, and the state tabs above a list of tasks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PageNumber = Annotated[int, Query(ge=1, le=10_000)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPage(Generic[T]):
-    """What of a list stands on one page; pages are counted from 1."""
+    """One page of a list. Pages are numbered from 1."""
 
     items: Sequence[T]
     number: int
@@ -40,7 +40,7 @@ class ListPage(Generic[T]):
 
 
 def page_of(items: Sequence[T], number: int, size: int) -> ListPage[T]:
-    """Pick a page of so many items: the last one where there are fewer pages."""
+    """Return a page of the list, or the last one if there are fewer."""
     pages = max(1, -(-len(items) // size))
     number = min(number, pages)
     return ListPage(items=items[(number - 1) * size : number * size], number=number, pages=pages, total=len(items))
@@ -48,7 +48,7 @@ def page_of(items: Sequence[T], number: int, size: int) -> ListPage[T]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateTab:
-    """One tab: the state that it asks for (none: all of them), its number where it is counted."""
+    """One tab: its state (None: all states) and its number of tasks, if counted."""
 
     label: str
     state: str | None
@@ -57,7 +57,9 @@ class StateTab:
 
 
 def state_tabs(counts: Iterable[RoleCount], role: str | None, current: str | None) -> list[StateTab]:
-    """Make a tab of each stored state, with the tasks of the role, or of all; that of a finer state is current too."""
+    """Return a tab for each stored state, with the number of tasks of the role. Derived states select their stored
+    one.
+    """
     numbers: Counter[str] = Counter()
     for each in counts:
         if role in {None, each.role}:
@@ -69,7 +71,7 @@ def state_tabs(counts: Iterable[RoleCount], role: str | None, current: str | Non
 
 
 def finer_tabs(current: str | None) -> list[StateTab]:
-    """Make the tabs of the finer states of the current one; they are not counted."""
+    """Return tabs for the derived states of the current state, without numbers."""
     family = FAMILY.get(current or "")
     if family is None:
         return []

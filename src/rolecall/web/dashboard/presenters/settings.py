@@ -1,4 +1,4 @@
-"""Settings of roles, handlers and schedules as sentences for people."""
+"""Describes settings of roles, handlers and schedules for people."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ OUTCOMES: Mapping[str, str] = {
 
 
 def attempts_in_words(number: int) -> str:
-    """How often a task is tried; 0 is without limit."""
+    """Describe a number of attempts; 0 means unlimited."""
     return f"{number} attempts" if number > 1 else "1 attempt" if number else "without limit"
 
 
 def cron_in_words(expression: str, zone: str) -> str:
-    """When a cron expression comes true; nothing for what is none."""
+    """Describe a cron expression; empty if it is invalid."""
     try:
         return f"{Cron(expression, zone).words()}, {zone}"
     except InvalidSchedule:
@@ -51,22 +51,22 @@ def cron_in_words(expression: str, zone: str) -> str:
 
 
 def misfire_in_words(policy: str) -> str:
-    """What becomes of runs that were missed."""
+    """Describe a misfire policy."""
     return MISFIRES.get(policy, policy)
 
 
 def overlap_in_words(policy: str) -> str:
-    """What is done while the task of the last run is open."""
+    """Describe an overlap policy."""
     return OVERLAPS.get(policy, policy)
 
 
 def outcome_in_words(outcome: str) -> str:
-    """What became of a run."""
+    """Describe the outcome of a schedule run."""
     return OUTCOMES.get(outcome, outcome)
 
 
 def retry_in_words(policy: Mapping[str, Any]) -> str:
-    """When a failed attempt is followed by the next one."""
+    """Describe a retry policy."""
     kind, cap = policy["kind"], float(policy.get("cap") or 0)
     jitter = float(policy.get("jitter") or 0)
     spread = f", give or take {share(jitter)}" if jitter else ""
@@ -80,4 +80,4 @@ def retry_in_words(policy: Mapping[str, Any]) -> str:
             first, factor = float(policy.get("first") or 0), float(policy.get("factor") or 1)
             return f"after {duration(first)}, then {factor:g} times as long, at most {duration(cap)}{spread}"
         case _:
-            return str(kind)  # of another release: better a bare name than the words for another kind
+            return str(kind)  # unknown to this release: show its name

@@ -1,7 +1,4 @@
-"""One task for people: what can be done with it as it stands, and its story.
-
-The story has each moment, the time since the one before, and what failed.
-"""
+"""One task for people: its timeline with failed attempts, and the actions that its state allows."""
 
 from __future__ import annotations
 
@@ -53,7 +50,7 @@ SPENT = frozenset({ERROR, "timeout", "crashed"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryMoment:
-    """One thing that happened; `since` is how many seconds after the one before, None for the first."""
+    """One entry of the timeline; `since` are the seconds after the previous one, None for the first."""
 
     at: datetime
     words: str
@@ -66,7 +63,7 @@ class StoryMoment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedAttempt:
-    """What an attempt came to that spent itself without a result."""
+    """A failed attempt and its error."""
 
     attempt: int
     at: datetime
@@ -77,7 +74,7 @@ class FailedAttempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptRow:
-    """An attempt and what it came to; `ran` is how many seconds it took, or takes by now, None for one unbegun."""
+    """An attempt and its outcome; `ran` are the seconds since its start, None if it has not started."""
 
     attempt: Attempt
     words: str
@@ -85,30 +82,30 @@ class AttemptRow:
 
 
 def attempts_in(attempts: Sequence[Attempt], now: datetime) -> list[AttemptRow]:
-    """Tell each attempt, the latest first."""
+    """Return the attempts, latest first."""
     return [_attempt_row(attempt, now) for attempt in reversed(attempts)]
 
 
 def story_of(timeline: Sequence[TimelineEntry]) -> list[StoryMoment]:
-    """Tell each entry, the oldest first."""
+    """Return the timeline, oldest first."""
     befores: list[TimelineEntry | None] = [None, *timeline]
     return [_moment(entry, before) for before, entry in zip(befores, timeline, strict=False)]
 
 
 def failures_in(timeline: Sequence[TimelineEntry]) -> list[FailedAttempt]:
-    """Find the attempts that failed, the latest first."""
+    """Return the failed attempts, latest first."""
     return list(_failures(timeline))[::-1]
 
 
 def waited_for(task: TaskSummary, now: datetime) -> float | None:
-    """How many seconds the task, once due, waited for its start, or waits by now; None while it is not due."""
+    """Return the seconds from the due time to the start or now; None if the task is not due yet."""
     due = max(task.created_at, task.scheduled_for)
     until = task.started_at or task.finished_at or now
     return (until - due).total_seconds() if until >= due else None
 
 
 def ran_for(task: TaskSummary, now: datetime) -> float | None:
-    """How many seconds the last attempt took, or takes by now; None for one that has not begun."""
+    """Return the run time of the last attempt until now or its end; None if it has not started."""
     if task.started_at is None:
         return None
     return max(0.0, ((task.finished_at or now) - task.started_at).total_seconds())
@@ -135,7 +132,7 @@ def _moment(entry: TimelineEntry, before: TimelineEntry | None) -> StoryMoment:
         since=None if before is None else max(0.0, (entry.at - before.at).total_seconds()),
         attempt=entry.attempt or None,
         worker_id=entry.worker_id,
-        # A task's end repeats what its last attempt told.
+        # The entry for the end of a task repeats the detail of its last attempt.
         detail=entry.detail if before is None or before.detail != entry.detail else None,
     )
 
@@ -143,7 +140,7 @@ def _moment(entry: TimelineEntry, before: TimelineEntry | None) -> StoryMoment:
 def _failures(timeline: Sequence[TimelineEntry]) -> Iterator[FailedAttempt]:
     failure: FailedAttempt | None = None
     for entry in timeline:
-        # A task's end repeats what its last attempt told.
+        # The entry for the end of a task repeats that of its last attempt.
         if entry.kind == TaskState.FAILED and failure is not None and _is_end_of(entry, failure):
             continue
         if entry.kind in SPENT or entry.kind == TaskState.FAILED:
@@ -160,9 +157,9 @@ def _failures(timeline: Sequence[TimelineEntry]) -> Iterator[FailedAttempt]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskAction:
-    """A button below a task's address; one that needs words leads to a page that asks for them.
+    """A button of a task's page.
 
-    `asks` says that its route asks first.
+    With `asks`, its route asks for confirmation. With `needs_words`, it leads to a form.
     """
 
     label: str
@@ -177,7 +174,7 @@ DELETE = TaskAction(label="Delete", path="delete", icon="delete", tone="danger",
 
 
 def actions_on(task: TaskSummary) -> list[TaskAction]:
-    """List what the task's state allows, the most likely action first."""
+    """Return the actions that the task's state allows, the most likely first."""
     return [*_while_finished(task), *_while_open(task), DELETE]
 
 

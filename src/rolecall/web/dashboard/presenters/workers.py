@@ -1,8 +1,4 @@
-"""The workers' page: the roll, and the card that says how many workers a cluster keeps.
-
-The roll stands in an order that does not change with each beat, grouped where it is long. The card says who would
-leave, and why where nobody can be told.
-"""
+"""The page of workers: the registry, in a stable order and in groups if it is long, and the number of replicas."""
 
 from __future__ import annotations
 
@@ -32,10 +28,10 @@ __all__ = [
 
 PAGE = 50
 NO_LONGER = frozenset({"stopped", "silent"})
-# A clock that is further off than this shows in times of log lines; Rolecall itself uses the database's.
+# A larger clock offset is visible in the times of log lines. Rolecall itself uses the database's clock.
 CLOCK_OFF = 2.0
 NUMBERS = re.compile(r"([0-9]{1,18})")
-# A page is not held up by a cluster that does not answer.
+# Seconds to wait for the cluster before the page is shown without it.
 PATIENCE = 3.0
 
 
@@ -48,32 +44,32 @@ class Group:
 
     @property
     def slots(self) -> int:
-        """How many tasks they could run at once; who is silent or stopped runs none."""
+        """The slots of the workers that are alive."""
         return sum(worker.slots for worker in self._alive)
 
     @property
     def used(self) -> int:
-        """How many tasks they run."""
+        """The number of running tasks."""
         return sum(len(worker.running_tasks) for worker in self._alive)
 
     @property
     def alive(self) -> int:
-        """How many were heard of."""
+        """The number of workers that are alive."""
         return len(self._alive)
 
     @property
     def states(self) -> Counter[str]:
-        """How many are in each state, the most first."""
+        """The number of workers in each state, most frequent first."""
         return Counter(dict(Counter(worker.state for worker in self.workers).most_common()))
 
     @property
     def cpu(self) -> float | None:
-        """The mean share of the processors that they use."""
+        """The mean CPU usage, as a share of 1."""
         return _mean([worker.cpu for worker in self._alive if worker.cpu is not None])
 
     @property
     def memory(self) -> float | None:
-        """The mean share of the memory that they use."""
+        """The mean memory usage, as a share of 1."""
         return _mean([worker.memory for worker in self._alive if worker.memory is not None])
 
     @property
@@ -83,7 +79,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roll:
-    """All workers, and the page of those of them that are meant."""
+    """All workers, and one page of those that match."""
 
     everyone: Group
     groups: Sequence[Group]
@@ -91,24 +87,24 @@ class Roll:
 
     @property
     def is_long(self) -> bool:
-        """Whether the groups are shown before the workers."""
+        """Whether groups are shown before the workers."""
         return len(self.everyone.workers) > PAGE and len(self.groups) > 1
 
 
 def make_roll(workers: Sequence[RegisteredWorker], roles: str | None, state: str | None, page: int) -> Roll:
-    """Sort and group workers, and pick the page of those with these roles and this state."""
+    """Sort and group workers, and return the page of those with the roles and the state."""
     known = sorted(workers, key=lambda worker: (roles_of(worker), _as_people_count(worker.name), worker.id))
     selected = [each for each in known if roles in {None, roles_of(each)} and state in {None, each.state}]
     return Roll(everyone=Group(roles=None, workers=known), groups=_grouped(known), page=page_of(selected, page, PAGE))
 
 
 def roles_of(worker: RegisteredWorker) -> str:
-    """The roles that a worker serves, in words."""
+    """Return the roles of a worker as text."""
     return ", ".join(sorted(worker.roles)) or "every role"
 
 
 def clock_off(worker: RegisteredWorker) -> str | None:
-    """How far a worker's clock is off, where that is worth a word."""
+    """Describe a worker's clock offset; None if it is small."""
     ahead = worker.clock_ahead
     if ahead is None or abs(ahead) < CLOCK_OFF:
         return None
@@ -123,7 +119,7 @@ def _grouped(workers: Sequence[RegisteredWorker]) -> list[Group]:
 
 
 def _as_people_count(name: str) -> list[tuple[int, str]]:
-    """Sort by the numbers in a name: `worker-2` stands before `worker-10`."""
+    """Return a sort key by the numbers in a name: `worker-2` comes before `worker-10`."""
     pieces = NUMBERS.split(name)
     return [(int(piece) if index % 2 else 0, piece) for index, piece in enumerate(pieces)]
 
@@ -134,7 +130,7 @@ def _mean(shares: Sequence[float]) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaStep:
-    """Another number of replicas, and who leaves for it."""
+    """A change of the number of replicas, and the pods that would stop."""
 
     previous: int
     replicas: int
@@ -142,7 +138,7 @@ class ReplicaStep:
 
     @property
     def words(self) -> str:
-        """What becomes of it, as a sentence."""
+        """The consequences as a sentence."""
         more = self.replicas - self.previous
         if more > 0:
             return f"{more} {'pod' if more == 1 else 'pods'} more."
@@ -155,7 +151,7 @@ class ReplicaStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaCard:
-    """How many replicas there are, or the reason why nobody can say."""
+    """The number of replicas, or the reason why it is unknown."""
 
     replicas: Replicas | None = None
     reason: str = ""
@@ -165,7 +161,7 @@ class ReplicaCard:
 
 
 async def replica_card(scaling: Scaling, chosen: int | None) -> ReplicaCard:
-    """Ask the cluster; `chosen` is the number that somebody thinks of."""
+    """Query the cluster; `chosen` is a number of replicas to preview."""
     try:
         async with asyncio.timeout(PATIENCE):
             seen = await scaling.replicas()
@@ -182,7 +178,7 @@ async def replica_card(scaling: Scaling, chosen: int | None) -> ReplicaCard:
 
 
 async def step_to(scaling: Scaling, seen: Replicas, replicas: int) -> ReplicaStep | None:
-    """The way from the replicas seen to another number of them; None where it is theirs, or out of bounds."""
+    """Return the step from the current replicas to another number; None if it is the same or out of range."""
     if not seen.least <= replicas <= seen.most or replicas == seen.desired:
         return None
     return ReplicaStep(previous=seen.desired, replicas=replicas, leaving=await scaling.leaving(seen, replicas))

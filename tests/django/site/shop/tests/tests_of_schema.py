@@ -41,7 +41,7 @@ class Schema(SimpleTestCase):
         [last] = loader.graph.leaf_nodes("rolecall")
         steps = [each.step for each in loader.graph.nodes[last].operations if hasattr(each, "step")]
 
-        self.assertEqual(steps, [ROLECALL.numbered()[-1].label])
+        self.assertEqual(steps, [ROLECALL.read().numbered[-1].label])
 
     def test_models_and_migrations_agree(self) -> None:
         self.assertIn("No changes detected", said("makemigrations", "--check", "--dry-run"))

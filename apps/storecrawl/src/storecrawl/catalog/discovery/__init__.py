@@ -1,11 +1,11 @@
-"""Discovery: states and their cities, the locations found there, and how each becomes a store or does not.
+"""Discovery: states and their cities, the locations found there, and how they become stores.
 
-    discover_locations -> promote_locations     what a crawl of a city saw, validated by the rules
-    verify, link, reject, unreject              what somebody decides about one location
+    discover_locations -> promote_locations     record the locations of a city, and apply the rules
+    verify, link, reject, unreject              decisions of a person about one location
     find_by_entry, investigate                  ids and entry points that lead nowhere
-    list_states, list_cities, list_locations    what there is
+    list_states, list_cities, list_locations    lists
 
-Nothing here commits. The table of locations checks which status may follow which, and logs every change itself.
+Nothing here commits. The locations table checks status changes and logs each of them itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rows of discovery payloads: each raw answer to discovery that is kept as a file beside the crawl payloads."""
+"""Rows of discovery payloads: the raw responses to discovery, stored as files next to the crawl payloads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AnswerKind = Literal["cities", "stores", "entry"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveryPayload:
-    """A row; `subject` is what was asked about: AZ, AZ/Phoenix, or an entry point. Sizes in bytes."""
+    """The row of a discovery payload; `subject` is the search: AZ, AZ/Phoenix, or an entry point. Sizes in bytes."""
 
     id: int
     kind: AnswerKind
@@ -34,10 +34,10 @@ class DiscoveryPayload:
     fetched_at: datetime
 
 
-async def record_answer(  # sizes: what the row is made of
+async def record_answer(  # sizes: the columns of the row
     connection: Connection, written: WrittenPayload, *, kind: AnswerKind, subject: str, task_id: int, record_count: int
 ) -> int:
-    """Enter a written file; return the discovery payload's id."""
+    """Record a written file; return the discovery payload's id."""
     parameters = {
         "kind": kind,
         "subject": subject,
@@ -59,13 +59,13 @@ async def list_answers(
     before: int | None = None,
     limit: int = 50,
 ) -> list[DiscoveryPayload]:
-    """A page of discovery payloads, the newest first; page on with `before` the last one's id."""
+    """Return a page of discovery payloads, the newest first; `before` is the last id of the previous page."""
     parameters = {"kind": kind, "subject": subject, "before": before, "limit": limit}
     return await fetch(connection, ANSWERS.list_answers, parameters, class_row(DiscoveryPayload))
 
 
 async def find_answer(connection: Connection, answer_id: int) -> DiscoveryPayload:
-    """One discovery payload. Raises UnknownPayload."""
+    """Return a discovery payload. Raises UnknownPayload."""
     rows = await fetch(connection, ANSWERS.answer_by_id, {"answer_id": answer_id}, class_row(DiscoveryPayload))
     if not rows:
         raise UnknownPayload(answer_id)

@@ -1,4 +1,4 @@
-"""States and cities: those that discovery covers, what the platform named, and how the last search of each went."""
+"""States and cities: those that discovery covers, those that the platform named, and their last searches."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ US_STATES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedCity:
-    """A city as the platform names it; `stores_told` is how many stores it says that there are."""
+    """A city named by the platform; `stores_told` is the number of stores that the platform claims."""
 
     name: str
     slug: str | None = None
@@ -53,7 +53,7 @@ class NamedCity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CityRecord:
-    """A city as it is known. `stores_found` is of the last answer, at `crawled_at`; `failures` are attempts since."""
+    """A known city. `stores_found` is from the last response, at `crawled_at`; `failures` counts attempts since."""
 
     id: int
     state: str
@@ -70,9 +70,10 @@ class CityRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateRecord:
-    """A state with what there is of it. `listed_at` is when its cities were last named, `failures` are attempts since.
+    """A state with its totals. Its cities were last named at `listed_at`; `failures` counts attempts since.
 
-    `promoted` locations are stores; `crawled_at` is the latest answer of any of its cities.
+    `promoted` counts locations with a store. `crawled_at` is the time of the latest response of any of its
+    cities.
     """
 
     code: str
@@ -92,29 +93,29 @@ class StateRecord:
 
 
 async def enter_cities(connection: Connection, state: str, cities: Sequence[NamedCity]) -> None:
-    """Enter what the platform names in a state; a city that it no longer names stays."""
+    """Record the cities that the platform names in a state. Cities that it no longer names stay."""
     await execute(connection, CITIES.note_state_listed, {"state": state})
     await execute(connection, CITIES.enter_cities, {"state": state, "cities": json_text(cities)})
 
 
 async def note_state_failed(connection: Connection, state: str, error: str) -> None:
-    """Count an attempt that did not bring the cities of a state."""
+    """Count a failed attempt to get the cities of a state."""
     await execute(connection, CITIES.note_state_failed, {"state": state, "error": error[:LONGEST_ERROR]})
 
 
 async def note_city_crawled(connection: Connection, state: str, city: str, found: int) -> None:
-    """Say that the stores of a city were found, and how many."""
+    """Record how many stores of a city were found."""
     await execute(connection, CITIES.note_city_crawled, {"state": state, "city": city, "found": found})
 
 
 async def note_city_failed(connection: Connection, state: str, city: str, error: str) -> None:
-    """Count an attempt that did not bring the stores of a city."""
+    """Count a failed attempt to get the stores of a city."""
     parameters = {"state": state, "city": city, "error": error[:LONGEST_ERROR]}
     await execute(connection, CITIES.note_city_failed, parameters)
 
 
 async def list_states(connection: Connection) -> list[StateRecord]:
-    """The states that were ever asked for or have a location, by name."""
+    """Return the states that were ever searched or have a location, by name."""
     return await fetch(connection, CITIES.list_states, {}, class_row(StateRecord))
 
 
@@ -126,7 +127,7 @@ async def list_cities(
     after: int | None = None,
     limit: int = 50,
 ) -> list[CityRecord]:
-    """A page of cities by state and name; `failing` ones are those whose last attempts brought no answer."""
+    """Return a page of cities by state and name; `failing` selects those whose last attempts failed."""
     parameters = {"state": state, "failing": failing, "after": after, "limit": limit}
     return await fetch(connection, CITIES.list_cities, parameters, class_row(CityRecord))
 
@@ -135,5 +136,5 @@ _BY_NAME = {name.lower(): code for code, name in US_STATES.items()}
 
 
 def state_code(text: str) -> str:
-    """The two letters of a state, however the platform writes it; what is no state stays as it is."""
+    """Return the two-letter code of a state in any spelling; other texts are returned unchanged."""
     return _BY_NAME.get(text.strip().lower(), text.strip().upper())

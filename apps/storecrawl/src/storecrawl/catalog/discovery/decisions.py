@@ -1,4 +1,4 @@
-"""Decisions about locations: those that a person makes, and what is left for a person to look into.
+"""Decisions about locations by a person, and the locations that need one.
 
 Nothing here commits.
 """
@@ -33,7 +33,7 @@ UNDECIDED = frozenset({LocationStatus.DISCOVERED, LocationStatus.NEEDS_INVESTIGA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """The store that a location has become, and whether it is new."""
+    """The store of a verified location, and whether it is new."""
 
     store_id: int
     is_new: bool
@@ -49,9 +49,10 @@ class _Locked:
 
 
 async def verify_location(connection: Connection, location_id: int, *, by: str, because: str) -> Verified:
-    """Make a store of a location, whatever the rules say of it; one that has its id already is linked.
+    """Create a store from a location whatever the rules are; a store with the same id is linked instead.
 
-    Raises UnknownLocation, and LocationRefused for one that is decided, has a store, or has no id or name.
+    Raises UnknownLocation, and LocationRefused for a location that is decided, has a store, or has no id or
+    name.
     """
     found = await _locked(connection, location_id, UNDECIDED, "verified")
     if found.store_id is not None:
@@ -64,9 +65,9 @@ async def verify_location(connection: Connection, location_id: int, *, by: str, 
 
 
 async def link_location(connection: Connection, location_id: int, store_id: int, *, by: str, because: str) -> bool:
-    """Link a location to a store that there is; says whether the store is crawled by the location's id from now on.
+    """Link a location to an existing store; return whether the store is crawled by the location's id from now on.
 
-    It is where the store had no id, or one that needs investigation. Raises UnknownLocation, UnknownStore, and
+    It is if the store had no id, or one that needs investigation. Raises UnknownLocation, UnknownStore, and
     LocationRefused for a location that is decided, or whose id another store has.
     """
     found = await _locked(connection, location_id, UNDECIDED, "linked")
@@ -84,7 +85,7 @@ async def link_location(connection: Connection, location_id: int, store_id: int,
 
 
 async def reject_location(connection: Connection, location_id: int, *, by: str, because: str) -> None:
-    """Say that a location is no store; no discovery takes it up again. Raises UnknownLocation, LocationRefused."""
+    """Reject a location; discovery never validates it again. Raises UnknownLocation, LocationRefused."""
     found = await _locked(connection, location_id, UNDECIDED, "rejected")
     if found.store_id is not None:
         raise LocationRefused(f"location {location_id} belongs to store {found.store_id}")
@@ -92,7 +93,7 @@ async def reject_location(connection: Connection, location_id: int, *, by: str, 
 
 
 async def unreject_location(connection: Connection, location_id: int, *, by: str, because: str) -> None:
-    """Take a rejection back; the next discovery validates it anew. Raises UnknownLocation, LocationRefused."""
+    """Undo a rejection; the next discovery validates the location again. Raises UnknownLocation, LocationRefused."""
     found = await _locked(connection, location_id, {LocationStatus.REJECTED}, "taken back")
     has_id = found.platform_store_id is not None
     status = LocationStatus.DISCOVERED if has_id else LocationStatus.NEEDS_INVESTIGATION
@@ -101,7 +102,7 @@ async def unreject_location(connection: Connection, location_id: int, *, by: str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownLocation:
-    """What discovery has of an entry point."""
+    """The known location of an entry point."""
 
     id: int
     platform_store_id: str
@@ -111,16 +112,16 @@ class KnownLocation:
 
 
 async def find_by_entry(connection: Connection, entry: str, *, other_than: str | None = None) -> KnownLocation | None:
-    """The location that goes by this id or slug and is in no doubt; `other_than` is an id that is not wanted."""
+    """Return the undisputed location with this id or slug; `other_than` is an id to skip."""
     parameters = {"entry": entry, "other_than": other_than}
     rows = await fetch(connection, LOCATIONS.location_by_entry, parameters, class_row(KnownLocation))
     return rows[0] if rows else None
 
 
 async def investigate_store(connection: Connection, store_id: int, *, by: str, because: str) -> int | None:
-    """Say that somebody should look into the id that a store goes by; the store stays as it is.
+    """Mark the location of a store's id as needing investigation; the store stays as it is.
 
-    Returns the id of its location; None for a store without an id, and where a person has rejected that location.
+    Returns the location's id; None for a store without an id, or if a person has rejected that location.
     """
     return await _investigate(
         connection, INVESTIGATIONS.investigate_store, {"store_id": store_id, "by": by, "because": because}
@@ -128,14 +129,14 @@ async def investigate_store(connection: Connection, store_id: int, *, by: str, b
 
 
 async def investigate_entry(connection: Connection, entry: str, *, by: str, because: str) -> int | None:
-    """Keep an entry point that leads nowhere; returns the id of its location, None where it is decided about."""
+    """Record an entry point that leads nowhere; return its location's id, or None if it is decided."""
     return await _investigate(
         connection, INVESTIGATIONS.investigate_entry, {"entry": entry, "by": by, "because": because}
     )
 
 
 async def settle_entry(connection: Connection, entry: str, platform_store_id: str, *, by: str) -> None:
-    """An entry point has led to a store: nobody needs to look into it any more."""
+    """Record that an entry point has led to a store and no longer needs investigation."""
     parameters = {"entry": entry, "platform_store_id": platform_store_id, "by": by}
     await execute(connection, INVESTIGATIONS.settle_entry, parameters)
 

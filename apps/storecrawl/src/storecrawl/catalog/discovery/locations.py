@@ -1,4 +1,4 @@
-"""The locations that discovery has found: listed, shown one by one, with all that was decided about each."""
+"""Locations found by discovery: lists, single ones, and the decisions about them."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ MOST_PROMOTIONS = 100
 
 
 class LocationStatus(StrEnum):
-    """What was decided about a location.
+    """The decision about a location.
 
-    discovered: seen, nothing decided. verified: became a store. linked: belongs to a store that there was.
-    rejected: is no store. needs_investigation: the platform does not know its id, somebody should look.
+    discovered: seen, undecided. verified: became a store. linked: belongs to an existing store. rejected:
+    not a store. needs_investigation: the platform does not know its id, and a person must investigate.
     """
 
     DISCOVERED = "discovered"
@@ -43,10 +43,11 @@ class LocationStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Location:
-    """A place where the platform says that there is a store.
+    """A place where the platform lists a store.
 
-    `problems` are the rules that it did not meet when it was last validated; `because` and `decided_by` say why and
-    by whom it has its status. `entry` is the slug or address that led to it where the platform's id is not known.
+    `problems` are the rules that it did not meet when it was last validated. `because` and `decided_by` are
+    the reason and the author of its status. `entry` is the slug or address that led to it if its platform
+    id is unknown.
     """
 
     id: int
@@ -77,15 +78,14 @@ class Location:
     last_seen_at: datetime
 
     def __post_init__(self) -> None:
-        """Take the status as the database writes it."""
         object.__setattr__(self, "status", LocationStatus(self.status))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocationFilter:
-    """Which locations; None does not filter. `text` is looked for in name, slug, chain, city, id and entry.
+    """Filters of locations; None matches everything. `text` matches name, slug, chain, city, id and entry.
 
-    `after` is the id of the last one of the page before.
+    `after` is the last id of the previous page.
     """
 
     status: LocationStatus | None = None
@@ -98,7 +98,7 @@ class LocationFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
-    """A line of a location's log: who gave it which status, when and why; `store_id` is the store that it then had."""
+    """An entry of a location's log: a status, its author, time and reason; `store_id` is the store it had then."""
 
     id: int
     at: datetime
@@ -110,13 +110,12 @@ class Promotion:
     because: str | None
 
     def __post_init__(self) -> None:
-        """Take the statuses as the database writes them."""
         object.__setattr__(self, "was", self.was and LocationStatus(self.was))
         object.__setattr__(self, "became", LocationStatus(self.became))
 
 
 async def list_locations(connection: Connection, criteria: LocationFilter) -> list[Location]:
-    """A page of locations by id."""
+    """Return a page of locations by id."""
     parameters = {
         "status": criteria.status,
         "state": criteria.state,
@@ -129,7 +128,7 @@ async def list_locations(connection: Connection, criteria: LocationFilter) -> li
 
 
 async def find_location(connection: Connection, location_id: int) -> Location:
-    """One location. Raises UnknownLocation."""
+    """Return a location. Raises UnknownLocation."""
     rows = await fetch(connection, LOCATIONS.location_by_id, {"location_id": location_id}, class_row(Location))
     if not rows:
         raise UnknownLocation(location_id)
@@ -137,12 +136,12 @@ async def find_location(connection: Connection, location_id: int) -> Location:
 
 
 async def location_promotions(connection: Connection, location_id: int) -> list[Promotion]:
-    """What was decided about a location, the latest first."""
+    """Return the decisions about a location, the latest first."""
     parameters = {"location_id": location_id, "limit": MOST_PROMOTIONS}
     return await fetch(connection, LOCATIONS.promotions_of_location, parameters, class_row(Promotion))
 
 
 async def location_raw(connection: Connection, location_id: int) -> Any:
-    """What the platform said of it when it was last seen; None where it never did."""
+    """Return the platform's object of a location when last seen; None if there never was one."""
     rows = await fetch(connection, LOCATIONS.raw_of_location, {"location_id": location_id}, scalar_row)
     return rows[0] if rows else None

@@ -1,4 +1,4 @@
-"""Locations become stores: what was seen is entered, and what meets every rule is promoted without anybody's help."""
+"""Turn locations into stores: record the discovered ones, and promote those that meet every rule."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CLOSED = frozenset({"archived", "closed", "disabled", "inactive", "permanently_c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveryReport:
-    """How many locations were entered, and how many were known before."""
+    """How many locations were recorded, and how many of them were known."""
 
     new: int
     known: int
@@ -39,9 +39,10 @@ class _Verdict:
 
 
 async def discover_locations(connection: Connection, stores: Sequence[DiscoveredStore]) -> DiscoveryReport:
-    """Enter or renew locations, and carry what changed over to the stores that came of them.
+    """Record or update locations, and copy changes to the stores created from them.
 
-    What is not said this time stays as it was, and so does every decision: `promote_locations` is what decides.
+    Values that are missing this time keep their old state, as do decisions, which `promote_locations`
+    makes.
     """
     by_id = {store.platform_store_id: store for store in stores}
     if not by_id:
@@ -55,11 +56,11 @@ async def discover_locations(connection: Connection, stores: Sequence[Discovered
 async def promote_locations(
     connection: Connection, platform_store_ids: Collection[str], covered: Collection[str], by: str
 ) -> list[int]:
-    """Promote those of the locations that meet every rule, and reject the others with what they lack.
+    """Promote the locations that meet every rule, and reject the others with the rules that they do not meet.
 
-    Who was rejected by a person stays so; who has a store keeps it. What the rules had rejected is looked at again,
-    and what needed investigation and is named again is as it was. Returns the ids of the stores that are new,
-    ascending: the `newStoreIds` of a discovery's result.
+    Locations that a person rejected and those with a store stay unchanged. Locations rejected by the rules
+    are checked again, and those needing investigation get their previous status back when they are found
+    again. Returns the ids of the new stores, ascending: the `newStoreIds` of a discovery's result.
     """
     parameters = {"platform_store_ids": sorted(platform_store_ids)}
     candidates = await fetch(connection, LOCATIONS.locations_to_validate, parameters, class_row(Candidate))
@@ -84,7 +85,7 @@ async def _promote(good: Sequence[Candidate], connection: Connection, by: str) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A location that the rules decide about; `raw` is what the platform said of it."""
+    """A location to validate; `raw` is the platform's object."""
 
     id: int
     platform_store_id: str
@@ -99,7 +100,7 @@ class Candidate:
 
 
 def problems_of(candidate: Candidate, covered: Collection[str]) -> list[str]:
-    """The rules that it does not meet, in words; `covered` are the codes of the states that are crawled."""
+    """Return the rules that the candidate does not meet, in words; `covered` are the codes of the crawled states."""
     found = (rule(candidate) for rule in RULES)
     place = _place(candidate, covered)
     return [problem for problem in (*found, place) if problem is not None]
@@ -118,7 +119,7 @@ def _slug(candidate: Candidate) -> str | None:
 
 
 def _menu(candidate: Candidate) -> str | None:
-    # The platform lists stores that only advertise there: they have no category at all.
+    # The platform also lists stores that only advertise there. They have no category at all.
     has_none = candidate.menu_url is None and _said(candidate).get("activeCategories") == []
     return "it has no menu on the platform" if has_none else None
 

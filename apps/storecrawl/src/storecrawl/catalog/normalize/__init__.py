@@ -1,9 +1,9 @@
-"""The normalizer: any known form of menu document in, one exact `Menu` out, no file or database touched.
+"""The normalizer turns any known form of menu document into an exact `Menu`, without files or a database.
 
-`recognise` (shapes) finds the product records, duplicates are merged by key (records), a reader per form
-(graphql, plus, joint) turns a record into a draft, and `product_of` (drafts) turns a draft into a product
-with the rules of one concern a module: text, prices, potency, weight, stock, categories, times, details.
-A product that cannot be used is kept as a Refusal; a document that is no menu raises NotAMenu.
+`recognise` (shapes) finds the product records and duplicates are merged by key (records). One reader
+per form (graphql, plus, joint) turns a record into a draft, and `product_of` (drafts) turns a draft
+into a product. The rules for text, prices, potency, weight, stock, categories, times and details have
+their own modules. An unusable product becomes a Refusal; a document that is not a menu raises NotAMenu.
 """
 
 from __future__ import annotations

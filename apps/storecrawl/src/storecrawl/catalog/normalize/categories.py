@@ -1,4 +1,4 @@
-"""One spelling for categories, subcategories and strain types, whatever the source wrote."""
+"""Normalize the spelling of categories, subcategories and strain types."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
 
 
 def category_of(spelling: object) -> Category | None:
-    """The category behind a spelling ("Pre-Rolls", "PRE_ROLLS"); OTHER when unknown, None when absent."""
+    """Return the category of a spelling ("Pre-Rolls", "PRE_ROLLS"); OTHER if unknown, None if absent."""
     text = clean_text(spelling, LABEL_LIMIT)
     if text is None:
         return None
@@ -51,18 +51,18 @@ def category_of(spelling: object) -> Category | None:
 
 
 def subcategory_of(spelling: object) -> str | None:
-    """A subcategory in lower kebab case; None for absent and for the source's "DEFAULT"."""
+    """Return a subcategory in lower kebab case; None if absent or the source's "DEFAULT"."""
     label = label_of(spelling, "-")
     return None if label in _NO_SUBCATEGORY else label
 
 
 def strain_of(spelling: object) -> str | None:
-    """A strain type in lower snake case ("indica_hybrid", "one_to_one"); None for "N/A" and its kin."""
+    """Return a strain type in lower snake case ("indica_hybrid", "one_to_one"); None for "N/A" and the like."""
     label = label_of(spelling)
     return None if label is None or label in _NO_STRAIN else _STRAINS.get(label, label)
 
 
 def label_of(spelling: object, joint: str = "_") -> str | None:
-    """A spelling in lower case, with one joint in the place of whatever stands between its words."""
+    """Return a spelling in lower case with one joint between its words."""
     text = clean_text(spelling, LABEL_LIMIT)
     return (_NOT_ALPHANUMERIC.sub(joint, text.lower()).strip(joint) or None) if text else None

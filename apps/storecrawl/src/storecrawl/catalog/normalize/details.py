@@ -1,4 +1,4 @@
-"""What the forms tell alike of a product beside its options: effects, compounds, specials, tags, measures, for whom."""
+"""Details of products that all forms have in common: effects, compounds, specials, tags, measures, customers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ T = TypeVar("T")
 def details_of(
     record: Record, *, cannabinoids: Iterable[Record], specials: tuple[Special, ...], tags: tuple[str, ...]
 ) -> Details:
-    """What every form tells under the same names, with what each has a way of its own to tell."""
+    """Return the details with common names, and those that each form has in its own way."""
     measured = record_at(record, "measurements")
     return Details(
         effects=_effects(record.get("effects")),
@@ -48,13 +48,13 @@ def details_of(
 
 
 def specials_of(*groups: Iterable[Special]) -> tuple[Special, ...]:
-    """Specials, each once: as the first group has it that names it."""
+    """Return each special once, from the first group with it."""
     named = [special for group in groups for special in group if special.external_id or special.name]
     return _distinct((special.external_id or special.name, special) for special in named)
 
 
 def specials_by_id(members: Iterable[Record], conditions: str, rewards: str) -> Iterator[Special]:
-    """Specials of which members only hold the ids, under these two names."""
+    """Return specials of which these two members contain only the ids."""
     for member in members:
         for kind, name in (("condition", conditions), ("reward", rewards)):
             for stated in list_at(member, name):
@@ -62,36 +62,36 @@ def specials_by_id(members: Iterable[Record], conditions: str, rewards: str) -> 
 
 
 def discount_type_of(stated: object) -> str | None:
-    """What a discount counts, whatever the source calls it."""
+    """Return the unit of a discount from the source's name for it."""
     label = label_of(stated)
     return None if label is None else DISCOUNTS.get(label, label)
 
 
 def tags_of(*stated: object) -> tuple[str, ...]:
-    """Tags, each once, in their order."""
+    """Return each tag once, in order."""
     texts = [text for text in (clean_text(tag, TAG_LIMIT) for tag in stated) if text]
     return _distinct((text, text) for text in texts)
 
 
 def menu_of(stated: object) -> str | None:
-    """Which of the two menus is meant: "rec", "med" or "both"."""
+    """Return "rec", "med" or "both"."""
     label = label_of(stated) or ""
     return next((menu for menu in ("rec", "med", "both") if label.startswith(menu)), None)
 
 
 def only_on(menus: Sequence[object]) -> tuple[bool | None, bool | None]:
-    """Whether what stands on these menus is for recreational use only, and whether for medical use only."""
+    """Return whether products on these menus are for recreational use only, and whether for medical use only."""
     known = {menu for menu in map(menu_of, menus) if menu}
     return (known == {"rec"}, known == {"med"}) if known else (None, None)
 
 
 def flag(stated: object) -> bool | None:
-    """A truth value; None for whatever is none."""
+    """Return a boolean, or None for any other value."""
     return stated if isinstance(stated, bool) else None
 
 
 def _effects(stated: object) -> tuple[Effect, ...]:
-    """Effects as an object of scores, the strongest first, or as a list of names in its order."""
+    """Read effects: an object of scores (the strongest first), or a list of names in its order."""
     if isinstance(stated, Mapping):
         scored = [(label_of(name), decimal_of(score)) for name, score in stated.items()]
         scored.sort(key=lambda each: (each[1] is None, -(each[1] or 0), each[0] or ""))
@@ -101,13 +101,13 @@ def _effects(stated: object) -> tuple[Effect, ...]:
 
 
 def _compounds(members: Iterable[Record]) -> tuple[Compound, ...]:
-    """Cannabinoids or terpenes in their order; a value that cannot be is None."""
+    """Return cannabinoids or terpenes in order; an impossible value is None."""
     compounds = [compound for compound in map(_compound, members) if compound is not None]
     return _distinct((compound, compound) for compound in compounds)
 
 
 def _measure(record: Record) -> Measure | None:
-    """Read `{unit, values}`; None where no value is more than nothing."""
+    """Read `{unit, values}`; None if no value is positive."""
     figures = [decimal_of(value) for value in list_at(record, "values")[:MOST]]
     values = tuple(figure for figure in figures if figure is not None and figure > 0)
     unit = label_of(record.get("unit"))
@@ -125,7 +125,7 @@ def _compound(member: Record) -> Compound | None:
 
 
 def _distinct(keyed: Iterable[tuple[object, T]]) -> tuple[T, ...]:
-    """The first value of each key; no more than a product can have."""
+    """Return the first value of each key, at most as many as a product can have."""
     found: dict[object, T] = {}
     for key, value in keyed:
         found.setdefault(key, value)

@@ -1,4 +1,4 @@
-"""From bytes to a parsed JSON document, with every failure told as NotAMenu."""
+"""Parse bytes to a JSON document; every failure is a NotAMenu."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME_LIMIT = 40
 
 
 def parse_document(content: bytes) -> object:
-    """Parse a JSON document; raise NotAMenu, saying what it looks like, when it is none."""
+    """Parse a JSON document. Raises NotAMenu with what the content looks like if it is none."""
     if not content.strip():
         raise NotAMenu("the file is empty")
     plain = content.removeprefix(BYTE_ORDER_MARK)
@@ -31,7 +31,7 @@ def parse_document(content: bytes) -> object:
 
 
 def _looks_like(content: bytes) -> tuple[str, int]:
-    """What the content seems to be, and how many records that would be."""
+    """Return what the content seems to be, and how many records that would be."""
     lines = [line.strip() for line in content[:SAMPLE].splitlines() if line.strip()]
     if len(lines) > 1 and all(line.startswith(b"{") and line.endswith(b"}") for line in lines[:2]):
         return " but several documents, one a line", sum(bool(line.strip()) for line in content.splitlines())

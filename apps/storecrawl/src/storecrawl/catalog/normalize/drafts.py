@@ -1,4 +1,4 @@
-"""The common form between a source's record and a product, and the one place that turns it into one."""
+"""The common form between a source's record and a product, and its conversion to a product."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RefuseOption = Callable[[str | None, str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionDraft:
-    """One option as its source has it, its figures already read."""
+    """An option as its source has it, with parsed figures."""
 
     option: object
     prices: Prices
@@ -46,7 +46,7 @@ class OptionDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """One product as its source has it: texts raw, figures already read."""
+    """A product as its source has it, with raw texts and parsed figures."""
 
     name: object
     slug: object
@@ -71,7 +71,7 @@ class Draft:
 
 
 def product_of(external_id: str, draft: Draft, refuse_option: RefuseOption) -> Product:
-    """Turn a draft into a product; raise Unusable when it has no name, or has options but not one usable."""
+    """Turn a draft into a product. Raises Unusable if it has no name, or has options but no usable one."""
     name = _name(draft.name)
     options = _usable_options(draft.options, refuse_option)
     if draft.options and not options:

@@ -1,4 +1,4 @@
-"""What normalizing can refuse: a whole document, or one product of it."""
+"""Errors of the normalizer: about a whole document, or about one product."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from storecrawl.catalog.normalize.menu import Refusal
 
 
 class NotAMenu(ValueError):
-    """The document is no menu that we understand; `reason` names what was seen instead.
+    """The document is not a known form of menu; `reason` describes what it is instead.
 
-    `record_count` is how many records it holds, every one of them refused; `refused` says why of each that was read.
+    `record_count` is the number of its records, all of them refused; `refused` has the reason for each one
+    that was read.
     """
 
     def __init__(self, reason: str, *, record_count: int = 0, refused: tuple[Refusal, ...] = ()) -> None:
@@ -21,12 +22,12 @@ class NotAMenu(ValueError):
         self.refused = refused
 
     def __reduce__(self) -> tuple[Callable[[], NotAMenu], tuple[()]]:
-        """Be pickled with all that it says: it may be found out in another process."""
+        """Keep all attributes when pickled: the error may be raised in another process."""
         return partial(NotAMenu, self.reason, record_count=self.record_count, refused=self.refused), ()
 
 
 class Unusable(ValueError):
-    """One product or option cannot be normalized; the normalizer records it and goes on."""
+    """A product or option cannot be normalized. The normalizer records it and continues."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""Which normalizer this is."""
+"""The version of the normalizer."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from storecrawl.fingerprint import fingerprint_of
 
 
 def fingerprint() -> str:
-    """Tell this normalizer from any other."""
+    """Return a text that identifies this version of the normalizer."""
     return fingerprint_of(__package__)

@@ -1,4 +1,4 @@
-"""Read products with parallel arrays: the GraphQL documents of today and their ancestors of 2019."""
+"""Read products with parallel arrays: today's GraphQL documents and their predecessors of 2019."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ KEY_MEMBERS = ("_id", "id", "cName")
 
 @dataclass(frozen=True, slots=True)
 class _ByOption:
-    """What stands beside the options and is joined by their text, never by position."""
+    """Data of options that is joined by their text, never by position."""
 
     children: Mapping[str, Record]
     inventory: Mapping[str, Record]
@@ -53,7 +53,7 @@ class _ByOption:
 
 
 def draft_of(record: Record) -> Draft:
-    """Read one product; raise Unusable when its options are missing or no list."""
+    """Read one product. Raises Unusable if its options are missing or not a list."""
     brand = record_at(record, "brand")
     return Draft(
         name=record.get("Name"),
@@ -130,7 +130,7 @@ def _beside(record: Record) -> _ByOption:
 
 
 def _by_option(members: list[Record]) -> dict[str, Record]:
-    """Members by their option text; the first of two counts."""
+    """Return members by their option text; the first of two counts."""
     named = ((clean_text(member.get("option")), member) for member in reversed(members))
     return {option: member for option, member in named if option}
 
@@ -173,6 +173,6 @@ def _at(record: Record, name: str, position: int) -> object:
 
 
 def _special_at(record: Record, name: str, position: int) -> object:
-    """Special prices are positional, so an array of another length than the options says nothing."""
+    """Return the special price at a position; ignored if there are more or fewer of them than options."""
     trusted = record.get("special") is True and len(list_at(record, name)) == len(list_at(record, "Options"))
     return _at(record, name, position) if trusted else None

@@ -1,4 +1,4 @@
-"""Read products of the Joint form: half normalized, figures as texts, a variant per option and menu type."""
+"""Read products of the Joint form: half normalized, figures as texts, one variant per option and menu type."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ KEY_MEMBERS = ("posId", "jointId", "urlFragment")
 
 
 def draft_of(record: Record) -> Draft:
-    """Read one product; being listed counts as active, since this form has no status."""
+    """Read one product. A listed product counts as active, since this form has no status."""
     if not isinstance(record.get("variants"), list):
         raise Unusable("variants is missing or no list")
     rec_only, medical_only = only_on(list_at(record, "menuType"))
@@ -69,7 +69,7 @@ def draft_of(record: Record) -> Draft:
 
 
 def _moments(record: Record, name: str) -> list[datetime]:
-    """When a product was made or changed: as it says, or else as its options do."""
+    """Return when a product was created or changed, from itself or from its options."""
     own = moment_of(record.get(name))
     of_options = (moment_of(variant.get(name)) for variant in records_at(record, "variants"))
     return [own] if own else [moment for moment in of_options if moment is not None]
@@ -89,7 +89,7 @@ def _details(record: Record) -> Details:
 
 
 def _special(stated: Record, kind: str) -> Special:
-    """What lowers a price already is a sale; what is only applicable waits for something else to be bought."""
+    """Return a special: a sale if it already lowers a price, conditional if it is only applicable."""
     return Special(
         external_id=identifier(stated.get("specialId"), NAME_LIMIT),
         name=clean_text(stated.get("specialName"), NAME_LIMIT),

@@ -1,4 +1,4 @@
-"""The values that a normalized menu is made of, the same whatever shape the document had."""
+"""The values of a normalized menu, the same for every form of document."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Shape(StrEnum):
-    """The forms of menu document that are understood."""
+    """The supported forms of menu documents."""
 
     GRAPHQL = "graphql"
     PLUS = "plus"
@@ -18,7 +18,7 @@ class Shape(StrEnum):
 
 
 class Availability(StrEnum):
-    """What a customer may expect of a product; `removed_from_menu` is only ever decided by the catalog."""
+    """Whether a customer can buy a product. Only the catalog sets `removed_from_menu`."""
 
     IN_STOCK = "in_stock"
     OUT_OF_STOCK = "out_of_stock"
@@ -28,7 +28,7 @@ class Availability(StrEnum):
 
 
 class Category(StrEnum):
-    """The one set of categories; the spelling of the source stays beside it."""
+    """The normalized categories; products also have the source's spelling."""
 
     FLOWER = "flower"
     PRE_ROLLS = "pre_rolls"
@@ -45,7 +45,7 @@ class Category(StrEnum):
 
 
 class PotencyUnit(StrEnum):
-    """What a potency figure counts; percent is of weight."""
+    """The unit of a potency; percent is of weight."""
 
     PERCENTAGE = "PERCENTAGE"
     MILLIGRAMS = "MILLIGRAMS"
@@ -55,7 +55,7 @@ class PotencyUnit(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Potency:
-    """A potency range; one value stands in both ends. The unit is None where the source does not say it."""
+    """A potency range; a single value is both ends. The unit is None if the source gives none."""
 
     lo: Decimal
     hi: Decimal
@@ -64,7 +64,7 @@ class Potency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weight:
-    """What an option weighs, in g, mg or ml; ounces become the grams of the trade (1/8oz = 3.5 g)."""
+    """The weight of an option in g, mg or ml; ounces are converted as is usual in the trade (1/8oz = 3.5 g)."""
 
     value: Decimal
     unit: str
@@ -72,7 +72,7 @@ class Weight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """What a product is said to do; the score is the source's own, None where it gives none."""
+    """A claimed effect of a product; the score is the source's own, or None."""
 
     name: str
     score: Decimal | None = None
@@ -80,7 +80,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compound:
-    """A cannabinoid or terpene; value and unit are None where the source does not say them."""
+    """A cannabinoid or terpene; value and unit are None if the source gives none."""
 
     name: str
     value: Decimal | None = None
@@ -89,11 +89,12 @@ class Compound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Special:
-    """A special that a product is named in, whether or not it lowers a price.
+    """A special that names a product, whether or not it lowers a price.
 
-    `kind` is the source's ("sale", "bogo"), or what can be told: "conditional" needs something else to be bought,
-    "condition" and "reward" are the two sides of one of which only the id is known. `menu` is "rec", "med" or "both".
-    `discount` counts what `discount_type` says: "percent", "dollars" off, or the "target_price" in dollars.
+    `kind` is the source's ("sale", "bogo") or derived: "conditional" requires another purchase; "condition"
+    and "reward" are the two sides of a special of which only the id is known. `menu` is "rec", "med" or
+    "both". `discount_type` is the unit of `discount`: "percent", "dollars" off, or "target_price" in
+    dollars.
     """
 
     external_id: str | None
@@ -106,7 +107,7 @@ class Special:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """What was measured, a value or one an option, in "mg", "g", "oz", "ml" or the source's own unit."""
+    """A measurement with one value, or one per option, in "mg", "g", "oz", "ml" or the source's own unit."""
 
     values: tuple[Decimal, ...]
     unit: str | None
@@ -114,7 +115,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
-    """What a menu tells of a product beside its options; empty where the source says nothing."""
+    """A product's data that does not belong to an option; empty if the source gives none."""
 
     effects: tuple[Effect, ...] = ()
     cannabinoids: tuple[Compound, ...] = ()
@@ -130,10 +131,10 @@ NO_DETAILS = Details()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """One option of a product with its prices in cents; a special price is always below its regular one.
+    """An option of a product with its prices in cents; a special price is always lower than the regular one.
 
-    What is eaten, drunk or rubbed in is sold by what is active in it: its option then says `dose_mg`, all of the
-    package in milligrams, and no weight.
+    Edibles, drinks and topicals are sold by their active substance. Their options have `dose_mg`, the
+    milligrams in the whole package, and no weight.
     """
 
     option: str
@@ -155,16 +156,15 @@ class Variant:
 
     @property
     def on_special(self) -> bool:
-        """Whether either price is reduced."""
         return self.special_rec_cents is not None or self.special_med_cents is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
-    """One product of a store's menu; only `external_id`, the platform's key, is unique.
+    """A product of a store's menu; only `external_id`, the platform's key, is unique.
 
-    `rec_only` and `medical_only` are None where the source does not say for whom it is. `created_at` and `updated_at`
-    are the platform's own times.
+    `rec_only` and `medical_only` are None if the source does not state them. `created_at` and `updated_at`
+    are the platform's times.
     """
 
     external_id: str
@@ -197,7 +197,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A product that could not be used, and why; where `option` is set, only that option of it."""
+    """A product, or one `option` of it, that could not be used, and the reason."""
 
     index: int
     external_id: str | None
@@ -207,11 +207,11 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Menu:
-    """A whole normalized document.
+    """A normalized document.
 
-    `total_count` is what the source says that its menu holds, where it says so; of the `record_count` records
-    of the document, `duplicates` were merged into an earlier one of the same key. A menu is `complete` where
-    nothing can be left out of it; what an incomplete one lacks must not be taken for vanished.
+    `total_count` is the number of products that the source claims for its menu. Of the `record_count`
+    records, `duplicates` were merged into an earlier one with the same key. A menu is `complete` if nothing
+    can be missing from it; a product missing from an incomplete menu must not be considered gone.
     """
 
     shape: Shape
@@ -224,7 +224,7 @@ class Menu:
 
     @property
     def left_out(self) -> int | None:
-        """How many products of the menu the document lacks; None where that is not known."""
+        """How many products of the menu the document lacks; None if unknown."""
         if self.complete:
             return 0
         lacking = None if self.total_count is None else self.total_count - (self.record_count - self.duplicates)
@@ -232,15 +232,14 @@ class Menu:
 
     @property
     def variant_count(self) -> int:
-        """Options over all products."""
         return sum(len(product.variants) for product in self.products)
 
     @property
     def refused_count(self) -> int:
-        """Products that were refused whole; with those kept and the duplicates they are all records."""
+        """Completely refused products. With the products and the duplicates they make up all records."""
         return sum(refusal.option is None for refusal in self.refused)
 
     @property
     def special_count(self) -> int:
-        """Products of which at least one option is on special."""
+        """Products with at least one option on special."""
         return sum(any(variant.on_special for variant in product.variants) for product in self.products)

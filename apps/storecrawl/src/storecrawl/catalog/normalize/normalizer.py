@@ -1,4 +1,4 @@
-"""Turn a parsed document into a Menu: recognise, merge duplicates, read each product, keep the refusals."""
+"""Turn a parsed document into a Menu: recognize its form, merge duplicates, read each product, collect refusals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REASON_LIMIT = 300
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """How one form names its products and is read."""
+    """The reader of one form, and how it identifies its products."""
 
     key_members: tuple[str, ...]
     draft_of: Callable[[Record], Draft]
@@ -34,7 +34,7 @@ _READERS: Final = {
 
 @dataclass(slots=True)
 class _Merged:
-    """The records of a menu by key, in order of first sight, with what has none."""
+    """The records of a menu by key, in order of their first appearance, and those without a key."""
 
     records: dict[str, tuple[int, Record]] = field(default_factory=dict)
     refused: list[Refusal] = field(default_factory=list)
@@ -44,8 +44,8 @@ class _Merged:
 def normalize(document: object) -> Menu:
     """Normalize a parsed JSON document.
 
-    A bad product is refused and the rest kept; raises NotAMenu, and nothing else, when the document is no
-    menu, or has products of which none can be used. A menu that says itself that it is empty is a menu.
+    A bad product is refused without affecting the others. Raises only NotAMenu: if the document is not a
+    menu, or none of its products is usable. A menu that declares itself empty is a menu.
     """
     raw = recognise(document)
     reader = _READERS[raw.shape]
@@ -88,7 +88,7 @@ def _merge(records: Iterable[object], key_members: tuple[str, ...]) -> _Merged:
 
 
 def _unread(raw: MenuRecords) -> Iterable[Refusal]:
-    """What our own fetch could not read: it stands behind all others, as the document does not have it."""
+    """Return the records that the fetch could not read. They come last, since the document does not contain them."""
     for index, noted in enumerate(raw.refused, start=len(raw.records)):
         reason = clean_text(noted.get("reason"), REASON_LIMIT) or "it could not be read"
         place = clean_text(noted.get("place"), REASON_LIMIT)

@@ -13,7 +13,7 @@ KEY_MEMBERS = ("id", "slug")
 
 
 def draft_of(record: Record) -> Draft:
-    """Read one product; being listed counts as active, since this form has no status."""
+    """Read one product. A listed product counts as active, since this form has no status."""
     brand, pos = record_at(record, "brand"), record_at(record, "posMetaData")
     if not isinstance(record.get("variants"), list):
         raise Unusable("variants is missing or no list")

@@ -1,4 +1,4 @@
-"""Members of JSON records, read without trusting their types, and texts made clean."""
+"""Read members of JSON records without trusting their types, and clean texts."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ URL_LIMIT = 2_000
 LABEL_LENGTH = 60
 JSON_DEPTH_LIMIT = 32
 INTEGER_LIMIT = 2**63
-# Only closed references: html.unescape alone would also turn "R&copycat" into "R©cat".
+# Only references with a semicolon: html.unescape alone would also turn "R&copycat" into "R©cat".
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _INVISIBLE = re.compile("[\x00-\x08\x0e-\x1b\x7f\u200b\ufeff]")
 
 
 def record_at(record: Record, name: str) -> Record:
-    """The object under `name`, or an empty one."""
+    """Return the object under `name`, or an empty one."""
     value = record.get(name)
     return value if isinstance(value, Mapping) else EMPTY
 
 
 def list_at(record: Record, name: str) -> Sequence[object]:
-    """The list under `name`, or an empty one."""
+    """Return the list under `name`, or an empty one."""
     value = record.get(name)
     return value if isinstance(value, list) else ()
 
 
 def records_at(record: Record, name: str) -> list[Record]:
-    """The objects in the list under `name`."""
+    """Return the objects in the list under `name`."""
     return [member for member in list_at(record, name) if isinstance(member, Mapping)]
 
 
 def first_text(*values: object) -> object:
-    """The first value that is a text with something in it, untouched."""
+    """Return the first nonblank text unchanged."""
     return next((value for value in values if isinstance(value, str) and value.strip()), None)
 
 
 def first_image(*values: object, images: Iterable[Record] = ()) -> str | None:
-    """The first usable address: the named values, then active pictures of the list, then any of them."""
+    """Return the first usable address: of the named values, then of the list's active pictures, then of any of them."""
     listed = sorted(images, key=lambda image: image.get("active") is False)
     candidates = [*values, *(image.get("url") for image in listed)]
     return next((address for address in map(web_address, candidates) if address), None)
 
 
 def merge(earlier: Record, later: Record) -> Record:
-    """One record of two with the same key: the later non-null member wins.
+    """Merge two records with the same key: the later non-null member wins.
 
-    Lists that stand beside the options are those of one record, or a price would slip to another option.
+    Lists parallel to the options are taken from one record, so that a price stays with its option.
     """
     stated = {name: value for name, value in later.items() if value is not None}
     options, earlier_options = stated.get("Options"), earlier.get("Options")
@@ -69,17 +69,17 @@ def _apart(record: Record) -> Record:
 
 
 def storable(value: str) -> str:
-    """Replace what Postgres cannot hold (NUL, lone surrogates) and change nothing else."""
+    """Replace characters that Postgres cannot store (NUL, lone surrogates)."""
     return _SURROGATE.sub("\ufffd", value.replace("\x00", "\ufffd"))
 
 
 def raw_text(value: object, limit: int = RAW_LIMIT) -> str | None:
-    """The source's own spelling, cut at `limit` characters; None for what is no text."""
+    """Return the source's spelling, cut at `limit` characters; None if it is not a text."""
     return storable(value)[:limit] if isinstance(value, str) else None
 
 
 def clean_text(value: object, limit: int = RAW_LIMIT) -> str | None:
-    """Decode entities, drop invisible characters, collapse blanks, trim, cut; None when nothing is left."""
+    """Decode entities, drop invisible characters, collapse blanks, trim, cut; None if nothing is left."""
     if not isinstance(value, str):
         return None
     cleaned = _cleaned_label(value) if len(value) <= LABEL_LENGTH else _cleaned(value)
@@ -92,12 +92,12 @@ def _cleaned(text: str) -> str:
     return " ".join(visible.split())
 
 
-# A menu says the same few hundred options, categories, brands and effects again and again.
+# Menus repeat the same few hundred options, categories, brands and effects.
 _cleaned_label = lru_cache(maxsize=4_096)(_cleaned)
 
 
 def identifier(value: object, limit: int) -> str | None:
-    """An id: text, or an integer written as text; None when blank, too long or of another kind."""
+    """Return an id as text; None if it is blank, too long, or neither a text nor an integer."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < INTEGER_LIMIT:
         return str(value)
     text = clean_text(value)
@@ -105,7 +105,7 @@ def identifier(value: object, limit: int) -> str | None:
 
 
 def web_address(value: object) -> str | None:
-    """An http(s) address without blanks, or None; protocol-relative ones become https."""
+    """Return an http(s) address without blanks, or None; protocol-relative ones become https."""
     text = clean_text(value, URL_LIMIT + 1)
     if text is None or len(text) > URL_LIMIT or " " in text:
         return None
@@ -114,7 +114,7 @@ def web_address(value: object) -> str | None:
 
 
 def storable_json(value: object, depth: int = JSON_DEPTH_LIMIT) -> object:
-    """A JSON value that jsonb accepts; numbers out of range and parts nested too deeply become null."""
+    """Return a JSON value that jsonb accepts; numbers out of range and parts nested too deeply become null."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, float):

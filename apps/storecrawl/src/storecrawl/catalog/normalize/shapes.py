@@ -1,4 +1,4 @@
-"""Recognise which form of menu a document is, or say what it is instead."""
+"""Recognize the form of a menu document, or describe what it is instead."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COUNTS: Final = ("totalCount", "productsCount", "products_count")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MenuRecords:
-    """A recognised document: its form, its product records as they stand, and the count that it claims."""
+    """A recognized document: its form, its unchanged product records, and the count that it claims."""
 
     shape: Shape
     records: Sequence[object]
@@ -36,13 +36,13 @@ class MenuRecords:
 
     @property
     def record_count(self) -> int:
-        """The products of the document, those included that could not even be read."""
+        """The number of products in the document, including unreadable ones."""
         return len(self.records) + len(self.refused)
 
     def is_complete(self, duplicates: int) -> bool:
-        """Whether nothing can be left out: its fetch says so, or it has as many products as it counts.
+        """Whether nothing can be missing: its fetch says so, or it has as many products as it claims.
 
-        What does not count its menu may be any part of it.
+        A document without a count may be any part of the menu.
         """
         if self.stated_complete is not None:
             return self.stated_complete
@@ -50,7 +50,7 @@ class MenuRecords:
 
 
 def recognise(document: object) -> MenuRecords:
-    """Find the products of a document; raise NotAMenu, naming what was seen, when there are none."""
+    """Find the products of a document. Raises NotAMenu with a description of the content if there are none."""
     if isinstance(document, Mapping):
         pages = document.get("pages")
         return _from_pages(pages) if _are_answers(pages) else _from_object(document)
@@ -70,7 +70,7 @@ def _from_object(document: Record) -> MenuRecords:
 
 
 def _from_holder(document: Record, holder: Record) -> MenuRecords | None:
-    """What stands in a document's data, or in a document that had its data taken out."""
+    """Return the records in a document's data, or in a document without the data wrapper."""
     if "filteredProducts" in holder:
         return _from_graphql(document, record_at(holder, "filteredProducts"))
     if "products_list" in holder:
@@ -108,7 +108,7 @@ def _from_plus(products: object, total: int | None, *, is_part: bool = False) ->
 
 
 def _from_list(products: object, document: object, total: int | None) -> MenuRecords:
-    """Products without a telling wrapper: the form that most of the records have."""
+    """Return products without a wrapper that shows their form: the form of most records."""
     if not isinstance(products, list):
         raise NotAMenu(f"products is {_kind(products)}, not a list")
     if not products and total == 0:
@@ -121,7 +121,7 @@ def _from_list(products: object, document: object, total: int | None) -> MenuRec
 
 
 def _from_pages(pages: Sequence[Record]) -> MenuRecords:
-    """The answers of several pages, captured one after the other; one that is none leaves the menu incomplete."""
+    """Return the records of several pages captured one after another; an unreadable one makes the menu incomplete."""
     read: list[MenuRecords] = []
     lost: list[tuple[int, NotAMenu]] = []
     for number, page in enumerate(pages):
@@ -158,14 +158,14 @@ def _is_answer(member: object) -> bool:
 
 
 def _total(section: Record) -> int | None:
-    """The most products that an envelope claims."""
+    """Return the highest product count that an envelope claims."""
     stated = [section.get(name) for name in COUNTS]
     counts = map(_count, (*stated, record_at(section, "queryInfo").get("totalCount")))
     return max((count for count in counts if count is not None), default=None)
 
 
 def _is_filtered(section: Record) -> bool:
-    """Whether a list says that it was asked for a part of the menu: what it counts is that part."""
+    """Return whether a list is a filtered part of the menu, so that its count is that of the part."""
     asked = section.get("filter")
     return isinstance(asked, str) and any(map(str.isalnum, asked))
 
@@ -192,7 +192,7 @@ def _is_plus(record: Record) -> bool:
 
 
 def _foreign(products: Sequence[object]) -> str | None:
-    """Name the other platform whose records these are, where we know its marks."""
+    """Return the name of the other platform to which these records belong, if known."""
     for record in products:
         variants = records_at(record, "variants") if isinstance(record, Mapping) else []
         seen = {name for variant in variants for name in variant}

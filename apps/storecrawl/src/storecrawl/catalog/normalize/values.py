@@ -1,4 +1,4 @@
-"""Values as sources write them, read exactly: numbers, prices in cents, moments, weight, potency, stock."""
+"""Read the values that sources write exactly: numbers, prices in cents, times, weight, potency, stock."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GRAMS_PER_OUNCE = Decimal(28)
 HEAVIEST = Decimal(99_999)
 STEP = Decimal("0.001")
 _PACK = re.compile(r"(?P<count>[0-9]{1,4}) ?(?:pk|pack)(?:s)?(?: ?/ ?(?P<rest>.+))?", re.IGNORECASE)
-# A trailing C marks a concentrate ("1gC" is one gram); it is no unit.
+# A trailing C marks a concentrate ("1gC" is one gram); it is not a unit.
 _AMOUNT = re.compile(
     r"(?P<number>[0-9]{1,6}(?:\.[0-9]{1,6})?|\.[0-9]{1,6})(?:/(?P<parts>[0-9]{1,3}))?"
     r" ?(?P<unit>mg|milligrams?|g|grams?|oz|ounces?|ml|milliliters?)c?",
@@ -49,9 +49,9 @@ SOURCE_CAP = 25
 
 
 def decimal_of(value: object) -> Decimal | None:
-    """The exact value of a JSON number, or of a text such as "30.00", ".5" or "$1,249.50"; else None.
+    """Return the exact value of a JSON number, or of a text such as "30.00", ".5" or "$1,249.50"; otherwise None.
 
-    A float counts as the shortest text that reads back as it, which is what the source wrote.
+    A float becomes the shortest text that reads back as it, which is what the source wrote.
     """
     if isinstance(value, bool):
         return None
@@ -83,7 +83,7 @@ class Prices:
 
 
 def cents_of(dollars: object) -> int | None:
-    """A price in cents, half a cent rounded up; None when it is absent, not positive or beyond the column."""
+    """Return a price in cents, half a cent rounded up; None if absent, not positive or too large for the column."""
     amount = decimal_of(dollars)
     if amount is None or not 0 < amount <= HIGHEST_PRICE:
         return None
@@ -91,12 +91,12 @@ def cents_of(dollars: object) -> int | None:
 
 
 def stated_cents(*dollars: object) -> int | None:
-    """The first price that is stated at all; a zero says that there is none, and nothing is taken in its place."""
+    """Return the first price that is present. A zero means that there is no price, and no other one replaces it."""
     return cents_of(next((amount for amount in map(decimal_of, dollars) if amount is not None), None))
 
 
 def prices_of(*, rec: object, med: object, special_rec: object, special_med: object) -> Prices:
-    """The prices of an option of which each is written out by name."""
+    """Return the prices of an option whose prices are all named."""
     rec_cents, med_cents = cents_of(rec), cents_of(med)
     return Prices(
         rec=rec_cents,
@@ -107,13 +107,13 @@ def prices_of(*, rec: object, med: object, special_rec: object, special_med: obj
 
 
 def special_cents(dollars: object, regular_cents: int | None) -> int | None:
-    """A special price in cents, only where it is strictly below a known regular price."""
+    """Return a special price in cents if it is lower than a known regular price."""
     cents = cents_of(dollars)
     return cents if cents is not None and regular_cents is not None and cents < regular_cents else None
 
 
 def moment_of(value: object) -> datetime | None:
-    """A moment in UTC, or None; a text without zone is taken as UTC, and what has been read already as it is."""
+    """Return a time in UTC, or None. A text without a time zone is in UTC."""
     if isinstance(value, datetime):
         return value
     if isinstance(value, str):
@@ -142,7 +142,7 @@ def _from_iso(text: str) -> datetime | None:
 
 
 def weight_of(option: str) -> Weight | None:
-    """The weight in an option ("1/8oz" is 3.5 g, "10pk/100mg" is 100 mg in all); else None."""
+    """Return the weight in an option ("1/8oz" is 3.5 g, "10pk/100mg" is 100 mg in total); otherwise None."""
     pack = _PACK.fullmatch(option)
     found = _AMOUNT.fullmatch((pack["rest"] or "") if pack else option)
     parts = Decimal(found["parts"] or 1) if found else None
@@ -152,12 +152,12 @@ def weight_of(option: str) -> Weight | None:
 
 
 def is_dose(amount: Weight | None) -> bool:
-    """Whether an amount on something that is sold by dose is one: milligrams, or less than a gram (".1g" is 100 mg)."""
+    """Return whether an amount of a product sold by dose is one: milligrams, or less than a gram (".1g" is 100 mg)."""
     return amount is not None and (amount.unit == "mg" or (amount.unit == "g" and amount.value < 1))
 
 
 def dose_of(amount: Weight | None, stated: object) -> Decimal | None:
-    """Milligrams of what is active in a package: as its option says, or else as is `stated` of it."""
+    """Return the milligrams of active substance in a package: from its option, otherwise `stated`."""
     if amount is not None and is_dose(amount):
         return amount.value if amount.unit == "mg" else (amount.value * 1000).quantize(STEP)
     dose = decimal_of(stated)
@@ -165,7 +165,7 @@ def dose_of(amount: Weight | None, stated: object) -> Decimal | None:
 
 
 def pack_count_of(option: str) -> int | None:
-    """How many pieces an option such as "10pk/100mg" holds."""
+    """Return the number of pieces in an option such as "10pk/100mg"."""
     pack = _PACK.fullmatch(option)
     return int(pack["count"]) or None if pack else None
 
@@ -184,9 +184,9 @@ def _weight(amount: Decimal, unit: str) -> Weight | None:
 
 
 def potency_of(content: object, legacy: object = None) -> Potency | None:
-    """Read `{unit, range}`, or `value` or `formatted` where there is no range, or a bare scalar.
+    """Read `{unit, range}`, or `value` or `formatted` if there is no range, or a bare scalar.
 
-    `legacy` counts only where `content` holds no figure.
+    `legacy` counts only if `content` has no figure.
     """
     if not isinstance(content, Mapping):
         return potency_between([legacy if content is None else content], None)
@@ -197,7 +197,7 @@ def potency_of(content: object, legacy: object = None) -> Potency | None:
 
 
 def potency_between(figures: Iterable[object], unit: object) -> Potency | None:
-    """The range that the usable figures span; None when there is none. A unit that stands beside a figure counts."""
+    """Return the range of the usable figures, or None if there are none. A unit next to a figure counts."""
     stated = [figure for figure in map(_stated, figures) if figure is not None]
     known = next((own for _, own in stated if own is not None), unit_of(unit))
     usable = [value for value, _ in stated if is_possible(value, known)]
@@ -207,7 +207,7 @@ def potency_between(figures: Iterable[object], unit: object) -> Potency | None:
 
 
 def _figures(content: Mapping[str, object]) -> Iterable[Sequence[object]]:
-    """What a potency is told by, the most telling first."""
+    """Return the figures of a potency, the most specific first."""
     figures, formatted = content.get("range"), content.get("formatted")
     yield figures if isinstance(figures, list) else ()
     yield (content.get("value"),)
@@ -215,19 +215,19 @@ def _figures(content: Mapping[str, object]) -> Iterable[Sequence[object]]:
 
 
 def _stated(figure: object) -> tuple[Decimal, PotencyUnit | None] | None:
-    """A figure, and its unit where that stands beside it ("22.5%", "100 mg")."""
+    """Return a figure and the unit next to it, if any ("22.5%", "100 mg")."""
     found = _WITH_UNIT.fullmatch(figure.strip()) if isinstance(figure, str) else None
     value = decimal_of(found["number"] if found else figure)
     return None if value is None else (value, unit_of(found["unit"]) if found else None)
 
 
 def unit_of(unit: object) -> PotencyUnit | None:
-    """The unit behind a spelling, or None where it is missing or unknown."""
+    """Return the unit of a spelling, or None if missing or unknown."""
     return POTENCY_UNITS.get(unit.strip().upper()) if isinstance(unit, str) else None
 
 
 def is_possible(value: Decimal, unit: PotencyUnit | None) -> bool:
-    """Whether there can be so much of anything: no more than all of it, and not less than nothing."""
+    """Return whether a potency is possible: not negative, and at most the whole."""
     highest = HIGHEST_PERCENTAGE if unit is PotencyUnit.PERCENTAGE else HIGHEST_POTENCY
     return 0 <= value <= highest
 
@@ -238,7 +238,7 @@ def _rounded(value: Decimal) -> Decimal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionStock:
-    """What is known of one option: its quantity, and whether the store calls it below its threshold."""
+    """The known stock of an option: its quantity, and whether the store says it is below its threshold."""
 
     quantity: int | None
     below_threshold: bool = False
@@ -246,7 +246,7 @@ class OptionStock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stock:
-    """The verdict on a product and on each of its options, in their order."""
+    """The availability of a product, and of each of its options in their order."""
 
     availability: Availability
     in_stock: bool
@@ -254,20 +254,20 @@ class Stock:
 
 
 def quantity_of(*values: object) -> int | None:
-    """The first usable quantity; oversold (negative) is 0, a part of a unit still is one."""
+    """Return the first usable quantity; a negative one (oversold) is 0, a fraction counts as 1."""
     return next((count for count in map(_count, values) if count is not None), None)
 
 
 def is_active(status: object) -> bool | None:
-    """What a product's own status says; None where it says nothing."""
+    """Return whether a product's own status is active; None if it has none."""
     return status.strip().lower() == "active" if isinstance(status, str) else None
 
 
 def stock_of(active: bool | None, below_threshold: bool, options: Sequence[OptionStock]) -> Stock:
-    """Judge a product and its options.
+    """Determine the stock of a product and its options.
 
-    In stock is what is active and has a quantity, or has no quantity data at all and is not below its
-    threshold; a product that says nothing of itself is unknown.
+    An active product is in stock if it has a quantity, or no quantity data and is not below its threshold.
+    A product without any data is unknown.
     """
     counted = any(option.quantity is not None for option in options)
     if active is None and not counted:

@@ -1,4 +1,4 @@
-"""The SQL of the catalog: the named statements of one file a noun."""
+"""The SQL of the catalog: one file of named statements per noun."""
 
 from __future__ import annotations
 

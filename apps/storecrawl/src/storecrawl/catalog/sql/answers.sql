@@ -1,5 +1,5 @@
 -- name: list_answers
--- returns: a page of discovery payloads, the newest first; of one kind and subject where they are given
+-- returns: a page of discovery payloads, the newest first; optionally of one kind and subject
 select id, kind, subject, task_id, storage_path, record_count, size_raw, size_gz, sha256, fetched_at
 from storecrawl.discovery_payloads
 where (%(before)s::bigint is null or id < %(before)s)
@@ -17,7 +17,7 @@ where id = %(answer_id)s
 
 
 -- name: record_answer
--- Enter a raw answer's file, once a path.
+-- Record the file of a raw response, once per path.
 -- returns: id of the discovery payload
 insert into storecrawl.discovery_payloads as known (
     kind, subject, task_id, storage_path, record_count, size_raw, size_gz, sha256

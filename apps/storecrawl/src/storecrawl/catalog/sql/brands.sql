@@ -1,5 +1,5 @@
 -- name: list_by_name
--- returns: a page of brands by name; the next page is what comes after its last one
+-- returns: a page of brands by name, after the last one of the previous page
 select
     brand.id, brand.name, brand.slug, brand.external_id, brand.logo_url, brand.first_seen_at,
     coalesce(stores, 0) as stores, coalesce(products, 0) as products, coalesce(in_stock, 0) as in_stock,
@@ -16,7 +16,7 @@ limit %(limit)s
 
 
 -- name: list_by_products
--- returns: a page of brands, those with the most products first; the next page is what comes after its last one
+-- returns: a page of brands, the most products first, after the last one of the previous page
 with counted as (
     select
         brand.id, brand.name, brand.slug, brand.external_id, brand.logo_url, brand.first_seen_at,
@@ -41,7 +41,7 @@ limit %(limit)s
 
 
 -- name: brand_by_id
--- returns: one brand, and what all menus together have of it
+-- returns: one brand with its totals over all menus
 select
     brand.id, brand.name, brand.slug, brand.external_id, brand.logo_url, brand.first_seen_at,
     coalesce(stores, 0) as stores, coalesce(products, 0) as products, coalesce(in_stock, 0) as in_stock,
@@ -67,7 +67,7 @@ limit %(limit)s
 
 
 -- name: enter_brands
--- Enter the brands that a menu names and nobody has named before; a logo is kept where there was none.
+-- Record the new brands of a menu, and logos of brands without one.
 with named as (
     select distinct on (slug) name, slug, external_id, logo_url
     from jsonb_to_recordset(%(brands)s::jsonb) as brand (name text, external_id text, logo_url text)

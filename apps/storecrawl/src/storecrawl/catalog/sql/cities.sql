@@ -1,5 +1,5 @@
 -- name: list_states
--- returns: the states that were asked for or have a location, with what there is of each
+-- returns: the states that were searched or have a location, with their totals
 with cities as (
     select state,
         count(*) as cities,
@@ -44,7 +44,7 @@ order by name
 
 
 -- name: list_cities
--- returns: a page of cities by state and name; the next page is what comes after its last one
+-- returns: a page of cities by state and name, after the last one of the previous page
 select city.id, city.state, city.name, city.stores_told, city.stores_found, city.crawled_at, city.failures,
     city.failed_at, city.error, city.first_seen_at, city.last_seen_at
 from storecrawl.cities as city
@@ -59,7 +59,7 @@ limit %(limit)s
 
 
 -- name: note_state_listed
--- The platform named the cities of a state.
+-- Record that the platform named the cities of a state.
 insert into storecrawl.states as known (code, name, listed_at)
 values (%(state)s, %(state)s, clock_timestamp())
 on conflict (code) do update
@@ -70,7 +70,7 @@ set listed_at = clock_timestamp(),
 
 
 -- name: note_state_failed
--- An attempt to have the cities of a state named brought no answer.
+-- Count a failed attempt to get the cities of a state.
 insert into storecrawl.states as known (code, name, failures, failed_at, error)
 values (%(state)s, %(state)s, 1, clock_timestamp(), %(error)s)
 on conflict (code) do update
@@ -80,7 +80,7 @@ set failures = known.failures + 1,
 
 
 -- name: enter_cities
--- Enter the cities of a state as the platform names them; those that it no longer names stay.
+-- Record the cities of a state that the platform names; those that it no longer names stay.
 with named as (
     select *
     from jsonb_to_recordset(%(cities)s::jsonb) as city (
@@ -101,7 +101,7 @@ set slug = coalesce(excluded.slug, known.slug),
 
 
 -- name: note_city_crawled
--- The platform named the stores of a city.
+-- Record that the platform named the stores of a city.
 update storecrawl.cities
 set crawled_at = clock_timestamp(),
     stores_found = %(found)s,
@@ -113,7 +113,7 @@ where state = %(state)s
 
 
 -- name: note_city_failed
--- An attempt to have the stores of a city named brought no answer.
+-- Count a failed attempt to get the stores of a city.
 update storecrawl.cities
 set failures = failures + 1,
     failed_at = clock_timestamp(),

@@ -1,5 +1,5 @@
 -- name: lock_location
--- returns: the location's status, id of the platform, name and store
+-- returns: the location's status, platform id, name and store
 -- locks: its row
 select id, platform_store_id, status::text, name, store_id
 from storecrawl.locations
@@ -8,14 +8,14 @@ for update
 
 
 -- name: store_by_platform_id
--- returns: id of the store that is crawled by this id of the platform
+-- returns: id of the store that is crawled by this platform id
 select id
 from storecrawl.stores
 where platform_store_id = %(platform_store_id)s
 
 
 -- name: decide_location
--- Give a location the status that somebody decided on.
+-- Set the status that a person decided on.
 update storecrawl.locations
 set status = %(status)s::storecrawl.location_status,
     because = %(because)s,
@@ -26,7 +26,7 @@ where id = %(location_id)s
 
 
 -- name: link_location
--- Link a location to a store that there is.
+-- Link a location to an existing store.
 update storecrawl.locations
 set status = 'linked',
     store_id = %(store_id)s,
@@ -38,7 +38,7 @@ where id = %(location_id)s
 
 
 -- name: take_platform_id
--- Let a store be crawled by the id of a location, where it has none or one that the platform no longer knows.
+-- Crawl a store by the id of a location if it has none, or one that the platform no longer knows.
 update storecrawl.stores as store
 set platform_store_id = %(platform_store_id)s
 where store.id = %(store_id)s
@@ -55,7 +55,7 @@ where store.id = %(store_id)s
 
 
 -- name: settle_old_ids
--- Locations of a store that somebody had to look into, and whose id it no longer goes by: nothing is left to be done.
+-- Settle the locations of a store that needed investigation and whose id it no longer uses.
 update storecrawl.locations as location
 set status = 'linked',
     because = %(because)s,

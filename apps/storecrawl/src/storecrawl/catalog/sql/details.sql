@@ -1,12 +1,12 @@
 -- name: details_of_product
--- returns: what is told of a product beside its options; no row where nothing is known yet
+-- returns: a product's details; no row if none are stored
 select effects, cannabinoids, terpenes, specials, tags, net_weight, volume
 from storecrawl.product_details
 where product_id = %(product_id)s
 
 
 -- name: upsert_details
--- Write what is told of new and changed products beside their options.
+-- Write the details of new and changed products.
 insert into storecrawl.product_details as known (
     product_id, effects, cannabinoids, terpenes, specials, tags, net_weight, volume
 )

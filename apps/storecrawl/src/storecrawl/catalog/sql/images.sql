@@ -1,5 +1,5 @@
 -- name: image_by_id
--- returns: a kept image
+-- returns: a stored image
 select id, path, sha256, content_type, size, width, height
 from storecrawl.images
 where id = %(image_id)s
@@ -7,7 +7,7 @@ where id = %(image_id)s
 
 
 -- name: images_of_products
--- returns: the kept image of each of some products that has one
+-- returns: the stored image of each of these products that has one
 select product.id as product_id, image.id, image.path, image.sha256, image.content_type, image.size, image.width, image.height
 from storecrawl.products as product
 join storecrawl.images as image on image.url = product.image_url
@@ -16,14 +16,14 @@ where product.id = any(%(product_ids)s)
 
 
 -- name: paths_without_image
--- returns: those of some paths that no image's row names
+-- returns: the paths that no image's row names
 select path
 from unnest(%(paths)s::text[]) as path
 where not exists (select from storecrawl.images where images.path = path.path)
 
 
 -- name: note_images
--- Enter the addresses of images that the products of a payload name and nobody knows yet.
+-- Record the new image addresses in the products of a payload.
 -- returns: whether any image of the store is due
 with noted as (
     insert into storecrawl.images (url, store_id, product_id, due_at)
@@ -42,7 +42,7 @@ select exists (select from noted)
 
 
 -- name: due_images
--- returns: images of a store that are due, with whose they are
+-- returns: due images of a store
 select
     image.id, image.url, image.tries, image.path, image.sha256, image.etag,
     store.state, store.id as store_id, store.name as store_name,
@@ -57,7 +57,8 @@ limit %(limit)s
 
 
 -- name: keep_image
--- returns: nothing; an image's row says what was fetched and when to look again
+-- Record a fetched image and when to check it again.
+-- returns: nothing
 update storecrawl.images
 set due_at = clock_timestamp() + %(again)s::interval,
     tries = 0,
@@ -74,7 +75,8 @@ where id = %(id)s
 
 
 -- name: put_off_image
--- returns: nothing; an image's row says why nothing new was fetched, if it was not, and when to try again, if ever
+-- Record why nothing new was fetched, if nothing was, and when to try again, if ever.
+-- returns: nothing
 update storecrawl.images
 set due_at = clock_timestamp() + %(again)s::interval,
     tries = %(tries)s,

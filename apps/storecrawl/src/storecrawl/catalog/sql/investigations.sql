@@ -1,5 +1,5 @@
 -- name: investigate_store
--- Say of the id that a store goes by that somebody should look into it; who was rejected stays so.
+-- Mark the platform id of a store as needing investigation, unless its location was rejected.
 -- returns: id of the location
 insert into storecrawl.locations as known (
     platform_store_id, status, because, decided_by, decided_at, store_id, promoted_at, name, slug, chain, address, city,
@@ -25,7 +25,7 @@ returning id
 
 
 -- name: investigate_entry
--- Keep an entry point that leads nowhere, for somebody to look into; what was decided about it stays.
+-- Record an entry point that leads nowhere, for investigation; earlier decisions about it stay.
 -- returns: id of the location
 insert into storecrawl.locations as known (entry, status, because, decided_by, decided_at)
 values (%(entry)s, 'needs_investigation', %(because)s, %(by)s, clock_timestamp())
@@ -39,7 +39,7 @@ returning id
 
 
 -- name: settle_entry
--- An entry point that led nowhere has led to a store after all.
+-- Settle an entry point that led nowhere and has now led to a store.
 update storecrawl.locations as entry
 set status = 'linked',
     store_id = found.store_id,

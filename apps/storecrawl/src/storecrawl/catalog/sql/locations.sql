@@ -1,5 +1,5 @@
 -- name: list_locations
--- returns: a page of locations by id; the next page is what comes after its last one
+-- returns: a page of locations by id, after the last one of the previous page
 select location.id, location.platform_store_id, location.entry, location.status::text, location.problems,
     location.because, location.decided_by, location.decided_at, location.store_id, store.name as store_name,
     location.name, location.slug, location.chain, location.address, location.city, location.state,
@@ -21,7 +21,7 @@ limit %(limit)s
 
 
 -- name: location_by_id
--- returns: one location with all that is known of it
+-- returns: one location with all that is known about it
 select location.id, location.platform_store_id, location.entry, location.status::text, location.problems,
     location.because, location.decided_by, location.decided_at, location.store_id, store.name as store_name,
     location.name, location.slug, location.chain, location.address, location.city, location.state,
@@ -33,7 +33,7 @@ where location.id = %(location_id)s
 
 
 -- name: location_by_entry
--- returns: the location seen last that goes by this id or slug and is in no doubt, other than the id that is not wanted
+-- returns: the last seen undisputed location with this id or slug, other than the given id
 select id, platform_store_id, status::text, name, store_id
 from storecrawl.locations
 where (platform_store_id = %(entry)s or slug = %(entry)s)
@@ -45,7 +45,7 @@ limit 1
 
 
 -- name: promotions_of_location
--- returns: what was decided about a location, the latest first
+-- returns: the decisions about a location, the latest first
 select promotion.id, promotion.at, promotion.was::text, promotion.became::text, promotion.store_id,
     store.name as store_name, promotion.by, promotion.because
 from storecrawl.promotions as promotion
@@ -56,14 +56,14 @@ limit %(limit)s
 
 
 -- name: raw_of_location
--- returns: what the platform said of it when it was last seen
+-- returns: the platform's object of a location when last seen
 select raw
 from storecrawl.locations
 where id = %(location_id)s
 
 
 -- name: enter_locations
--- Enter or renew what discovery saw; what is not said this time stays as it was.
+-- Record or update discovered locations; values missing this time keep their old state.
 -- returns: how many were new
 with seen as (
     select *
@@ -107,7 +107,7 @@ from written
 
 
 -- name: renew_stores
--- Carry what discovery saw over to the stores that came of it.
+-- Copy discovered values to the stores created from the locations.
 update storecrawl.stores as store
 set name = coalesce(location.name, store.name),
     slug = coalesce(location.slug, store.slug),
@@ -138,7 +138,7 @@ where location.store_id = store.id
 
 
 -- name: locations_to_validate
--- returns: those of the locations that the rules decide about, locked in the order of their ids
+-- returns: the locations that the rules decide about, locked in the order of their ids
 select id, platform_store_id, status::text, name, slug, city, state, menu_url, raw, store_id
 from storecrawl.locations
 where platform_store_id = any(%(platform_store_ids)s)
@@ -149,7 +149,7 @@ for update
 
 
 -- name: reject_locations
--- Write down which rules locations do not meet; those that nobody has decided about are rejected for it.
+-- Store the rules that locations do not meet, and reject the undecided ones.
 update storecrawl.locations as location
 set problems = verdict.problems,
     status = case when location.status = 'discovered' then 'rejected' else location.status end,
@@ -165,7 +165,7 @@ where location.id = verdict.id
 
 
 -- name: restore_locations
--- The platform knows these again: they go back to what they were before somebody had to look into them.
+-- Restore the previous status of locations under investigation that the platform knows again.
 update storecrawl.locations as location
 set status = case
         when store.platform_store_id = location.platform_store_id then 'verified'
@@ -182,7 +182,7 @@ where location.id = any(%(ids)s)
 
 
 -- name: reopen_locations
--- Take up again what the rules had rejected, now that it meets them.
+-- Reopen locations rejected by the rules that now meet them.
 update storecrawl.locations
 set status = 'discovered',
     problems = '{}',
@@ -194,7 +194,7 @@ where id = any(%(ids)s)
 
 
 -- name: promote_locations
--- Make stores of locations; a store that has the platform's id already is linked.
+-- Create stores from locations; a store with the same platform id is linked instead.
 -- returns: id of each store and whether it is new
 with promoted as (
     insert into storecrawl.stores as store (

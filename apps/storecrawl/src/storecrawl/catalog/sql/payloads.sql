@@ -1,5 +1,5 @@
 -- name: list_payloads
--- returns: a page of crawl payloads, the newest fetch first; the next page is what was before its last one
+-- returns: a page of crawl payloads, the newest fetch first, before the last one of the previous page
 select id, store_id, task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, created_at,
     applied_at, applied_count, complete, refused_products, refused_options, expired_at,
     (select raw.id from storecrawl.raw_menus as raw where raw.payload_id = payloads.id) as raw_menu_id
@@ -13,7 +13,8 @@ limit %(limit)s
 
 
 -- name: list_payloads_of_store
--- returns: a page of a store's crawl payloads, the newest fetch first; the next page is what was before its last one
+-- returns: a page of a store's crawl payloads, the newest fetch first, before the last one of the previous
+--          page
 select id, store_id, task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, created_at,
     applied_at, applied_count, complete, refused_products, refused_options, expired_at,
     (select raw.id from storecrawl.raw_menus as raw where raw.payload_id = payloads.id) as raw_menu_id
@@ -28,7 +29,7 @@ limit %(limit)s
 
 
 -- name: payload_by_id
--- returns: what is known of one crawl payload
+-- returns: one crawl payload
 select id, store_id, task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, created_at,
     applied_at, applied_count, complete, refused_products, refused_options, expired_at,
     (select raw.id from storecrawl.raw_menus as raw where raw.payload_id = payloads.id) as raw_menu_id
@@ -37,7 +38,7 @@ where id = %(payload_id)s
 
 
 -- name: paths_without_payload
--- returns: those of some paths that no row names
+-- returns: the paths that no row names
 select path
 from unnest(%(paths)s::text[]) as path
 where not exists (select from storecrawl.payloads where storage_path = path)
@@ -46,7 +47,7 @@ where not exists (select from storecrawl.payloads where storage_path = path)
 
 
 -- name: record_payload
--- Enter a written file, once a path, and note the fetch at its store, which is blocked no more.
+-- Record a written file, once per path, and the fetch of its store, which is unblocked.
 -- returns: id of the payload
 with recorded as (
     insert into storecrawl.payloads as known (
@@ -78,8 +79,8 @@ from recorded
 
 
 -- name: lock_store
--- One refresh of a store at a time: the later one waits here.
--- returns: a row when the payload is this store's, and none else
+-- Run one refresh of a store at a time: a second one waits here.
+-- returns: a row if the payload is of this store
 -- locks: the store's row
 with store as (
     select id
@@ -95,7 +96,7 @@ where payload.id = %(payload_id)s
 
 
 -- name: read_history
--- What stands around a payload in its store's history; to be read after the store is locked.
+-- Read a payload's position in its store's history, after the store is locked.
 -- returns: whether it was applied before; how many newer complete payloads were applied; the size of the
 --          last one applied before it; how many fetches between the two were below the share of that size
 with earlier as (
@@ -128,7 +129,7 @@ select
 
 
 -- name: mark_applied
--- Note that a payload counts from now on; the second time changes nothing.
+-- Mark a payload as applied. Repeating it changes nothing.
 update storecrawl.payloads
 set applied_at = clock_timestamp(),
     applied_count = %(applied_count)s,
@@ -139,9 +140,11 @@ where id = %(payload_id)s
 
 
 -- name: repeat_payload
--- Apply a payload that has the document of the store's last applied one, which this normalizer has read and the products
--- still show; to be done after the store is locked. What was refused of more than can be told in rows is read anew.
--- returns: the last one, how many products it has, and how many of them and of options were refused; no row where it differs
+-- Apply a payload with the same document as the store's last applied one, after the store is locked. That
+-- one
+-- must have been read by this normalizer, and the products must still show it. A payload with more refusals
+-- than fit in rows must be read again.
+-- returns: the last one, its number of products, and of refused products and options; no row if it differs
 with last as (
     select id, fetched_at, sha256, size_raw, applied_count, complete, refused_products, refused_options, normalizer, repeats
     from storecrawl.payloads
@@ -176,8 +179,8 @@ returning last.id, last.applied_count, last.refused_products, last.refused_optio
 
 
 -- name: expirable_payloads
--- The newest payloads of each store stay, those that were never applied, and those that an open task is about to read.
--- returns: of the next stores, the payloads whose files the retention policy no longer keeps
+-- Excludes the newest payloads of each store, those never applied, and those that an open task will read.
+-- returns: payloads of the next stores whose files the retention policy does not keep
 with next_stores as (
     select id
     from storecrawl.stores
@@ -208,7 +211,8 @@ order by next_stores.id, old.id
 
 
 -- name: mark_expired
--- returns: nothing; the rows of some payloads whose files were removed, with those of their raw menus, say since when
+-- Record when the files of payloads and of their raw menus were removed.
+-- returns: nothing
 with raw as (
     update storecrawl.raw_menus
     set expired_at = clock_timestamp()

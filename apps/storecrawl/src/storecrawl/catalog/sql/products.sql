@@ -1,6 +1,6 @@
 -- name: find_products
--- Look for products among the next ones by name: at most so many are read, however few of them fit.
--- returns: ids of those that fit, in order; where more may follow, the one that the next page comes after
+-- Search the next products by name. At most a given number is read, however few match.
+-- returns: ids of the matching ones, in order; if more may follow, the last one read
 with passing as (
     select id, store_id, name, brand, availability, row_number() over () as place
     from (
@@ -35,8 +35,8 @@ select
 
 
 -- name: find_products_of_store
--- Look for products of a store by name.
--- returns: ids of those that fit, in order; where more may follow, the one that the next page comes after
+-- Search a store's products by name.
+-- returns: ids of the matching ones, in order; if more may follow, the last one read
 with found as (
     select id, name
     from storecrawl.products
@@ -58,7 +58,7 @@ select
 
 
 -- name: products_by_id
--- returns: a line for each of some products: what it is, and what a customer pays for the least and the most of it
+-- returns: a row for each of these products with the lowest and highest price that a customer pays
 select
     product.id, product.store_id, store.name as store_name, product.external_id, product.name, product.brand,
     product.category, product.availability, product.last_seen_at,
@@ -82,7 +82,7 @@ order by product.name, product.id
 
 
 -- name: known_products
--- returns: those of some of a store's products that are known, by the platform's key
+-- returns: the known ones of a store's products, by the platform's key
 select external_id, id, brand, category
 from storecrawl.products
 where store_id = %(store_id)s
@@ -90,7 +90,7 @@ where store_id = %(store_id)s
 
 
 -- name: product_by_id
--- returns: everything that is known of one product
+-- returns: one product
 select
     product.id, product.store_id, store.name as store_name, product.external_id, product.slug, product.name, product.name_raw,
     product.brand_id, product.brand, product.category, product.category_raw, product.subcategory, product.strain_type,
@@ -104,7 +104,7 @@ where product.id = %(product_id)s
 
 
 -- name: lock_products
--- returns: what is known of a menu's products, locked in the order of their external ids
+-- returns: the known ones of a menu's products, locked in the order of their external ids
 select id, external_id, content_hash, availability::text, consecutive_misses,
     first_seen_at, last_seen_at, last_fetched_at, last_payload_id
 from storecrawl.products
@@ -115,7 +115,7 @@ for no key update
 
 
 -- name: upsert_products
--- Write new and changed products whole; the caller has left out what newer payloads wrote.
+-- Write new and changed products completely. Callers leave out products written from newer payloads.
 -- returns: id and external id of each
 insert into storecrawl.products as known (
     store_id, external_id, slug, name, name_raw, brand_id, brand, brand_raw, brand_external_id,
@@ -183,7 +183,7 @@ returning known.id, known.external_id
 
 
 -- name: touch_products
--- Note that products were seen again unchanged; that the platform touched them is no change.
+-- Record that unchanged products were seen. The platform's own time of change does not count as a change.
 update storecrawl.products
 set revised_at = seen.revised_at,
     last_seen_at = greatest(last_seen_at, %(fetched_at)s),
@@ -196,7 +196,7 @@ where id = seen.product_id
 
 
 -- name: touch_repeated_products
--- Note that all products of a store's last payload were seen again as they were.
+-- Record that all products of a store's last payload were seen unchanged.
 -- locks: them, in the order of their external ids
 with seen as (
     select id
@@ -216,7 +216,7 @@ where product.id = seen.id
 
 
 -- name: touch_stale_products
--- Note that products, of which newer payloads tell more, were already there earlier.
+-- Record an earlier sighting of products that newer payloads also contain.
 update storecrawl.products
 set first_seen_at = least(first_seen_at, %(fetched_at)s)
 where id = any(%(ids)s)
@@ -224,7 +224,7 @@ where id = any(%(ids)s)
 
 
 -- name: touch_refused_products
--- Products that the payload holds but that could not be normalized are there, whatever they are.
+-- Record that products were seen which the payload contains but which could not be normalized.
 update storecrawl.products
 set last_seen_at = %(fetched_at)s,
     consecutive_misses = %(newer)s,
@@ -237,10 +237,10 @@ where store_id = %(store_id)s
 
 
 -- name: count_misses
--- Count, for each product that was last seen before a payload, the complete payloads since: the number
--- follows from the history alone, so that a second run, or payloads in another order, lead to the same.
--- At the threshold the product counts as removed and counting stops.
--- returns: id of each product whose number changed, and whether it was removed by that
+-- Count the complete payloads since each product was last seen before a payload. The count depends on the
+-- history alone, so that a second run or another order of payloads has the same result. A product that
+-- reaches the threshold is removed, and its count stays.
+-- returns: id of each product whose count changed, and whether it was removed for it
 with absent as (
     select id, last_seen_at
     from storecrawl.products

@@ -1,5 +1,6 @@
 -- name: list_raw_menus
--- returns: a page of the raw menus of a store or one by its id, the newest fetch first, all or those that were refused
+-- returns: a page of raw menus, the newest fetch first: of a store or one by id, all or only the refused
+--          ones
 select id, store_id, task_id, payload_id, problem, storage_path, page_count, size_raw, size_gz, sha256, fetched_at,
     created_at, expired_at
 from storecrawl.raw_menus
@@ -15,7 +16,7 @@ limit %(limit)s
 
 
 -- name: refused_beyond
--- returns: the kept raw menus of a store of which no payload was made, but for the newest ones
+-- returns: a store's raw menus without a payload whose file exists, except for the newest ones
 select id, storage_path
 from storecrawl.raw_menus
 where store_id = %(store_id)s
@@ -26,7 +27,8 @@ offset %(newest)s
 
 
 -- name: newest_menu
--- returns: the digests of the answers of a store's newest payload, and its document; no row where its file was removed
+-- returns: the response digests and the document of a store's newest payload; no row if its file was
+--          removed
 select raw.digests, newest.storage_path as path, newest.sha256, newest.size_raw, newest.size_gz, newest.product_count
 from (
     select id, storage_path, sha256, size_raw, size_gz, product_count, expired_at
@@ -55,7 +57,8 @@ returning id
 
 
 -- name: mark_raw_expired
--- returns: nothing; the rows of some raw menus whose files were removed say since when
+-- Record when the files of raw menus were removed.
+-- returns: nothing
 update storecrawl.raw_menus
 set expired_at = clock_timestamp()
 where id = any(%(ids)s)

@@ -1,5 +1,5 @@
 -- name: list_refusals
--- returns: a page of refusals, those of the newest payloads first; the next page is what was before its last one
+-- returns: a page of refusals, the newest payloads first, before the last one of the previous page
 select refusal.id, refusal.store_id, refusal.payload_id, refusal.record_index, refusal.external_id, refusal.option,
     refusal.reason, payload.fetched_at
 from storecrawl.refusals as refusal
@@ -12,7 +12,7 @@ limit %(limit)s
 
 
 -- name: record_refusals
--- What an earlier application said of the payload is forgotten: what is refused, its latest reader says.
+-- Replace the refusals of a payload, since only its last application counts.
 -- returns: nothing
 with forgotten as (
     delete from storecrawl.refusals
@@ -30,7 +30,7 @@ from jsonb_to_recordset(%(refusals)s::jsonb) as refusal (index integer, external
 
 
 -- name: repeat_refusals
--- Enter what was refused of a payload as refused of another that has its document.
+-- Copy the refusals of a payload to another with the same document.
 -- returns: the products among them, by the platform's key
 with repeated as (
     insert into storecrawl.refusals (store_id, payload_id, record_index, external_id, option, reason)

@@ -1,5 +1,5 @@
 -- name: product_history
--- returns: a product and its options as the last crawl payloads had them, oldest first
+-- returns: a product and its options in the last crawl payloads, oldest first
 select
     snapshot.payload_id, snapshot.captured_at, snapshot.availability, snapshot.in_stock, variant.option,
     coalesce(
@@ -23,7 +23,7 @@ order by snapshot.captured_at, snapshot.payload_id, variant.option
 
 
 -- name: add_product_snapshots
--- Keep each product as the payload had it, with the one that it repeats; the second time adds none.
+-- Store each product as the payload had it, under the payload that it repeats. Repeating it adds none.
 insert into storecrawl.product_snapshots (
     payload_id, product_id, store_id, captured_at, name, brand, category, subcategory, strain_type,
     thc_lo, thc_hi, thc_unit, cbd_lo, cbd_hi, cbd_unit, availability, in_stock
@@ -47,7 +47,7 @@ on conflict (payload_id, product_id) do nothing
 
 
 -- name: add_variant_snapshots
--- Keep each option as the payload had it, with the one that it repeats; the second time adds none.
+-- Store each option as the payload had it, under the payload that it repeats. Repeating it adds none.
 insert into storecrawl.variant_snapshots (
     payload_id, product_id, option, captured_at, price_rec_cents, price_med_cents,
     special_rec_cents, special_med_cents, quantity, quantity_capped, in_stock

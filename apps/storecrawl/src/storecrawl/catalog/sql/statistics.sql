@@ -1,6 +1,7 @@
 -- name: take_changes
 -- Take the whole change log, and set its mark.
--- returns: the stores that changed; whether anything was logged; whether the mark was missing, so that the log may be too
+-- returns: the changed stores; whether anything was logged; whether the mark was missing, so that entries
+--          may be lost
 with taken as (
     delete from storecrawl.product_changes
     returning stores
@@ -24,7 +25,8 @@ select
 
 
 -- name: begin_round
--- Note that a round begins. The next one begins a pause later, and not before twice the time that the last one took.
+-- Record the start of a round. The next one starts after a pause, and after twice the duration of the last
+-- one.
 update storecrawl.derivation
 set began_at = clock_timestamp(),
     ended_at = null,
@@ -34,7 +36,7 @@ set began_at = clock_timestamp(),
 
 
 -- name: count_stores
--- Count the menus of some stores anew: partials are overwritten where they differ, and brands noted whose partials did.
+-- Count the menus of stores again: overwrite the partials that differ, and record their brands.
 -- returns: how many partials changed
 with sold as (
     select
@@ -127,7 +129,7 @@ select (select count(*) from gone) + (select count(*) from written)
 
 
 -- name: log_is_marked
--- returns: a row unless the server has crashed since the round began, which emptied the partials
+-- returns: a row unless the server has crashed since the round began, which empties the partials
 select set_at
 from storecrawl.change_log_mark
 
@@ -145,7 +147,8 @@ order by brand_id
 
 
 -- name: merge_brand_statistics
--- Bring the statistics of some brands, or of all (null), in line with the partials; those of brands that no menu has go.
+-- Merge the partials of some brands, or of all (null), into the statistics; delete those of brands on no
+-- menu.
 with counted as (
     select
         brand_id,
@@ -197,7 +200,8 @@ when not matched then
 
 
 -- name: merge_store_statistics
--- Bring the statistics of some stores, or of all (null), in line with the partials; categories that a menu lacks go.
+-- Merge the partials of some stores, or of all (null), into the statistics; delete categories without
+-- products.
 with counted as (
     select
         store_id, category,
@@ -251,14 +255,14 @@ when not matched then
 
 
 -- name: end_round
--- Note that the statistics are merged.
+-- Record that the statistics are merged.
 update storecrawl.derivation
 set ended_at = clock_timestamp()
 
 
 -- name: claim_views
--- Note that the views are brought up to date, unless they are.
--- returns: a row when they were not
+-- Mark the views as up to date, unless they are.
+-- returns: a row if they were not
 update storecrawl.derivation
 set views_out_of_date = false
 where views_out_of_date

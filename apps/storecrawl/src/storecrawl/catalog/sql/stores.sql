@@ -1,5 +1,5 @@
 -- name: list_stores
--- returns: a page of stores by id; the next page is what comes after its last one
+-- returns: a page of stores by id, after the last one of the previous page
 select id, platform_store_id, name, slug, chain, city, state, country, timezone, recreational, medical,
     crawl_enabled, last_fetch_at, first_seen_at, last_seen_at, blocked_at, blocked_until, because as blocked_because
 from storecrawl.stores
@@ -35,7 +35,8 @@ where id = any(%(ids)s)
 
 
 -- name: crawlable_stores
--- returns: ids of the stores that may be crawled, in order: all, those of a state, those among the given ids
+-- returns: ids of the stores that may be crawled, in order: all, those of a state, or those among the given
+--          ids
 select id
 from storecrawl.stores
 where crawl_enabled
@@ -61,7 +62,7 @@ limit %(limit)s::bigint
 
 
 -- name: figures_of_stores
--- What there is of some stores: products on their menus, what the cheapest and the dearest cost, how often they were fetched.
+-- Count the products on the menus of stores, their lowest and highest price, and the fetches.
 -- returns: a row for each of the given stores
 select
     given.id as store_id, counted.products, counted.in_stock, priced.lowest_cents, priced.highest_cents,
@@ -88,7 +89,7 @@ cross join lateral (
 
 
 -- name: categories_of_store
--- returns: what is on a store's menu, by category, the largest first
+-- returns: the categories of a store's menu, the largest first
 select
     nullif(category, '') as category, brands, products, in_stock, variants, on_special,
     lowest_cents, average_cents, highest_cents, price_changes, price_changed_at
@@ -98,7 +99,7 @@ order by products desc, category
 
 
 -- name: block_store
--- The upstream refuses a store's menu: leave the store alone, the longer the more often in a row.
+-- Block a store whose menu the upstream refuses, longer with each refusal in a row.
 -- returns: for how many seconds
 insert into storecrawl.blocked_stores as known (store_id, blocked_until, because)
 values (%(store_id)s, clock_timestamp() + make_interval(secs => %(first)s), %(because)s)
@@ -112,7 +113,8 @@ returning extract(epoch from blocked_until - clock_timestamp())::double precisio
 
 
 -- name: count_blocked_stores
--- returns: how many stores are blocked, of how many that may be crawled, and since when the first of them is
+-- returns: how many of the stores that may be crawled are blocked, their total, and the time of the first
+--          block
 select
     count(*) filter (where blocked.store_id is not null) as blocked,
     count(*) as stores,

@@ -1,5 +1,5 @@
 -- name: variants_of_product
--- returns: the options of a product, those it has before those it had
+-- returns: the options of a product, the current ones first
 select
     option, weight_value, weight_unit, dose_mg, pack_count, price_rec_cents, price_med_cents, special_rec_cents, special_med_cents,
     quantity, quantity_capped, in_stock, listed, sku
@@ -78,7 +78,7 @@ where not known.listed
 
 
 -- name: unlist_variants
--- Options that the newest state of their product no longer has stay, unlisted.
+-- Unlist options that the newest state of their product no longer has; their rows stay.
 update storecrawl.variants as known
 set listed = false,
     in_stock = false,
@@ -94,7 +94,7 @@ where known.product_id = any(%(product_ids)s)
 
 
 -- name: empty_removed_variants
--- Nothing of a removed product is in stock.
+-- Set the options of removed products to out of stock.
 update storecrawl.variants
 set in_stock = false,
     changed_at = %(fetched_at)s

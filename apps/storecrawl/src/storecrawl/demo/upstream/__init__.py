@@ -1,7 +1,7 @@
-"""The local upstream: a real HTTP server that speaks the upstream's GraphQL over made-up stores and menus.
+"""The local upstream: an HTTP server with the upstream's GraphQL API over generated stores and menus.
 
-Stores and menus are drawn from distributions of real menus, by (seed, store, simulated step) and nothing
-else; they change from step to step, and a dial makes requests fail in all the ways in which real ones fail.
+Stores and menus follow the distributions of real menus and depend only on seed, store and simulated step. They
+change from step to step. A dial makes requests fail in all the ways in which real ones do.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs the local upstream as a process of its own: `python -m storecrawl.demo.upstream --port 8091`."""
+"""Run the local upstream as a separate process: `python -m storecrawl.demo.upstream --port 8091`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PARENT_POLL_SECONDS = 0.5
 
 
 def main() -> None:
-    """Serve until SIGTERM or SIGINT; the first line printed is the URL, once requests are answered."""
+    """Serve until SIGTERM or SIGINT; print the URL first, once requests are answered."""
     arguments = _parser().parse_args()
     try:
         options = _options(arguments)

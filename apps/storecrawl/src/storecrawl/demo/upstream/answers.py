@@ -1,4 +1,4 @@
-"""Answers GraphQL requests from a world: from the request's value to the body of its answer."""
+"""Answer GraphQL requests from a world."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ FIRST_PAGE_OPERATION = "FilteredProducts"
 
 
 class PersistedQuery(msgspec.Struct, rename="camel"):
-    """The hash that stands for a query."""
+    """A persisted-query hash."""
 
     sha256_hash: str
     version: int = 1
 
 
 class Extensions(msgspec.Struct, rename="camel"):
-    """What a request may carry beside its query."""
+    """The extensions of a request."""
 
     persisted_query: PersistedQuery | None = None
 
 
 class GraphqlRequest(msgspec.Struct, rename="camel"):
-    """One request, whether it came by GET or by POST."""
+    """A request, sent by GET or POST."""
 
     operation_name: str | None = None
     variables: dict[str, Any] | None = None
@@ -44,12 +44,12 @@ class GraphqlRequest(msgspec.Struct, rename="camel"):
 
     @property
     def is_first_page(self) -> bool:
-        """Say whether the request asks for the first page of a menu."""
+        """Return whether the request is for the first page of a menu."""
         return self.operation_name == FIRST_PAGE_OPERATION and not (self.variables or {}).get("page")
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The HTTP status and the body of an answer."""
+    """The HTTP status and the body of a response."""
 
     status: int
     body: bytes
@@ -72,7 +72,7 @@ class Answerer:
         }
 
     def answer(self, request: GraphqlRequest) -> Answer:
-        """Answer a request; what is wrong with it is in the answer, as GraphQL has it."""
+        """Answer a request; errors are part of the response, as usual in GraphQL."""
         try:
             return self._run(request)
         except UnknownHash:
@@ -82,7 +82,7 @@ class Answerer:
             return self.error(str(error), error.code, 400)
 
     def error(self, message: str, code: str, status: int) -> Answer:
-        """Return an answer that holds one error and no data."""
+        """Return a response with one error and no data."""
         errors = [{"message": message, "extensions": {"code": code}}]
         return Answer(status, self._encode({"errors": errors, "data": None}))
 
@@ -105,7 +105,7 @@ class Answerer:
         return Answer(200, self._encode({"data": data}))
 
     def _failed(self, first: GraphQLError) -> Answer:
-        # An error of the variables comes before execution and so has no path.
+        # An error in the variables occurs before execution and has no path.
         if first.path is None:
             return self.error(first.message, "BAD_USER_INPUT", 400)
         return self.error(first.message, "INTERNAL_SERVER_ERROR", 200)

@@ -1,4 +1,4 @@
-"""The local upstream's web application: the GraphQL endpoints, the pages of menus and the control endpoints."""
+"""The local upstream's web application: GraphQL endpoints, menu pages and control endpoints."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ MOST_STEPS = 10_000
 
 
 class Advance(msgspec.Struct):
-    """How many steps simulated time is to go on."""
+    """The number of steps by which to advance simulated time."""
 
     steps: int = 1
 
 
 class DialChange(msgspec.Struct):
-    """What is to change on the failure dial; what is not given stays."""
+    """Changes of the failure dial; missing values stay."""
 
     failure_rate: float | None = None
     weights: dict[FaultKind, float] | None = None
@@ -50,7 +50,7 @@ class DialChange(msgspec.Struct):
 
 
 class UpstreamServer:
-    """The state behind the endpoints; `app` is the ASGI application. Whoever asks about a `walled` store gets a 403."""
+    """The state behind the endpoints; `app` is the ASGI application. Requests for a `walled` store get a 403."""
 
     def __init__(self, options: UpstreamOptions) -> None:
         self.world = World(options)
@@ -70,17 +70,16 @@ class UpstreamServer:
         )
 
     def advance(self, steps: int) -> int:
-        """Let simulated time go on; return the new step."""
+        """Advance simulated time; return the new step."""
         if not 0 <= steps <= MOST_STEPS:
             raise ValueError(f"steps must be between 0 and {MOST_STEPS}, not {steps}")
         return self.world.clock.advance(steps)
 
     def forget_queries(self) -> None:
-        """Forget all persisted-query hashes."""
         self._answerer.queries.forget()
 
     def stats(self) -> dict[str, Any]:
-        """Return what was asked and what failed so far, with the step and the number of stores."""
+        """Return the counts of requests and failures, the step and the number of stores."""
         step = self.world.clock.step
         return {
             "step": step,
@@ -151,7 +150,7 @@ def _possible_faults(request: GraphqlRequest) -> frozenset[FaultKind]:
 
 
 def _asked_about(request: GraphqlRequest) -> set[str]:
-    """The stores that a request names, by id or slug."""
+    """Return the stores that a request names, by id or slug."""
     variables = request.variables or {}
     filters = (variables.get("productsFilter"), variables.get("dispensaryFilter"))
     objects = [each for each in filters if isinstance(each, dict)]

@@ -1,4 +1,4 @@
-"""Sales: what a store has on special at a step, and what that makes of a price."""
+"""Sales: a store's specials at a step, and their effect on prices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BRAND_GROUPS = 9
 
 
 class Scope(StrEnum):
-    """What a campaign covers."""
+    """The products of a campaign."""
 
     CATEGORY = "category"
     BRANDS = "brands"
@@ -24,7 +24,7 @@ class Scope(StrEnum):
 
 
 class Campaign(msgspec.Struct, frozen=True, kw_only=True):
-    """One sale; a bundle (buy one, get one) lowers no price by itself."""
+    """A sale; a bundle (buy one, get one) lowers no price."""
 
     id: str
     name: str
@@ -35,7 +35,6 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
     is_bundle: bool
 
     def covers(self, product: WorldProduct) -> bool:
-        """Say whether the product is on this sale."""
         if self.scope is Scope.CATEGORY:
             return product.category.key == self.category
         if self.scope is Scope.BRANDS:
@@ -49,7 +48,7 @@ _PERCENTS = Weighted({10: 0.05, 15: 0.1, 20: 0.15, 25: 0.35, 30: 0.1, 35: 0.15, 
 
 
 def campaigns_at(seed: int, store: WorldStore, step: int) -> tuple[Campaign, ...]:
-    """Return the campaigns that a store runs at a step."""
+    """Return a store's campaigns at a step."""
     habits = Draw(seed, "campaign habits", store.number)
     period = habits.whole(10, 42)
     season = (step + habits.whole(0, period - 1)) // period
@@ -58,7 +57,7 @@ def campaigns_at(seed: int, store: WorldStore, step: int) -> tuple[Campaign, ...
 
 
 def best_price(price: int, campaigns: tuple[Campaign, ...]) -> int:
-    """Return the lowest price in cents that any of the campaigns gives; they do not add up."""
+    """Return the lowest price in cents of all campaigns; they do not add up."""
     percents = (campaign.percent for campaign in campaigns if not campaign.is_bundle)
     return round(price * (100 - max(percents, default=0)) / 100)
 

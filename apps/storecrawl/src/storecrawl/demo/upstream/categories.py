@@ -1,4 +1,4 @@
-"""What kinds of products there are, in which shares, sizes, prices and strengths."""
+"""The categories of products, with their shares, sizes, prices and strengths."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Potency(StrEnum):
 
 
 class Category(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of product. Prices are in cents, for `reference_grams` where sizes are weights.
+    """A category of products. Prices are in cents, for `reference_grams` if sizes are weights.
 
-    `sizes` are spelled in grams; a store that weighs in ounces spells them its own way.
+    `sizes` are in grams; stores that use ounces convert them.
     """
 
     key: str

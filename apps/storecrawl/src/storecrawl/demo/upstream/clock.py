@@ -1,4 +1,4 @@
-"""Simulated time: a step number that grows with the wall clock, by command, or both."""
+"""Simulated time: a step number that grows with the wall clock, on command, or both."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FIRST_MILLISECOND = int(FIRST_STEP_AT.timestamp()) * 1000
 
 
 class SimulatedClock:
-    """Counts simulated steps of four hours each; step 0 began at `epoch` (unix seconds)."""
+    """Counts simulated steps of four hours; step 0 began at `epoch` (unix seconds)."""
 
     def __init__(self, *, step_seconds: float, epoch: float | None) -> None:
         self._step_seconds = step_seconds
@@ -22,13 +22,13 @@ class SimulatedClock:
 
     @property
     def step(self) -> int:
-        """Return the number of the current step."""
+        """The number of the current step."""
         if self._step_seconds == 0:
             return self._advanced
         return self._advanced + max(0, int((time.time() - self._epoch) / self._step_seconds))
 
     def advance(self, steps: int) -> int:
-        """Go on by the given number of steps and return the new step."""
+        """Advance by this many steps; return the new step."""
         if steps < 0:
             raise ValueError(f"simulated time does not go back: {steps} steps")
         self._advanced += steps
@@ -36,10 +36,10 @@ class SimulatedClock:
 
 
 def iso_text(step: int) -> str:
-    """Write the beginning of a step as the upstream writes `updatedAt`."""
+    """Return the start of a step in the form of the upstream's `updatedAt`."""
     return (FIRST_STEP_AT + step * STEP).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
 def epoch_text(step: int, milliseconds: int = 0) -> str:
-    """Write a moment of a step as the upstream writes `createdAt`: milliseconds since 1970, as a string."""
+    """Return a time of a step in the form of the upstream's `createdAt`: milliseconds since 1970, as a string."""
     return str(_FIRST_MILLISECOND + step * STEP_MILLISECONDS + milliseconds)

@@ -1,4 +1,4 @@
-"""The directory of all stores: found by slug, id, place or words, and growing with simulated time."""
+"""The directory of all stores, found by slug, id, place or words. It grows with simulated time."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ FORMER = "old-"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nearby:
-    """All places within a number of miles of a point."""
+    """A search within a number of miles of a point."""
 
     latitude: float
     longitude: float
     miles: float
 
     def holds(self, store: WorldStore) -> bool:
-        """Say whether the store stands within reach."""
         return self.miles_to(store) <= self.miles
 
     def miles_to(self, store: WorldStore) -> float:
@@ -38,7 +37,7 @@ class Nearby:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AreaSearch:
-    """What an area search asks for; what is None is not asked."""
+    """The criteria of an area search; None matches everything."""
 
     state: str | None = None
     city: str | None = None
@@ -46,7 +45,6 @@ class AreaSearch:
     kinds: frozenset[StoreKind] = frozenset(StoreKind)
 
     def holds(self, store: WorldStore) -> bool:
-        """Say whether the store is one of those asked for."""
         return (
             (self.state is None or store.city.state.code == self.state.upper())
             and (self.city is None or store.city.name.casefold() == self.city.casefold())
@@ -56,7 +54,7 @@ class AreaSearch:
 
 
 class StoreDirectory:
-    """Every store that has opened up to a step, made when first asked for."""
+    """Every store open at a step, created on first use."""
 
     def __init__(self, options: UpstreamOptions) -> None:
         self._options = options
@@ -64,12 +62,12 @@ class StoreDirectory:
         self._by_name: dict[str, WorldStore] = {}
 
     def count_at(self, step: int) -> int:
-        """Return how many stores are open at a step; their number at most doubles."""
+        """Return the number of stores open at a step; it doubles at most."""
         opened = int(self._options.new_stores_per_step * step)
         return self._options.stores + min(opened, self._options.stores)
 
     def open_until(self, step: int) -> list[WorldStore]:
-        """Return the stores open at a step, oldest first. Steps only ever grow."""
+        """Return the stores open at a step, oldest first. Steps must not decrease."""
         for number in range(len(self._stores), self.count_at(step)):
             self._add(make_store(self._options, number, self._opened_at(number)))
         return self._stores
@@ -84,17 +82,16 @@ class StoreDirectory:
         return self.find(slug.removeprefix(FORMER), step) if slug.startswith(FORMER) else None
 
     def search(self, search: AreaSearch, step: int) -> list[WorldStore]:
-        """Return the stores of an area."""
         return [store for store in self.open_until(step) if search.holds(store)]
 
     def matching(self, term: str, limit: int, step: int) -> list[WorldStore]:
-        """Return at most `limit` stores that have all words of the term in name, slug or city, whatever their case."""
+        """Return at most `limit` stores with all words of the term in name, slug or city, ignoring case."""
         words = term.casefold().split()
         found = (store for store in self.open_until(step) if all(word in _searched(store) for word in words))
         return [store for store, _ in zip(found, range(limit), strict=False)]
 
     def cities(self, state: str, step: int) -> dict[City, int]:
-        """Return the cities of a state that have stores, with how many."""
+        """Return the cities of a state with stores, and the number of stores in each."""
         counts: dict[City, int] = {}
         for store in self.search(AreaSearch(state=state), step):
             counts[store.city] = counts.get(store.city, 0) + 1

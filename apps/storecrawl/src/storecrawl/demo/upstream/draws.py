@@ -1,4 +1,4 @@
-"""Deterministic chance: a stream of draws that depends on its key and on nothing else."""
+"""Deterministic random numbers: a stream that depends only on its key."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ALPHANUMERICS = "23456789ABCDEFGHJKLMNPQRSTWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 class Weighted(Generic[T]):
-    """Values with their weights, summed up once so that a draw is cheap."""
+    """Values with their weights, summed once so that a draw is cheap."""
 
     __slots__ = ("bounds", "values")
 
@@ -27,14 +27,14 @@ class Weighted(Generic[T]):
         self.bounds = tuple(accumulate(weights.values()))
 
     def at(self, share: float) -> T:
-        """Return the value that stands at `share` (0 to 1) of the summed weights."""
+        """Return the value at `share` (0 to 1) of the summed weights."""
         return self.values[bisect_right(self.bounds, share * self.bounds[-1], hi=len(self.values) - 1)]
 
 
 class Draw:
-    """One stream of draws; two streams with the same key draw the same, in every process and Python version.
+    """A stream of draws. Streams with the same key are equal in every process and Python version.
 
-    `skip` draws are left out at the beginning.
+    The first `skip` draws are omitted.
     """
 
     __slots__ = ("share",)
@@ -45,27 +45,23 @@ class Draw:
             self.share()
 
     def chance(self, probability: float) -> bool:
-        """Return true with the given probability."""
+        """Return True with the given probability."""
         return self.share() < probability
 
     def pick(self, values: Sequence[T]) -> T:
-        """Return one of the values, all equally likely."""
         return values[int(self.share() * len(values))]
 
     def weighted(self, values: Weighted[T]) -> T:
-        """Return one of the values by its weight."""
         return values.at(self.share())
 
     def whole(self, low: int, high: int) -> int:
-        """Return a whole number from low to high, both included."""
+        """Return an integer from low to high, both included."""
         return low + int(self.share() * (high - low + 1))
 
     def real(self, low: float, high: float) -> float:
-        """Return a real number between low and high."""
         return low + self.share() * (high - low)
 
     def lognormal(self, median: float, sigma: float) -> float:
-        """Return a log-normal number with the given median."""
         radius = math.sqrt(-2.0 * math.log(1.0 - self.share()))
         return median * math.exp(sigma * radius * math.cos(math.tau * self.share()))
 
@@ -79,7 +75,6 @@ class Draw:
         return "".join(self.pick(_ALPHANUMERICS) for _ in range(17))
 
     def uuid(self) -> str:
-        """Return 32 hex digits in the usual five groups."""
         digits = f"{self.object_id()}{int(self.share() * _WORD):08x}"
         return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 

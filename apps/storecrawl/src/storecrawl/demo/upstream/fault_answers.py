@@ -1,4 +1,4 @@
-"""What each failure looks like on the wire."""
+"""The HTTP response of each kind of failure."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ TrueAnswer = Callable[[], Answer]
 
 
 def sent(answer: Answer) -> Response:
-    """Send an answer as it is."""
+    """Return the response of an answer."""
     return Response(answer.body, answer.status, media_type=answer.media_type)
 
 
 async def failed_response(fault: FaultKind, dial: FaultDial, draw: Draw, true_answer: TrueAnswer) -> Response:
-    """Fail in the given way; the true answer is made only where a failure needs it."""
+    """Return the response of a failure; the true answer is only computed if the failure needs it."""
     refusal = _refusal(fault, dial, draw)
     if refusal is not None:
         return refusal
@@ -57,7 +57,7 @@ def _cut(answer: Answer) -> Response:
 
 async def _half(body: bytes) -> AsyncIterator[bytes]:
     yield body[: len(body) // 2]
-    # The server closes the connection of an answer that breaks off.
+    # The server closes the connection after an incomplete response.
     raise ConnectionAbortedError("the connection is cut on purpose")
 
 

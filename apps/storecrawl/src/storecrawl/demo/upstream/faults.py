@@ -1,4 +1,4 @@
-"""The failure dial: which request fails in which way, decided by the request's number and nothing else."""
+"""The failure dial: whether and how a request fails depends only on its number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DAY_SECONDS = 86_400
 
 
 class FaultKind(StrEnum):
-    """The ways in which the upstream can fail."""
+    """The kinds of failures."""
 
     BLOCKED = "blocked"
     RATE_LIMITED = "rate_limited"
@@ -47,11 +47,10 @@ HASH_FAULTS = frozenset({FaultKind.ROTATED})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultDial:
-    """How often requests fail (`failure_rate`, 0 to 1) and how the failures share out over the kinds.
+    """The share of failing requests (`failure_rate`, 0 to 1) and the weights of the kinds.
 
-    A kind without a weight does not occur. TRUNCATED serves the beginning of a menu as if it were all, ROTATED forgets
-    every persisted-query hash. `slow_seconds` is how long a slow answer waits before it starts;
-    `retry_after_seconds` is what a 429 asks for.
+    A kind without a weight does not occur. TRUNCATED serves the beginning of a menu as a whole one, ROTATED forgets
+    every persisted-query hash. `slow_seconds` is the delay of a slow response, `retry_after_seconds` that of a 429.
     """
 
     failure_rate: float = 0.0
@@ -60,7 +59,6 @@ class FaultDial:
     retry_after_seconds: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse rates, weights and times that mean nothing."""
         if not 0.0 <= self.failure_rate <= 1.0:
             raise ValueError(f"failure_rate must be between 0 and 1, not {self.failure_rate}")
         if any(not 0.0 <= weight < float("inf") for weight in self.weights.values()):
@@ -72,7 +70,7 @@ class FaultDial:
 
 
 class FaultPlan:
-    """Numbers the requests, picks the fault of each, and counts what happened."""
+    """Numbers requests, picks their faults, and counts both."""
 
     def __init__(self, seed: int, dial: FaultDial) -> None:
         self.dial = dial
@@ -81,7 +79,7 @@ class FaultPlan:
         self._seed = seed
 
     def next_fault(self, operation: str, possible: Collection[FaultKind]) -> FaultKind | None:
-        """Count one request and return in which of the possible ways it is to fail, if it is."""
+        """Count a request; return which of the possible faults it has, if any."""
         self.requests[operation] += 1
         draw = Draw(self._seed, "fault", self.requests.total())
         if not draw.chance(self.dial.failure_rate):

@@ -1,4 +1,4 @@
-"""Runs the local upstream inside this process, in a thread with an event loop of its own."""
+"""Run the local upstream in a thread of this process, with its own event loop."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ STOP_SECONDS = 1
 
 
 class LocalUpstream:
-    """The local upstream as a context: it listens on 127.0.0.1 from entry to exit.
+    """The local upstream as a context manager; listens on 127.0.0.1.
 
         async with LocalUpstream(UpstreamOptions(stores=5)) as upstream:
             client = UpstreamClient(upstream.url)
 
-    Raises OSError at entry if the port is taken.
+    Entering raises OSError if the port is taken.
     """
 
     def __init__(self, options: UpstreamOptions | None = None) -> None:
@@ -38,7 +38,7 @@ class LocalUpstream:
                 lifespan="off",
                 log_config=None,
                 access_log=False,
-                # Cut answers are this server's trade; uvicorn would report each as a crash.
+                # Incomplete responses are intended; uvicorn would log each as a crash.
                 log_level="critical",
                 timeout_graceful_shutdown=STOP_SECONDS,
             )
@@ -46,7 +46,6 @@ class LocalUpstream:
         self._thread: threading.Thread | None = None
 
     async def __aenter__(self) -> Self:
-        """Start to listen."""
         listener = _listener(self.options.port)
         self.url = f"http://{HOST}:{listener.getsockname()[1]}"
         self._server.world.show_images_at(f"{self.url}/images")
@@ -61,29 +60,28 @@ class LocalUpstream:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop listening and wait until the server has gone."""
         self._web.should_exit = True
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join)
 
     def advance(self, steps: int = 1) -> int:
-        """Let simulated time go on; return the new step."""
+        """Advance simulated time; return the new step."""
         return self._server.advance(steps)
 
     def set_failures(self, dial: FaultDial) -> None:
-        """Set the failure dial for the requests to come."""
+        """Set the failure dial for future requests."""
         self._server.faults.dial = dial
 
     def wall_off(self, *store_ids: str) -> None:
-        """Answer 403 to whoever asks about these stores from now on, and to nobody else."""
+        """Return 403 for all requests about these stores from now on."""
         self._server.walled = frozenset(store_ids)
 
     def forget_queries(self) -> None:
-        """Forget all persisted-query hashes, as an upstream does that rotates them."""
+        """Forget all persisted-query hashes, like an upstream that rotates them."""
         self._server.forget_queries()
 
     def stats(self) -> dict[str, Any]:
-        """Return what was asked and what failed so far, with the step and the number of stores."""
+        """Return the counts of requests and failures, the step and the number of stores."""
         return self._server.stats()
 
     def _serve(self, listener: socket.socket) -> None:

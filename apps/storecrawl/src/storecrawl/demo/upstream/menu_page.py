@@ -1,4 +1,4 @@
-"""The web pages of menus: how a store is found whose slug changed, in the four ways that real ones are."""
+"""The web pages of menus, which lead to a renamed store in the four ways of real ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_MENU = "<!doctype html><title>Not found</title><h1>There is no such menu</h1>
 
 
 def menu_page(world: World, name: str, root: str) -> Response:
-    """Answer a request for the page of a store's menu; `root` is the address of this server."""
+    """Return the web page of a store's menu; `root` is this server's address."""
     store = world.store_at(name)
     if store is None:
         former = world.store_once_at(name)
@@ -27,7 +27,7 @@ def menu_page(world: World, name: str, root: str) -> Response:
 
 
 def _moved(store: WorldStore, root: str) -> Response:
-    """What stands at a former slug differs from store to store."""
+    """Return the page at a former slug, which differs from store to store."""
     match store.number % 4:
         case 0:
             return RedirectResponse(_address(store, root), 301)

@@ -1,4 +1,4 @@
-"""Menus as they are served: written once per store and step, kept for a while, picked by filter and page."""
+"""The served menus: written once per store and step, cached, selected by filter and page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ACTIVE = "Active"
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A product of a menu, written out twice: as customers see it (None if they do not), and in full."""
+    """A product of a menu in two forms: as customers see it (None if they do not), and complete."""
 
     id: str
     name: str
@@ -46,7 +46,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MenuFilter:
-    """Which products are asked for; empty sets ask for all. `show_everything` lifts the thresholds."""
+    """The filter of a menu request; empty sets match everything. `show_everything` ignores the thresholds."""
 
     pricing_type: str | None = None
     status: str | None = None
@@ -59,7 +59,6 @@ class MenuFilter:
     descending: bool = False
 
     def holds(self, entry: Entry, store: WorldStore) -> bool:
-        """Say whether the product is one of those asked for."""
         return (
             (self.show_everything or entry.shown is not None)
             and (self.status is None or entry.status == self.status)
@@ -78,7 +77,7 @@ class MenuFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MenuPart:
-    """One page of a filtered menu: the products' JSON, and how many products and pages there are in all."""
+    """A page of a filtered menu: the products' JSON, and the total number of products and pages."""
 
     products: list[bytes]
     total_count: int
@@ -86,7 +85,7 @@ class MenuPart:
 
 
 class MenuBook:
-    """Writes menus when they are first asked for and keeps those asked for last."""
+    """Writes menus on first use and caches the last used ones."""
 
     def __init__(self, options: UpstreamOptions) -> None:
         self._options = options
@@ -96,7 +95,7 @@ class MenuBook:
         self._menus: OrderedDict[tuple[int, int], list[Entry]] = OrderedDict()
 
     def page(self, store: WorldStore, step: int, menu_filter: MenuFilter, number: int, size: int) -> MenuPart:
-        """Return a page, counted from 0; pages hold at most 100 products."""
+        """Return a page, counted from 0, of at most 100 products."""
         found = [entry for entry in self.menu(store, step) if menu_filter.holds(entry, store)]
         _sort(found, menu_filter)
         size = min(LARGEST_PAGE, size)
@@ -115,7 +114,7 @@ class MenuBook:
         return self._menus[key]
 
     def offered(self, store: WorldStore, step: int) -> set[str]:
-        """Return the ids of all active products of a store's menu at a step that somebody may buy."""
+        """Return the ids of all products on a store's menu at a step that somebody may buy."""
         listings = (each for each in self._listings(store, step) if each.status == ACTIVE)
         return {each.placement.id for each in listings if not _is_for_nobody(each.placement, store)}
 
@@ -169,7 +168,7 @@ class MenuBook:
 
 
 def _is_for_nobody(placement: Placement, store: WorldStore) -> bool:
-    """Of a store that sells to everybody, patients and others each have a list of their own."""
+    """Return whether a product is on neither list: stores for everybody have separate lists for patients and others."""
     return store.kind is StoreKind.BOTH and placement.medical_only and placement.adult_only
 
 

@@ -9,13 +9,13 @@ from storecrawl.demo.upstream.faults import DAY_SECONDS, FaultDial
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamOptions:
-    """What the local upstream serves and how it behaves.
+    """The contents and the behavior of the local upstream.
 
-    `step_seconds` is the wall time of one simulated step (four simulated hours); 0 leaves time to the control
-    endpoint. `epoch` (unix seconds) is when step 0 began: give the same epoch to a restarted server and its
-    simulated time goes on instead of starting over. Stores open until there are twice as many as at first.
-    `port` 0 takes a free one. `changing_share` is the share of a menu's places at which anything happens in a step: of
-    the others stock, price and product stay as they are until their turn comes.
+    `step_seconds` is the real duration of one simulated step (four simulated hours); with 0, only the control
+    endpoint advances time. `epoch` (unix seconds) is the start of step 0: with the same epoch, a restarted server
+    continues its simulated time. Stores open until there are twice as many as at first. `port` 0 takes a free one.
+    `changing_share` is the share of a menu's places that change in a step; the others keep stock, price and product
+    until their turn.
     """
 
     stores: int = 300
@@ -32,7 +32,6 @@ class UpstreamOptions:
     failures: FaultDial = field(default_factory=FaultDial)
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot be served."""
         if self.stores < 1:
             raise ValueError(f"stores must be at least 1, not {self.stores}")
         if not 0 <= self.step_seconds <= DAY_SECONDS:

@@ -1,4 +1,4 @@
-"""The local upstream's product images: a few shapes in colours that a name draws, made when first asked for."""
+"""The local upstream's product images: a few shapes and colors that depend on a name, drawn on first use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VARIETY = 8
 
 
 def picture_name(kind: str, brand: int) -> str:
-    """The name of the image that products of a kind and a brand share."""
+    """Return the name of the image that products of a category and a brand share."""
     return f"{kind}-{brand % VARIETY}.png"
 
 

@@ -1,4 +1,4 @@
-"""Where the made-up stores stand: real states and cities, with what each state's law lets a store sell."""
+"""The places of the generated stores: real states and cities, and what each state's law lets a store sell."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class City(msgspec.Struct, frozen=True, kw_only=True):
-    """A city; its place is where its first stores stand."""
+    """A city and the location of its first stores."""
 
     name: str
     state: State
@@ -27,7 +27,7 @@ class City(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def slug(self) -> str:
-        """Return the city's name as an address would show it."""
+        """The city's name in an address."""
         return self.name.lower().replace(".", "").replace(" ", "-")
 
 

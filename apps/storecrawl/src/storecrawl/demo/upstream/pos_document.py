@@ -1,4 +1,4 @@
-"""The wire shape of what a point-of-sale system knows of a product: POSMetaData and its children."""
+"""The JSON of a point-of-sale system's data about a product: POSMetaData and its children."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ORDERS = Weighted({"same": 0.8, "reversed": 0.08, "fewer": 0.06, "none": 0.06})
 
 
 def pos_document(store: WorldStore, product: WorldProduct, offer: Offer, draw: Draw) -> Document | None:
-    """Write what the store's till knows of a product, or None where no till is connected."""
+    """Return the point-of-sale data of a product, or None if the store has no such system."""
     if store.habits.stock_source is not StockSource.POS or not draw.chance(SHARE_OF_POS_PRODUCTS):
         return None
     brand = product.brand

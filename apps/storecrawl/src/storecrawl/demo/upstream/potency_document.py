@@ -1,4 +1,4 @@
-"""The wire shape of strengths: THC, CBD, cannabinoids and terpenes, with the odd values of real menus."""
+"""The JSON of strengths: THC, CBD, cannabinoids and terpenes, with the odd values of real menus."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Document = dict[str, Any]
 
 
 def potency_document(product: WorldProduct, draw: Draw) -> Document:
-    """Write the strengths of a product."""
+    """Return the strengths of a product."""
     if product.category.potency is Potency.NONE:
         return _unstated()
     is_legacy = draw.chance(SHARE_LEGACY_ONLY)

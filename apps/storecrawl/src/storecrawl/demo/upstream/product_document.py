@@ -1,4 +1,4 @@
-"""The wire shape of a product: one element of `filteredProducts.products`."""
+"""The JSON of a product: one element of `filteredProducts.products`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Document = dict[str, Any]
 
 
 class StoreDay(msgspec.Struct, frozen=True, kw_only=True):
-    """What all products of a store have in common at a step."""
+    """Values that all products of a store share at a step."""
 
     seed: int
     store: WorldStore
@@ -36,7 +36,7 @@ class StoreDay(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a product document tells of: what, where, and how it is offered."""
+    """The data of a product document: the product, its store, and its offer."""
 
     day: StoreDay
     product: WorldProduct
@@ -45,12 +45,12 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def status(self) -> str:
-        """Return the product's status as the upstream words it."""
+        """The product's status in the upstream's words."""
         return "Inactive" if self.placement.is_inactive else "Active"
 
 
 def product_document(listing: Listing) -> Document:
-    """Write a product as the upstream does."""
+    """Return a product's document."""
     draw = Draw(listing.day.seed, "document", listing.placement.id)
     return {
         **_identity(listing, draw),
@@ -142,7 +142,7 @@ def _prices(listing: Listing) -> Document:
 
 
 def _medical(listing: Listing, prices: Sequence[int]) -> list[float | int]:
-    """What patients pay; what is not for them costs nothing in their list."""
+    """Return the prices for patients; 0 for products that are not for them."""
     if listing.placement.adult_only:
         return [0] * len(prices)
     factor = TAX_FACTOR if listing.day.store.habits.medical_untaxed else 1.0
@@ -150,7 +150,7 @@ def _medical(listing: Listing, prices: Sequence[int]) -> list[float | int]:
 
 
 def dollars(cents: int) -> float | int:
-    """Write an amount as the upstream does: a whole number where it is one."""
+    """Return an amount like the upstream: as an integer if it is one."""
     return cents / 100 if cents % 100 else cents // 100
 
 

@@ -1,4 +1,4 @@
-"""A product as its owner (a chain or a single store) lists it: what stays while it is on the menu."""
+"""Products as their owner (a chain or a store) lists them: the attributes that do not change."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PRICE_MOVES = (1.0, 1.0, 0.95, 1.05, 1.1, 0.9, 0.85, 1.15)
 
 
 class Brand(msgspec.Struct, frozen=True, kw_only=True):
-    """A maker of products; some write their name with a blank after it."""
+    """A brand of products; some have a trailing blank in their name."""
 
     number: int
     id: str
@@ -43,7 +43,7 @@ class Brand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorldProduct(msgspec.Struct, frozen=True, kw_only=True):
-    """One product; `prices` (cents) stand beside `options`, and move through `price_moves` in turn."""
+    """A product; `prices` (cents) are parallel to `options` and cycle through `price_moves`."""
 
     category: Category
     type_name: str
@@ -63,14 +63,14 @@ class WorldProduct(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Shelf(msgspec.Struct, frozen=True, kw_only=True):
-    """What an owner's products are made with: its habits and the brands there are."""
+    """The source of an owner's products: its habits and all brands."""
 
     habits: MenuHabits
     brands: tuple[Brand, ...]
 
 
 class Title(msgspec.Struct, frozen=True, kw_only=True):
-    """What two sizes of the same product have in common."""
+    """The common attributes of two sizes of a product."""
 
     category: Category
     brand: Brand | None
@@ -80,14 +80,14 @@ class Title(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_brands(seed: int) -> tuple[Brand, ...]:
-    """Make every brand of a world."""
+    """Create the brands of a world."""
     return tuple(_brand(Draw(seed, "brand", number), number) for number in range(BRANDS))
 
 
 def make_product(seed: int, owner: str, place: int, generation: int, shelf: Shelf) -> WorldProduct:
-    """Make what stands in a place of an owner's menu; `generation` counts what stood there before."""
+    """Create the product at a place of an owner's menu; `generation` counts its predecessors there."""
     draw = Draw(seed, owner, place, generation)
-    # The same product in another size is listed under an id of its own, with its neighbour's name and brand.
+    # Another size of a product has a separate id, and the name and brand of its neighbor.
     is_twin = draw.chance(SHARE_OF_SAME_NAMES)
     title = _title(Draw(seed, owner, place - 1, generation, skip=1) if is_twin else draw, shelf)
     category, habits = title.category, shelf.habits

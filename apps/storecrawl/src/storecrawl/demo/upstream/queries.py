@@ -1,4 +1,4 @@
-"""Query texts made ready to run: parsed, checked, remembered by hash, cleared of what needs no execution."""
+"""Prepare query texts: parse, validate, store by hash, and remove what needs no execution."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PRODUCTS_FIELD = "products"
 
 
 class BadQuery(Exception):
-    """A request that is answered with errors and HTTP status 400; clients tell them apart by `code`."""
+    """A request that gets errors and HTTP status 400; clients distinguish them by `code`."""
 
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message)
@@ -41,19 +41,19 @@ class BadQuery(Exception):
 
 
 class UnknownHash(Exception):
-    """A hash whose query text has not been seen."""
+    """A hash whose query text is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedQuery:
-    """A checked query; with `whole_products` its products are put in as they are written, not executed."""
+    """A validated query; with `whole_products`, its products are inserted as written, not executed."""
 
     document: DocumentNode
     whole_products: bool
 
 
 class QueryBook:
-    """Prepares query texts, and keeps those that came with their hash: next time the hash is enough."""
+    """Prepares query texts, and stores those sent with their hash, which is then sufficient."""
 
     def __init__(self, schema: GraphQLSchema) -> None:
         self._schema = schema
@@ -61,7 +61,7 @@ class QueryBook:
         self._prepared = lru_cache(maxsize=256)(self._prepare)
 
     def find(self, text: str | None, digest: str | None) -> PreparedQuery:
-        """Return the query given by its text, by its hash, or by both. Raises BadQuery, UnknownHash."""
+        """Return the query of a text, a hash, or both. Raises BadQuery, UnknownHash."""
         if text is None:
             return self._prepared(self._remembered(digest))
         prepared = self._prepared(text)
@@ -70,7 +70,7 @@ class QueryBook:
         return prepared
 
     def forget(self) -> None:
-        """Forget all hashes, as an upstream does that rotates them."""
+        """Forget all hashes, like an upstream that rotates them."""
         self._texts.clear()
 
     def _remembered(self, digest: str | None) -> str:
@@ -106,7 +106,7 @@ def _without_whole_products(document: DocumentNode, schema: GraphQLSchema) -> Pr
 
 
 class Selections:
-    """Tells which fields a selection asks for, fragments included."""
+    """Finds the fields of a selection, including fragments."""
 
     def __init__(self, document: DocumentNode) -> None:
         self._fragments = {
@@ -114,7 +114,7 @@ class Selections:
         }
 
     def covers(self, selected: SelectionSetNode | None, expected: Any) -> bool:
-        """Say whether a selection asks, under their own names, for all fields of a type, at any depth."""
+        """Return whether a selection has all fields of a type under their own names, at any depth."""
         kind = get_named_type(expected)
         if not isinstance(kind, GraphQLObjectType):
             return True

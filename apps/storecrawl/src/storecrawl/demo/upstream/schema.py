@@ -257,5 +257,5 @@ type POSMetaData_Child {
 
 
 def make_schema() -> GraphQLSchema:
-    """Build the schema that requests are validated and answered by."""
+    """Return the schema by which requests are validated and executed."""
     return build_schema(_QUERY_SDL + _STORE_SDL + _PRODUCT_SDL)

@@ -1,4 +1,4 @@
-"""How a menu changes over simulated time: what stands in a place, at what price, with how much left."""
+"""The changes of a menu over simulated time: the product, price and stock of each place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BLIP_PERIOD = 400
 
 
 class ShelfPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """One place of a menu: products follow one another in it, each `lifetime` steps, a `gap` between."""
+    """A place of a menu: its products follow each other, each for `lifetime` steps, with a `gap` between them."""
 
     number: int
     owner: str
@@ -24,17 +24,17 @@ class ShelfPlace(msgspec.Struct, frozen=True, kw_only=True):
     gap: int
 
     def generation_at(self, step: int) -> int | None:
-        """Return the number of the product that stands here at a step, or None while the place is empty."""
+        """Return the number of the product here at a step, or None in a gap."""
         generation, age = divmod(step + self.phase, self.lifetime)
         return None if age >= self.lifetime - self.gap else generation
 
     def started_at(self, generation: int) -> int:
-        """Return the step at which a product came to stand here."""
+        """Return the first step of a product here."""
         return generation * self.lifetime - self.phase
 
 
 class Placement(msgspec.Struct, frozen=True, kw_only=True):
-    """A product in one store: its id there and its habits of selling. `first_step` may lie before step 0."""
+    """A product in one store: its id and its selling habits. `first_step` may be negative."""
 
     id: str
     first_step: int
@@ -49,17 +49,17 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
     adult_only: bool
 
     def is_missing_at(self, step: int) -> bool:
-        """Say whether the product is left out of the menu for just this step."""
+        """Return whether the product is missing from the menu for this step only."""
         return (step * 7 + self.blip) % BLIP_PERIOD == 0
 
     def stock_at(self, step: int) -> int:
-        """Return what is left of the product's first option."""
+        """Return the stock of the product's first option."""
         sold = int(((step + self.phase) % self.restock_period) * self.sold_per_step)
         return max(0, self.stock_top - sold)
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
-    """A product as offered at one step; prices (cents) and stock stand beside the options."""
+    """A product at one step; prices (cents) and stock are parallel to the options."""
 
     options: tuple[str, ...]
     prices: tuple[int, ...]
@@ -69,7 +69,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     campaigns: tuple[Campaign, ...]
 
     def above_threshold(self) -> Offer | None:
-        """Return the offer that customers see, without nearly sold-out options; None if none is left."""
+        """Return the offer without nearly sold-out options, as customers see it; None if none is left."""
         if not any(self.below_threshold):
             return self
         kept = [number for number, below in enumerate(self.below_threshold) if not below]
@@ -87,7 +87,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_places(seed: int, store: WorldStore) -> tuple[ShelfPlace, ...]:
-    """Make the places of a store's menu; a chain's share of them is the same in all of its stores."""
+    """Create the places of a store's menu; those of a chain are the same in all of its stores."""
     shared = 0 if store.chain is None else round(store.menu_size * CHAIN_SHARE)
     return (
         *_places(seed, f"chain-{store.chain}", shared),
@@ -96,7 +96,7 @@ def make_places(seed: int, store: WorldStore) -> tuple[ShelfPlace, ...]:
 
 
 def last_change(seed: int, store: WorldStore, place: ShelfPlace, step: int, share: float) -> int:
-    """Return the last step up to `step` at which anything happened at a place, where such a share of places changes."""
+    """Return the last step up to `step` at which a place changed, given the share of changing places."""
     if share >= 1.0:
         return step
     turns = range(step, 0, -1)
@@ -126,7 +126,7 @@ def make_placement(seed: int, store: WorldStore, place: ShelfPlace, generation: 
 def make_offer(
     store: WorldStore, product: WorldProduct, placement: Placement, campaigns: tuple[Campaign, ...], step: int
 ) -> Offer:
-    """Offer a placed product at a step."""
+    """Return the offer of a placed product at a step."""
     prices = tuple(_price(price, product, placement, step) for price in product.prices)
     active = tuple(campaign for campaign in campaigns if campaign.covers(product))
     is_reduced = any(not campaign.is_bundle for campaign in active)
@@ -161,5 +161,5 @@ def _place(draw: Draw, owner: str, number: int) -> ShelfPlace:
 def _price(price: int, product: WorldProduct, placement: Placement, step: int) -> int:
     turn = (step + product.price_phase) // product.price_period % len(product.price_moves)
     factor = product.price_moves[turn] * placement.price_factor
-    # Whole dollars stay whole: a move changes what a shop writes on the label, not its habit of writing it.
+    # Whole dollars stay whole: shops keep their way of writing prices.
     return price if factor == 1.0 else max(75, round(price * factor / 100) * 100 + price % 100)

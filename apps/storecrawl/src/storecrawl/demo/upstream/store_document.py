@@ -1,4 +1,4 @@
-"""The wire shape of a store: one element of `filteredDispensaries`."""
+"""The JSON of a store: one element of `filteredDispensaries`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Document = dict[str, Any]
 
 
 def store_document(store: WorldStore, seed: int, step: int, distance: float | None = None) -> Document:
-    """Write a store as the upstream does; `distance` (miles) only in a search around a point."""
+    """Return a store's document; `distance` (miles) only in a search around a point."""
     draw = Draw(seed, "store document", store.number)
     return {
         **_identity(store),
@@ -33,7 +33,7 @@ def store_document(store: WorldStore, seed: int, step: int, distance: float | No
 
 
 def city_document(city: City, stores: int) -> Document:
-    """Write a city of a state with the number of its open stores."""
+    """Return the document of a city with the number of its open stores."""
     return {
         "name": city.name,
         "slug": city.slug,

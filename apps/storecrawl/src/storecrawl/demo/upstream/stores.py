@@ -1,4 +1,4 @@
-"""The made-up stores: who they are, where they stand, and how each keeps its menu."""
+"""The generated stores: their names, locations and menu habits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MENU_SIGMA = 0.6
 
 
 class StoreKind(StrEnum):
-    """Whom a store may serve."""
+    """The customers that a store may serve."""
 
     MEDICAL = "medical"
     ADULT = "adult"
@@ -29,7 +29,7 @@ class StoreKind(StrEnum):
 
 
 class StockSource(StrEnum):
-    """Where a store's stock figures come from, if it has any."""
+    """The source of a store's stock figures, if any."""
 
     MANUAL = "manual"
     POS = "pos"
@@ -37,7 +37,7 @@ class StockSource(StrEnum):
 
 
 class MenuHabits(msgspec.Struct, frozen=True, kw_only=True):
-    """How a store keeps its menu: the spellings and rules that all of its products share."""
+    """The spellings and rules that all products of a store's menu share."""
 
     weighs_in_ounces: bool
     marks_concentrates: bool
@@ -50,7 +50,7 @@ class MenuHabits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorldStore(msgspec.Struct, frozen=True, kw_only=True):
-    """One store; `chain` is None for an independent one, `menu_size` counts the places of its menu."""
+    """A store; `chain` is None for an independent one, `menu_size` is the number of places of its menu."""
 
     number: int
     id: str
@@ -74,7 +74,7 @@ _CHAIN_RANKS = Weighted({chain: 1.0 / (chain + 3) for chain in range(CHAINS)})
 
 
 def make_store(options: UpstreamOptions, number: int, opened_at_step: int) -> WorldStore:
-    """Make the store with the given number; its slug may have to be told apart from others' afterwards."""
+    """Create the store with this number; its slug may need a suffix to be unique."""
     draw = Draw(options.seed, "store", number)
     city = draw.weighted(CITIES_BY_SIZE)
     chain = draw.weighted(_CHAIN_RANKS) if draw.chance(SHARE_IN_CHAINS) else None
@@ -100,12 +100,12 @@ def make_store(options: UpstreamOptions, number: int, opened_at_step: int) -> Wo
 
 
 def owner_of(number: int, chain: int | None) -> str:
-    """Name whoever decides what a store carries: its chain, or the store itself."""
+    """Return the name of the owner that decides about the products: the chain, or the store itself."""
     return f"store-{number}" if chain is None else f"chain-{chain}"
 
 
 def slugify(text: str) -> str:
-    """Write a name as a part of an address: ASCII letters and digits between single hyphens."""
+    """Return a name as a part of an address: ASCII letters and digits separated by single hyphens."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return re.sub(r"[^A-Za-z0-9]+", "-", plain).strip("-")
 

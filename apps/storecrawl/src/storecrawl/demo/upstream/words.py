@@ -1,4 +1,4 @@
-"""The word lists that names and texts are put together from; all of them made up for this purpose."""
+"""Word lists for names and texts, all of them invented."""
 
 from __future__ import annotations
 

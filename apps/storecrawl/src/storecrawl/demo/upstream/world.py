@@ -1,4 +1,4 @@
-"""The whole local upstream without its wire: stores, menus and time, as one value that answers questions."""
+"""The local upstream without HTTP: stores, menus and time as one object."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Arguments = Mapping[str, Any]
 
 
 class World:
-    """Answers what the schema asks, at the current step of its clock."""
+    """Resolves the fields of the schema at the current step of its clock."""
 
     def __init__(self, options: UpstreamOptions) -> None:
         self.options = options
@@ -29,11 +29,11 @@ class World:
         self._menus = MenuBook(options)
 
     def show_images_at(self, address: str) -> None:
-        """Say where the images of products are found, before the first menu is asked for."""
+        """Set the address of product images, before the first menu is served."""
         self._menus.images = address
 
     def stores(self, arguments: Arguments) -> list[Document]:
-        """Return the one store of a slug or id, or the stores of an area."""
+        """Return the store with a slug or id, or the stores of an area."""
         name = arguments.get("cNameOrID")
         if name is not None:
             store = self.directory.find(name, self.clock.step)
@@ -42,19 +42,16 @@ class World:
         return [self._document(store, search.near) for store in self.directory.search(search, self.clock.step)]
 
     def store_at(self, name: str) -> WorldStore | None:
-        """Return the store of a slug or id."""
         return self.directory.find(name, self.clock.step)
 
     def store_once_at(self, name: str) -> WorldStore | None:
-        """Return the store that had a slug in former times."""
+        """Return the store that used to have a slug."""
         return self.directory.find_former(name, self.clock.step)
 
     def matching(self, term: str, limit: int) -> list[Document]:
-        """Return the stores whose name holds a term."""
         return [self._document(store) for store in self.directory.matching(term, limit, self.clock.step)]
 
     def cities(self, state: str) -> list[Document]:
-        """Return the cities of a state that have stores."""
         return [city_document(city, stores) for city, stores in self.directory.cities(state, self.clock.step).items()]
 
     def page(self, arguments: Arguments, number: int, size: int) -> MenuPart:
@@ -66,7 +63,7 @@ class World:
         return self._menus.page(store, step, _menu_filter(arguments), number, size)
 
     def offered(self, name: str, step: int) -> set[str]:
-        """Return the ids of the products that a store offers at a step, to whomever, few or many of each left."""
+        """Return the ids of all products that a store offers at a step, to any customer and in any quantity."""
         store = self.directory.find(name, step)
         return set() if store is None else self._menus.offered(store, step)
 

@@ -33,7 +33,7 @@ where not known.active
 
 
 -- name: enable_route
--- It begins anew: what it was disabled or paused for is not held against it any more.
+-- Enable a route, and forget why it was disabled or paused.
 with forgotten as (
     delete from storecrawl.forbidden_visits
     where route_id = %(id)s
@@ -76,7 +76,7 @@ order by id
 
 
 -- name: lock_routes
--- Several workers report on the same routes: each takes them in the order of their ids, so that none waits in a circle.
+-- Lock routes in the order of their ids: several workers report on the same ones and must not deadlock.
 select id
 from storecrawl.routes
 where id = any(%(ids)s)
@@ -85,7 +85,7 @@ for update
 
 
 -- name: forget_forbidden
--- A good answer came by these routes: what was forbidden on them before is no evidence any more.
+-- Delete earlier forbidden responses of these routes after a good response: they are no evidence any more.
 delete from storecrawl.forbidden_visits
 where route_id = any(%(recovered)s)
 
@@ -101,9 +101,11 @@ set last_at = clock_timestamp()
 
 
 -- name: report_uses
--- Count what became of requests, and judge: a route is blamed when as many subjects as the limit says were forbidden on
--- it in a row, and on no other route; while it is paused, when its probe is. The last route is paused for a minute only.
--- returns: whether each route is active, for how many seconds it is paused still, whether it was blamed just now
+-- Count the outcomes of requests, and pause routes. A route is blamed if as many subjects as the limit were
+-- forbidden on it in a row and on no other route, or, while it is paused, if its probe was forbidden. The
+-- last
+-- route is paused for a minute only.
+-- returns: whether each route is active, for how many more seconds it is paused, whether it was just blamed
 with reported as (
     select *
     from jsonb_to_recordset(%(counters)s::jsonb) as tally (
@@ -187,7 +189,7 @@ returning
 
 
 -- name: pardon_stores
--- What was forbidden on a route that is blamed is not held against stores that were never blocked before.
+-- Unblock stores forbidden on a blamed route that were never blocked before.
 delete from storecrawl.blocked_stores as blocked
 using storecrawl.stores as store, storecrawl.forbidden_visits as visit
 where store.id = blocked.store_id
@@ -197,10 +199,10 @@ where store.id = blocked.store_id
 
 
 -- name: probe_route
--- The first who asks when the pause is over tries the route; for the others it goes on.
--- returns: whether the caller is the one, and for how many seconds it was paused, null where it is not any more
+-- After a pause, the first caller probes the route; for the others the pause continues.
+-- returns: whether the caller probes, and the length of the pause in seconds, null if it is over
 with route as (
-    -- Locked first, so that those who come at the same moment see what the first one wrote.
+    -- The lock makes simultaneous callers see the update of the first one.
     select id, paused_until
     from storecrawl.routes
     where id = %(id)s
@@ -221,7 +223,7 @@ from route
 
 
 -- name: take_turns
--- The turns of a host lie one gap apart; who takes some has those that nobody took before.
+-- Reserve the next turns of a host, one gap apart.
 insert into storecrawl.host_turns as known (host, free_at)
 values (%(host)s, clock_timestamp() + make_interval(secs => %(seconds)s))
 on conflict (host) do update

@@ -1,0 +1,216 @@
+"""What to write for each call of Celery's: `delay`, `apply_async`, what is composed of signatures, results."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+
+from rolecall.celery.options import REFUSED_OF_A_CALL
+from rolecall_import.inventory import FoundTask
+from rolecall_import.reading import UNKNOWN, Found, arguments_as_code, code_of, options_of, using, value_of
+from rolecall_import.sources import Source
+
+__all__ = ["Calls", "is_signature"]
+
+SIGNATURES = frozenset({"s", "si", "signature", "subtask"})
+CANVAS = {"celery.chain": "chain", "celery.group": "group", "celery.chord": "chord"}
+CANVAS |= {f"celery.canvas.{kind}": kind for kind in CANVAS.values()}
+COMPOSED = {
+    "chain": "let each go on with the next one, in its handler: ctx.continue_with(following.task(result)); "
+    "and enqueue the first:",
+    "group": "one statement for all of them:",
+    "chord": "a handler with @app.task(gather=...) spawns the header by ctx.spawn(...); its gather step reads "
+    "ctx.children(), and does what the body did. The header as tasks:",
+}
+CALL_OPTIONS = {"countdown": "after", "eta": "scheduled_for", "expires": "expires", "priority": "priority"}
+CALL_OPTIONS |= {"queue": "role", "time_limit": "timeout"}
+OF_A_RESULT = "client.get(task) tells state and result, client.wait(task, timeout=...) waits for them"
+
+
+class Calls:
+    """Reads calls, once it is known which tasks and apps there are."""
+
+    def __init__(self, found: Found, tasks: Mapping[str, FoundTask], apps: set[str]) -> None:
+        self._found = found
+        self._tasks = tasks
+        self._apps = apps
+
+    def read(self, source: Source, node: ast.expr) -> bool:
+        """Tell what to write for a call; return whether it was one of Celery's."""
+        composed = _composed(node)
+        if (kind := self._canvas(source, composed)) is not None:
+            self._compose(source, node, composed, kind)
+            return True
+        if not isinstance(node, ast.Call):
+            return False
+        if isinstance(node.func, ast.Attribute) and self._found.task_of(source, node.func.value):
+            return self._call_of(source, node, node.func.attr)
+        meaning = self._found.means(source, node.func)
+        if meaning in {"celery.result.AsyncResult", "celery.result.GroupResult"} or meaning.endswith(".AsyncResult"):
+            self._found.call(source, node, OF_A_RESULT)
+        elif meaning.endswith(".send_task") and self._found.means(source, node.func.value) in self._apps:  # type: ignore[attr-defined]  # it is dotted
+            self._sent(source, node)
+        elif ".control." in f".{meaning}" and self._found.means(source, _root(node.func)) in self._apps:
+            reason = (
+                "`rolecall tasks cancel`, `workers list` and `workers drain` tell workers what to do, and client.cancel"
+            )
+            self._found.gap(source, node, code_of(node), reason)
+        else:
+            return False
+        return True
+
+    def _call_of(self, source: Source, node: ast.Call, verb: str) -> bool:
+        name = code_of(node.func.value)  # type: ignore[attr-defined]  # it has a task before its verb
+        if verb in {"delay", "delay_on_commit"}:
+            joined = ".using(connection=connection)" if verb == "delay_on_commit" else ""
+            self._found.call(source, node, f"{name}{joined}.enqueue({arguments_as_code(node)})")
+        elif verb in SIGNATURES:
+            self._found.call(source, node, f"{name}.task({arguments_as_code(node)})")
+        elif verb in {"apply_async", "apply_async_on_commit"}:
+            joins = {"connection": "connection"} if verb == "apply_async_on_commit" else {}
+            self._found.call(
+                source, node, f"{name}{using(self._options(source, node) | joins)}.enqueue({_spread(node)})"
+            )
+        elif verb == "apply":
+            self._found.call(
+                source, node, f"{name}({arguments_as_code(node)})  # or rolecall.testing.inline, in a test"
+            )
+        elif verb == "AsyncResult":
+            self._found.call(source, node, OF_A_RESULT)
+        elif verb in {"chunks", "map", "starmap"}:
+            self._found.call(source, node, f"client.enqueue_many([{name}.task(...) for each of them])")
+        elif verb in {"retry", "update_state"}:
+            instead = "raise Retry(after=...) from error" if verb == "retry" else "await ctx.info({...})"
+            self._found.call(source, node, instead)
+        else:
+            return False
+        return True
+
+    def _options(self, source: Source, node: ast.Call) -> dict[str, str]:
+        """The options of a call as ours; what has none is told as a gap."""
+        ours: dict[str, str] = {}
+        for word, value in options_of(node).items():
+            if word in CALL_OPTIONS:
+                ours[CALL_OPTIONS[word]] = code_of(value)
+            elif word in REFUSED_OF_A_CALL:
+                self._found.gap(source, value, f"{word}={code_of(value)}", REFUSED_OF_A_CALL[word])
+            elif word == "link":
+                self._found.gap(
+                    source, value, f"link={code_of(value)}", "in the handler: ctx.follow_up(following.task(result))"
+                )
+        if "after" in ours and "expires" in ours:  # there it counts from the call, here from when the task is due
+            ours["expires"] += f" - {ours['after']}"
+        return ours
+
+    def _sent(self, source: Source, node: ast.Call) -> None:
+        name = node.args[0] if node.args else options_of(node).get("name")
+        options = "".join(f", {word}={code}" for word, code in self._options(source, node).items())
+        task = self._tasks.get(value_of(name)) if name is not None and value_of(name) is not UNKNOWN else None
+        if task is not None:
+            rest = ast.Call(func=node.func, args=node.args[1:], keywords=node.keywords)
+            self._found.call(
+                source, node, f"{task.function}{using(self._options(source, rest))}.enqueue({_spread(rest)})"
+            )
+            return
+        self._found.call(
+            source, node, f"client.enqueue({code_of(name) if name else '...'}, {{...}}{options})  # fields by name"
+        )
+
+    def _canvas(self, source: Source, node: ast.expr) -> str | None:
+        if isinstance(node, ast.Call):
+            return CANVAS.get(self._found.means(source, node.func))
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            return "chain" if any(self._starts(source, part) for part in ast.walk(node)) else None
+        return None
+
+    def _starts(self, source: Source, node: ast.AST) -> bool:
+        if not isinstance(node, ast.Call):
+            return False
+        if self._found.means(source, node.func) in CANVAS:
+            return True
+        return is_signature(node) and self._found.task_of(source, node.func.value) is not None  # type: ignore[attr-defined]  # looked at
+
+    def _compose(self, source: Source, node: ast.expr, composed: ast.expr, kind: str) -> None:
+        parts = _parts(composed)
+        if kind == "chain" and all(is_signature(part) for part in parts):
+            self._found.call(source, node, "\n".join(_as_continuations(parts)))
+            return
+        tasks = " ".join(ast.unparse(Tasks().visit(ast.parse(ast.unparse(composed), mode="eval").body)).split())
+        if kind == "group":
+            inside = tasks.partition("(")[2][:-1]
+            tasks = f"client.enqueue_many({inside if _is_one(composed) else f'[{inside}]'})"
+        self._found.call(source, node, f"{COMPOSED[kind]}\n{tasks}")
+
+
+class Tasks(ast.NodeTransformer):
+    """Writes signatures as tasks."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if is_signature(node):
+            node.func = ast.Attribute(value=node.func.value, attr="task", ctx=ast.Load())  # type: ignore[attr-defined]  # looked at
+        return node
+
+
+def _parts(node: ast.expr) -> list[ast.expr]:
+    """What a chain has one after the other, as `chain(a, b)` or `a | b`."""
+    if isinstance(node, ast.BinOp):
+        return [*_parts(node.left), node.right]
+    return list(node.args) if isinstance(node, ast.Call) and not is_signature(node) else [node]
+
+
+def _as_continuations(parts: Sequence[ast.expr]) -> Iterator[str]:
+    for before, part in zip([None, *parts], parts, strict=False):
+        assert isinstance(part, ast.Call)  # noqa: S101 - they are signatures
+        assert isinstance(part.func, ast.Attribute)  # noqa: S101 - they are signatures
+        name, given = code_of(part.func.value), arguments_as_code(part)
+        if before is None:
+            yield f"{name}.enqueue({given})"
+            continue
+        if part.func.attr == "s":
+            given = f"result, {given}" if given else "result"
+        yield f"and in {code_of(before.func.value)}: ctx.continue_with({name}.task({given}))"  # type: ignore[attr-defined]  # as above
+
+
+def _is_one(node: ast.expr) -> bool:
+    """Whether a group is made of one list or generator."""
+    return isinstance(node, ast.Call) and len(node.args) == 1 and not isinstance(node.args[0], ast.Call)
+
+
+def _spread(node: ast.Call) -> str:
+    """The arguments of `apply_async(args, kwargs)` as those of a call."""
+    said = options_of(node)
+    positional = node.args[0] if node.args else said.get("args")
+    named = node.args[1] if len(node.args) > 1 else said.get("kwargs")
+    parts: list[str] = []
+    if isinstance(positional, ast.Tuple | ast.List):
+        parts += map(ast.unparse, positional.elts)
+    elif positional is not None and value_of(positional) is not None:
+        parts.append(f"*{ast.unparse(positional)}")
+    if isinstance(named, ast.Dict) and all(isinstance(key, ast.Constant) for key in named.keys):
+        parts += [f"{value_of(key)}={ast.unparse(value)}" for key, value in zip(named.keys, named.values, strict=True)]
+    elif named is not None and value_of(named) is not None:
+        parts.append(f"**{ast.unparse(named)}")
+    return ", ".join(parts)
+
+
+def _composed(node: ast.expr) -> ast.expr:
+    """What a call enqueues: the chain of `chain(...).delay()`, the chord of `chord(header)(body)`."""
+    if isinstance(node, ast.Call):
+        match node.func:
+            case ast.Attribute(value=value, attr="delay" | "apply_async" | "get"):
+                return _composed(value)
+            case ast.Call():
+                return node.func
+    return node
+
+
+def _root(node: ast.expr) -> ast.expr:
+    """The app of `app.control.revoke`."""
+    while isinstance(node, ast.Attribute) and node.attr != "control":
+        node = node.value
+    return node.value if isinstance(node, ast.Attribute) else node
+
+
+def is_signature(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SIGNATURES

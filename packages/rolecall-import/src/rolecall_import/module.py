@@ -1,0 +1,107 @@
+"""An inventory as a module of ours: what declares, then as comments what to write at each place that calls."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+
+from rolecall_import.inventory import FoundTask, Inventory
+from rolecall_import.reading import literal
+
+__all__ = ["module_text"]
+
+OURS = ("Dedupe", "exponential", "immediate", "linear")
+TITLES = {"celery": "Celery", "procrastinate": "Procrastinate", "rq": "RQ"}
+WIDTH = 110
+
+
+def module_text(inventory: Inventory, app: str) -> str:
+    """Write the module; it can be imported as it is, and declares an app of that name."""
+    body = "\n\n\n".join(["\n".join(_declarations(inventory, app)), *map(_handler, inventory.tasks)])
+    schedules = "\n".join(_schedules(inventory))
+    remarks = "\n".join(_remarks(inventory))
+    head = "\n".join(_head(inventory, f"{body}\n{schedules}"))
+    return "\n\n".join(part for part in (f"{head}\n", f"{body}\n", schedules and f"{schedules}\n", remarks) if part)
+
+
+def _head(inventory: Inventory, code: str) -> Iterator[str]:
+    yield f'"""What was declared for {TITLES[inventory.system]}, as `rolecall import {inventory.system}` wrote it."""'
+    yield ""
+    yield "from __future__ import annotations"
+    yield ""
+    imports = {line for task in inventory.tasks for line in task.imports}
+    if re.search(r"\bAny\b", code):
+        imports.add("from typing import Any")
+    if imports:
+        yield from sorted(imports)
+        yield ""
+    names = ["App", *(["Context"] if "ctx: Context" in code else []), *(name for name in OURS if f"{name}(" in code)]
+    yield f"from rolecall import {', '.join(sorted(names, key=lambda name: (name.islower(), name)))}"
+
+
+def _declarations(inventory: Inventory, app: str) -> Iterator[str]:
+    yield f'app = App("{app}")'
+    roles = sorted({task.words["role"] for task in inventory.tasks if "role" in task.words})
+    yield from (f"app.role({role})" for role in roles)
+
+
+def _handler(task: FoundTask) -> str:
+    words = [literal(task.name), *(f"{word}={code}" for word, code in task.words.items())]
+    needed = [each for each in task.parameters if each.default is None]
+    others = [each for each in task.parameters if each.default is not None]
+    parameters = [
+        *(["ctx: Context"] if task.context else []),
+        *(f"{each.name}: {each.annotation}" for each in needed),
+        *(f"{each.name}: {each.annotation} = {each.default}" for each in others),
+    ]
+    return "\n".join(
+        [
+            f"# {task.place}",
+            *(line for note in task.notes for line in _comment(note)),
+            _wrapped("@app.task(", words, ")"),
+            _wrapped(f"{'async def' if task.is_async else 'def'} {task.function}(", parameters, ") -> object:"),
+            f'    raise NotImplementedError("the body of {task.place}")',
+        ]
+    )
+
+
+def _schedules(inventory: Inventory) -> Iterator[str]:
+    functions = {task.name: task.function for task in inventory.tasks}
+    for schedule in inventory.schedules:
+        yield f"# {schedule.place}"
+        words = [f"{word}={code}" for word, code in schedule.words.items()]
+        handler = functions.get(schedule.task, literal(schedule.task))
+        yield _wrapped("app.schedule(", [literal(schedule.name), handler, *words], ")")
+
+
+def _remarks(inventory: Inventory) -> Iterator[str]:
+    if inventory.calls:
+        yield "# What to write where tasks are enqueued, or asked for. A handler's enqueue(...) goes by the Client that"
+        yield "# was last made with this app; moments need a time zone."
+        for call in inventory.calls:
+            yield f"#\n# {call.place}: {call.code}"
+            yield from (f"#     {line}" for line in call.instead.splitlines())
+        yield ""
+    if inventory.gaps:
+        yield "# What has no equivalent that could be written here:"
+        for gap in inventory.gaps:
+            yield f"#\n# {gap.place}: {gap.code}"
+            yield from _comment(gap.reason, "    ")
+        yield ""
+    if inventory.unread:
+        yield "# What could not be read:"
+        yield from (f"# {each.file}: {each.problem}" for each in inventory.unread)
+        yield ""
+
+
+def _comment(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=f"# {indent}", subsequent_indent=f"# {indent}")
+
+
+def _wrapped(begin: str, parts: list[str], end: str) -> str:
+    line = f"{begin}{', '.join(parts)}{end}"
+    if len(line) <= WIDTH:
+        return line
+    inside = "".join(f"    {part},\n" for part in parts)
+    return f"{begin}\n{inside}{end}"

@@ -1,0 +1,265 @@
+"""Reads a Procrastinate code base: its tasks, locks, retry strategies, periodic tasks, and every place that defers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from rolecall_import.inventory import FoundSchedule, FoundTask, Inventory
+from rolecall_import.reading import (
+    INNER,
+    UNKNOWN,
+    Found,
+    apart,
+    arguments_as_code,
+    code_of,
+    fitting,
+    found_task,
+    literal,
+    options_of,
+    payload_of,
+    seconds,
+    steady,
+    using,
+    value_of,
+)
+from rolecall_import.sources import Function, Source, Sources
+
+__all__ = ["read_procrastinate"]
+
+MAKERS = frozenset({"App", "Blueprint"})
+PACKAGE = "procrastinate"
+DEFAULT_QUEUE = "default"
+DEFERS = {"defer": "enqueue", "defer_async": "aenqueue"}
+BATCHES = frozenset({"batch_defer", "batch_defer_async"})
+OPTIONS = {
+    "lock": "key",
+    "priority": "priority",
+    "queue": "role",
+    "schedule_at": "scheduled_for",
+    "schedule_in": "after",
+}
+OPTIONS |= {"connection": "connection"}
+ONCE = 'Dedupe(mode="error", scope="pending")'
+TIMESTAMP = (
+    "it was given the moment for which it ran as `timestamp`, which no schedule gives here: ctx.task.scheduled_for "
+    "is it, but for the jitter"
+)
+REFUSED = {
+    "aliases": "a handler has one name: declare a second one that calls the same function",
+    "task_middleware": "@app.task(middlewares=[...]) takes functions (ctx, call_next)",
+}
+MANAGER = (
+    "client.get, client.list_chains and `rolecall tasks list` read tasks; client.cancel and client.retry change them"
+)
+STALLED = "nothing needs to look for stalled jobs: what a lost worker held is claimable again when its lease has ended"
+
+
+def read_procrastinate(sources: Sources) -> Inventory:
+    """Return what is declared, scheduled and deferred; nothing is imported."""
+    return Reader(sources).read()
+
+
+class Reader:
+    """What is known while the files are gone through."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._found = Found("procrastinate", sources)
+        self._apps: set[str] = set()
+        # The namespaces of blueprints, which stand before the names of their tasks.
+        self._namespaces: dict[str, str] = {}
+        self._tasks: dict[str, FoundTask] = {}
+
+    def read(self) -> Inventory:
+        for source, target, value in self._found.sources.assignments():
+            if isinstance(value, ast.Call) and self._makes_app(source, value.func):
+                self._apps.add(self._found.means(source, target))
+        self._read_namespaces()
+        for source, function in self._found.sources.functions():
+            self._read_decorators(source, function)
+        for source, inner in self._found.sources.within(Function):
+            for decorator in inner.decorator_list:
+                if self._is_ours(source, decorator):
+                    self._found.gap(source, decorator, f"def {inner.name}", INNER)
+        apart(self._found.inventory.tasks)
+        for source, node, done in self._found.sources.calls():
+            if isinstance(node, ast.Call) and self._read_call(source, node):
+                done.add(node)
+        return self._found.inventory.in_order()
+
+    def _read_namespaces(self) -> None:
+        for source, node, _ in self._found.sources.calls():
+            if isinstance(node, ast.Call) and code_of(node.func).endswith(".add_tasks_from") and node.args:
+                namespace = value_of(options_of(node).get("namespace"))
+                self._namespaces[self._found.means(source, node.args[0])] = str(namespace)
+
+    def _makes_app(self, source: Source, node: ast.expr) -> bool:
+        module, _, name = self._found.means(source, node).rpartition(".")
+        return name in MAKERS and module.partition(".")[0] == PACKAGE
+
+    def _read_decorators(self, source: Source, function: Function) -> None:
+        task: FoundTask | None = None
+        # The nearest one to the function is applied first.
+        for decorator in reversed(function.decorator_list):
+            if not self._is_ours(source, decorator):
+                continue
+            named = decorator.func if isinstance(decorator, ast.Call) else decorator
+            assert isinstance(named, ast.Attribute)  # noqa: S101 - it is one of ours
+            namespace = self._namespaces.get(self._found.means(source, named.value))
+            if named.attr == "task":
+                task = self._add(source, function, options_of(decorator), namespace)
+            elif named.attr == "periodic":
+                task = task or self._add(source, function, {}, namespace)
+                self._schedule(source, decorator, task)
+
+    def _is_ours(self, source: Source, decorator: ast.expr) -> bool:
+        named = decorator.func if isinstance(decorator, ast.Call) else decorator
+        return isinstance(named, ast.Attribute) and self._found.means(source, named.value) in self._apps
+
+    def _add(
+        self, source: Source, function: Function, said: Mapping[str, ast.expr], namespace: str | None
+    ) -> FoundTask:
+        options = {word: value_of(node) for word, node in said.items()}
+        context = options.get("pass_context") is True
+        name = options.get("name")
+        if not isinstance(name, str):
+            name = f"{source.module}.{function.name}"
+        if namespace:
+            name = f"{namespace}:{name}"
+        task = found_task(self._found.sources, source, function, name, skipping=1 if context else 0)
+        task.name = fitting(name, task.notes)
+        task.context = context
+        queue = options.get("queue", DEFAULT_QUEUE)
+        task.words["role"] = literal(queue if isinstance(queue, str) else DEFAULT_QUEUE)
+        self._attempts(source, task, said.get("retry"))
+        if isinstance(options.get("lock"), str):
+            task.words["key"] = literal(options["lock"])
+        if isinstance(options.get("queueing_lock"), str):
+            task.words["dedupe_key"] = literal(options["queueing_lock"])
+            task.notes.append(
+                f"a second one that waits was refused: using(dedupe={ONCE}); by default it is dropped here"
+            )
+        if options.get("priority"):
+            task.notes.append(f"each job had priority={code_of(said['priority'])}: say it by using(priority=...)")
+        for word, node in said.items():
+            if word in REFUSED:
+                self._found.gap(source, node, f"{function.name}: {word}={code_of(node)}", REFUSED[word])
+            elif options[word] is UNKNOWN and word != "retry":
+                task.notes.append(f"{word}={code_of(node)}: only your code knows its value")
+        self._tasks[name] = task
+        self._found.add(source, function, task)
+        return task
+
+    def _attempts(self, source: Source, task: FoundTask, retry: ast.expr | None) -> None:
+        value = value_of(retry) if retry is not None else False
+        if isinstance(value, bool | int):
+            task.words["max_attempts"] = "0" if value is True else str(value + 1)
+            if value:
+                task.words["retry"] = "immediate()"
+            return
+        said = options_of(retry) if retry is not None else {}
+        if retry is None or not self._found.means(source, getattr(retry, "func", retry)).endswith("RetryStrategy"):
+            task.words["max_attempts"] = "5"
+            task.notes.append(
+                f"retry={code_of(retry) if retry else ''}: a strategy of your own; raise Retry(after=...) says the same"
+            )
+            return
+        most = value_of(said.get("max_attempts")) if "max_attempts" in said else None
+        task.words["max_attempts"] = str(most + 1) if isinstance(most, int) and most else "0"
+        task.words["retry"] = _policy({word: value_of(node) for word, node in said.items()})
+        if "retry_exceptions" in said:
+            errors = code_of(said["retry_exceptions"])
+            task.notes.append(f"every error is repeated: raise PermanentFailure for those that are not {errors}")
+
+    def _schedule(self, source: Source, decorator: ast.expr, task: FoundTask) -> None:
+        said = options_of(decorator)
+        cron = value_of(said.get("cron"))
+        if not isinstance(cron, str) or len(cron.split()) != 5:  # noqa: PLR2004 - the fields of a cron expression
+            reason = "a cron expression has five fields here, and no seconds: app.schedule(every=...) has"
+            self._found.gap(source, decorator, code_of(decorator), reason)
+            return
+        words = {"cron": literal(cron)}
+        task.parameters = [each for each in task.parameters if each.name != "timestamp"]
+        payload = payload_of(task, {"kwargs": said["task_kwargs"]} if "task_kwargs" in said else {})
+        if isinstance(payload, str):
+            self._found.gap(source, decorator, code_of(decorator), payload)
+            return
+        if payload:
+            words["payload"] = literal(payload)
+        if TIMESTAMP not in task.notes:
+            task.notes.append(TIMESTAMP)
+        task.context = True
+        periodic = value_of(said.get("periodic_id"))
+        name = f"{task.name} {periodic}" if isinstance(periodic, str) and periodic else task.name
+        schedule = FoundSchedule(name=name, task=task.name, place=source.place(decorator), words=words)
+        self._found.inventory.schedules.append(schedule)
+
+    def _read_call(self, source: Source, node: ast.Call) -> bool:
+        if not isinstance(node.func, ast.Attribute):
+            return False
+        verb, target = node.func.attr, node.func.value
+        if verb in DEFERS or verb in BATCHES:
+            named = self._configured(source, target)
+            if named is None:
+                return False
+            name, options = named
+            self._deferred(source, node, name, options)
+            return True
+        if verb == "configure" and (task := self._found.task_of(source, target)):
+            _, options = self._configured(source, node) or ("", {})
+            self._found.call(source, node, f"{task.function}{using(options)}  # whose enqueue(...) stores a task")
+            return True
+        if code_of(target).endswith("job_manager") or verb in {"get_stalled_jobs", "retry_job"}:
+            self._found.gap(source, node, code_of(node), STALLED if "stalled" in verb else MANAGER)
+            return True
+        return False
+
+    def _configured(self, source: Source, node: ast.expr) -> tuple[str, dict[str, str]] | None:
+        """The task that something defers, as code, and its options: `greet`, `greet.configure(...)` or by its name."""
+        if self._found.task_of(source, node):
+            return code_of(node), {}
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            return None
+        if node.func.attr == "configure" and self._found.task_of(source, node.func.value):
+            return code_of(node.func.value), self._options(source, node)
+        if node.func.attr == "configure_task" and self._found.means(source, node.func.value) in self._apps:
+            name = value_of(node.args[0] if node.args else options_of(node).get("name"))
+            task = self._tasks.get(name) if isinstance(name, str) else None
+            return (task.function if task else f'app.handlers["{name}"]'), self._options(source, node)
+        return None
+
+    def _options(self, source: Source, node: ast.Call) -> dict[str, str]:
+        ours: dict[str, str] = {}
+        for word, value in options_of(node).items():
+            if word == "schedule_in":
+                known = seconds(value)
+                ours["after"] = literal(known) if known is not None else f"timedelta(**{code_of(value)})"
+            elif word == "queueing_lock":
+                ours |= {"dedupe_key": code_of(value), "dedupe": ONCE}
+            elif word in OPTIONS:
+                ours[OPTIONS[word]] = code_of(value)
+            elif word == "task_kwargs":
+                self._found.gap(source, value, f"task_kwargs={code_of(value)}", "give all fields to enqueue(...)")
+        return ours
+
+    def _deferred(self, source: Source, node: ast.Call, name: str, options: dict[str, str]) -> None:
+        assert isinstance(node.func, ast.Attribute)  # noqa: S101 - as it was asked for
+        verb = node.func.attr
+        if verb in BATCHES:
+            many = ", ".join(f"{name}{using(options)}.task(**{code_of(each)})" for each in node.args)
+            call = f"client.enqueue_many([{many}])"
+            self._found.call(source, node, f"await {call}" if verb.endswith("async") else call)
+            return
+        call = f"{name}{using(options)}.{DEFERS[verb]}({arguments_as_code(node)})"
+        self._found.call(source, node, f"await {call}" if verb == "defer_async" else call)
+
+
+def _policy(options: Mapping[str, Any]) -> str:
+    """Theirs adds up `wait + linear_wait * n + exponential_wait ** (n + 1)`; ours has one of them."""
+    known = {word: value for word, value in options.items() if isinstance(value, int) and value}
+    if base := known.get("exponential_wait"):
+        return f"exponential(first={base + known.get('wait', 0)}, factor={base}, cap=86400, jitter=0)"
+    if step := known.get("linear_wait"):
+        return f"linear(step={step}, cap=86400)"
+    return steady(known.get("wait", 0))

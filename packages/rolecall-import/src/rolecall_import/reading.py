@@ -1,0 +1,286 @@
+"""What the readers of all systems need: values that stand in code as such, and functions as handlers of ours."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import keyword
+import operator
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from rolecall_import.inventory import FoundCall, FoundTask, Gap, Inventory, Parameter, Place
+from rolecall_import.sources import Function, Source, Sources
+
+__all__ = [
+    "INNER",
+    "UNKNOWN",
+    "Found",
+    "apart",
+    "arguments_as_code",
+    "code_of",
+    "fitting",
+    "found_task",
+    "literal",
+    "options_of",
+    "payload_of",
+    "seconds",
+    "steady",
+    "using",
+    "value_of",
+]
+
+# What only running the code would tell.
+UNKNOWN: Any = object()
+INNER = "it is declared within a function or a class: declare it at the top of a module"
+OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+}
+UNITS = {"weeks": 604_800, "days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1, "milliseconds": 0.001}
+TAKEN = frozenset({"ctx"})
+# What a module of ours has already; and what the database takes for a name.
+MODULE_NAMES = frozenset({"Any", "App", "Context", "Dedupe", "app", "exponential", "immediate", "linear"})
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
+LONGEST = 160
+
+
+class Found:
+    """What a reader has found so far, and what names mean to it."""
+
+    def __init__(self, system: str, sources: Sources) -> None:
+        self.sources = sources
+        self.inventory = Inventory(system=system, files=len(sources.files), unread=sources.unread)
+        # By the name of the function in full.
+        self._functions: dict[str, FoundTask] = {}
+
+    def add(self, source: Source, function: Function, task: FoundTask) -> None:
+        """Take a task of a function."""
+        self._functions[f"{source.module}.{function.name}"] = task
+        self.inventory.tasks.append(task)
+
+    def task_of(self, source: Source, node: ast.AST) -> FoundTask | None:
+        """The task that a name means."""
+        return self._functions.get(self.means(source, node))
+
+    def means(self, source: Source, node: ast.AST) -> str:
+        """What a dotted name means in full; nothing for other code."""
+        return self.sources.meaning(source, node) or ""
+
+    def call(self, source: Source, node: ast.expr, instead: str) -> None:
+        """Take a call, and what to write for it."""
+        self.inventory.calls.append(FoundCall(place=source.place(node), code=code_of(node), instead=instead))
+
+    def gap(self, source: Source, node: ast.expr, code: str, reason: str) -> None:
+        """Take what has no equivalent."""
+        self.inventory.gaps.append(Gap(place=source.place(node), code=code, reason=reason))
+
+
+def literal(value: Any) -> str:
+    """The code of a plain value."""
+    match value:
+        case str():
+            inside = repr(f"'{value}")[2:-1]
+            return f'"{inside}"'
+        case Mapping():
+            return f"{{{', '.join(f'{literal(key)}: {literal(each)}' for key, each in value.items())}}}"
+        case list():
+            return f"[{', '.join(map(literal, value))}]"
+        case float() if value.is_integer():
+            return str(int(value))
+        case _:
+            return repr(value)
+
+
+def code_of(node: ast.AST) -> str:
+    """The code of a node in one line, cut where it is long."""
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+
+
+def value_of(node: ast.expr | None) -> Any:
+    """Return the value of a literal, also of `60 * 60`; UNKNOWN for what only running it would tell."""
+    if node is None:
+        return UNKNOWN
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        pass
+    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+        left, right = value_of(node.left), value_of(node.right)
+        if isinstance(left, int | float) and isinstance(right, int | float):
+            try:
+                return OPERATORS[type(node.op)](left, right)
+            except ArithmeticError:
+                return UNKNOWN
+    return UNKNOWN
+
+
+def seconds(node: ast.expr | None) -> float | None:
+    """Return the seconds of a number, or of a `timedelta(minutes=5)` or `{"minutes": 5}`; None where nobody knows."""
+    value = value_of(node)
+    if isinstance(value, Mapping):
+        return _added_up(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    if isinstance(node, ast.Call) and code_of(node.func).rpartition(".")[2] == "timedelta":
+        parts = {word.arg or "": value_of(word.value) for word in node.keywords}
+        parts |= dict(zip(("days", "seconds"), map(value_of, node.args), strict=False))
+        return _added_up(parts)
+    return None
+
+
+def _added_up(parts: Mapping[str, Any]) -> float | None:
+    if any(unit not in UNITS or not isinstance(number, int | float) for unit, number in parts.items()):
+        return None
+    return float(sum(UNITS[unit] * number for unit, number in parts.items()))
+
+
+def options_of(call: ast.expr) -> dict[str, ast.expr]:
+    """The keywords of a call, `**more` as `**`; none for what is no call."""
+    return {word.arg or "**": word.value for word in call.keywords} if isinstance(call, ast.Call) else {}
+
+
+def arguments_as_code(call: ast.Call, without: Iterable[str] = (), skipping: int = 0) -> str:
+    """The arguments of a call as code, but the first ones and some keywords."""
+    words = [word for word in call.keywords if word.arg not in set(without)]
+    return ", ".join([*map(ast.unparse, call.args[skipping:]), *map(ast.unparse, words)])
+
+
+def using(options: Mapping[str, str]) -> str:
+    """`.using(after=60)`, or nothing where there are no options."""
+    return f".using({', '.join(f'{word}={code}' for word, code in options.items())})" if options else ""
+
+
+def steady(delay: float) -> str:
+    """The policy that always waits as long."""
+    return f"linear(step={literal(delay)}, cap={literal(delay)})" if delay else "immediate()"
+
+
+def found_task(sources: Sources, source: Source, function: Function, name: str, *, skipping: int = 0) -> FoundTask:
+    """Read a function as a handler, without its first parameters."""
+    task = FoundTask(
+        name=name,
+        function=function.name,
+        place=Place(source.file, function.lineno),
+        parameters=(),
+        is_async=isinstance(function, ast.AsyncFunctionDef),
+    )
+    imports: set[str] = set()
+    task.parameters = [
+        _parameter(sources, source, each, default, task, imports)
+        for each, default in _with_defaults(function.args, skipping)
+    ]
+    for rest, kind, stands_for in ((function.args.vararg, "list", "*"), (function.args.kwarg, "dict", "**")):
+        if rest is not None:
+            annotation = "list[Any] | None" if kind == "list" else "dict[str, Any] | None"
+            task.parameters.append(Parameter(name=rest.arg, annotation=annotation, default="None"))
+            task.notes.append(f"{stands_for}{rest.arg} is a field of its own: a payload has names only")
+    task.imports = sorted(imports)
+    return task
+
+
+def payload_of(task: FoundTask | None, said: Mapping[str, ast.expr]) -> dict[str, Any] | str:
+    """Return the payload of a schedule from its `args` and `kwargs`, or a sentence on why there is none."""
+    args = value_of(said["args"]) if "args" in said else ()
+    words = value_of(said["kwargs"]) if "kwargs" in said else {}
+    if UNKNOWN in (args, words) or (args and task is None):
+        return "its arguments do not stand in the code as such"
+    if task is None:
+        return dict(words or {})
+    payload = {**dict(zip((each.name for each in task.parameters), args or (), strict=False)), **(words or {})}
+    for each in task.parameters:
+        if each.name not in payload and each.default is None:
+            return f"it gives no {each.name}, which the task needs"
+        if each.name in payload and not _fits(payload[each.name], each.annotation):
+            return f"it gives {literal(payload[each.name])} for {each.name}, which is to be a {each.annotation}"
+    if unknown := payload.keys() - {each.name for each in task.parameters}:
+        return f"it gives {min(unknown)}, which the task does not take"
+    return payload
+
+
+def _fits(value: Any, annotation: str) -> bool:
+    return annotation.startswith("Any") or type(value).__name__ in re.split(r"\W+", annotation)
+
+
+def fitting(name: str, notes: list[str]) -> str:
+    """Return a name as the database takes it, and note where it had to be changed."""
+    if NAME.fullmatch(name):
+        return name
+    changed = re.sub(r"[^A-Za-z0-9_.-]", "-", name)[-63:].lstrip("0123456789_.-") or "unnamed"
+    notes.append(
+        f"its name was {name}: here it has letters, digits, _, . and -, begins with a letter, and has 63 at most"
+    )
+    return changed
+
+
+def apart(tasks: Iterable[FoundTask]) -> None:
+    """Give each task a function of another name."""
+    taken = set(MODULE_NAMES)
+    for task in tasks:
+        wanted = task.function
+        if wanted in taken:
+            wanted = re.sub(r"\W", "_", task.name)
+        number, name = 2, wanted
+        while name in taken or keyword.iskeyword(name):
+            name, number = f"{wanted}_{number}", number + 1
+        taken.add(name)
+        task.function = name
+
+
+def _with_defaults(arguments: ast.arguments, skipping: int) -> Iterable[tuple[ast.arg, ast.expr | None]]:
+    in_order = [*arguments.posonlyargs, *arguments.args]
+    defaults = [None] * (len(in_order) - len(arguments.defaults)) + list(arguments.defaults)
+    yield from list(zip(in_order, defaults, strict=True))[skipping:]
+    yield from zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+
+
+def _parameter(
+    sources: Sources,
+    source: Source,
+    each: ast.arg,
+    default: ast.expr | None,
+    task: FoundTask,
+    imports: set[str],
+) -> Parameter:
+    annotation = "Any"
+    if each.annotation is not None:
+        needed = _needed_by(sources, source, each.annotation)
+        if needed is None:
+            task.notes.append(f"{each.arg} was {code_of(each.annotation)}: import that type, and write it for Any")
+        else:
+            annotation = ast.unparse(each.annotation)
+            imports |= needed
+    code = None
+    if default is not None:
+        code = literal(value_of(default))
+        if value_of(default) is UNKNOWN:
+            code = "None"
+            annotation = f"{annotation} | None"
+            task.notes.append(f"{each.arg} had the default {code_of(default)}")
+    name = each.arg
+    if name in TAKEN or keyword.iskeyword(name):
+        name = f"{name}_"
+        task.notes.append(f"{each.arg} is called {name}: {each.arg} is the context here")
+    return Parameter(name=name, annotation=annotation, default=code)
+
+
+def _needed_by(sources: Sources, source: Source, annotation: ast.expr) -> set[str] | None:
+    """The imports that an annotation needs, of the standard library; None where it needs others."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return None
+    needed: set[str] = set()
+    for node in ast.walk(annotation):
+        if isinstance(node, ast.Attribute):
+            return None
+        if isinstance(node, ast.Name) and node.id not in vars(builtins):
+            module, _, name = (sources.meaning(source, node) or "").rpartition(".")
+            if module.partition(".")[0] not in sys.stdlib_module_names or name != node.id:
+                return None
+            needed.add(f"from {module} import {name}")
+    return needed

@@ -1,0 +1,319 @@
+"""Reads an RQ code base: which functions are enqueued and how, `@job`, what runs by the clock."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from rolecall.model.durations import read_duration
+from rolecall_import.inventory import FoundSchedule, FoundTask, Inventory
+from rolecall_import.reading import (
+    INNER,
+    UNKNOWN,
+    Found,
+    apart,
+    code_of,
+    fitting,
+    found_task,
+    literal,
+    options_of,
+    payload_of,
+    seconds,
+    steady,
+    using,
+    value_of,
+)
+from rolecall_import.sources import Function, Source, Sources
+
+__all__ = ["read_rq"]
+
+DEFAULT_QUEUE = "default"
+DEFAULT_TIMEOUT = 180
+QUEUES = frozenset({"rq.Queue", "rq.queue.Queue"})
+GETTERS = frozenset({"django_rq.get_queue"})
+JOB = frozenset({"rq.decorators.job", "django_rq.job", "django_rq.decorators.job", "rq.job"})
+SCHEDULERS = frozenset({"rq_scheduler.Scheduler", "rq_scheduler.scheduler.Scheduler", "rq.cron.CronScheduler"})
+FETCH = frozenset({"rq.job.Job.fetch", "rq.Job.fetch"})
+# Where the function stands among the arguments of each way to enqueue.
+ENQUEUES = {"enqueue": 0, "enqueue_call": 0, "enqueue_in": 1, "enqueue_at": 1}
+OF_THE_JOB = frozenset(
+    {"at_front", "depends_on", "description", "failure_ttl", "group_id", "job_id", "job_timeout", "meta", "on_failure"}
+    | {
+        "on_stopped",
+        "on_success",
+        "pipeline",
+        "rate_limit",
+        "repeat",
+        "result_ttl",
+        "retry",
+        "timeout",
+        "ttl",
+        "unique",
+    }
+    | {"webhooks"}
+)
+REFUSED = {
+    "at_front": "priority= says which task comes first: the higher, from -100 to 100",
+    "failure_ttl": "app.role(name, keep_failed=...) says how long failed tasks are kept",
+    "job_id": "ids are numbers that the database gives: keep the id of the answer, and say dedupe_key= for once only",
+    "meta": "what a task is to know is a field of its payload; what it tells while it runs is ctx.info({...})",
+    "on_failure": "enqueue a task that needs this one by Need(task, on_failure='ignore'), and look at ctx.needs()",
+    "on_stopped": "a handler that must stop is told by ctx.aborted and ctx.check()",
+    "on_success": "in the handler: ctx.follow_up(following.task(...))",
+    "pipeline": "enqueue by connection=, in your transaction, or all at once by client.enqueue_many",
+    "rate_limit": "there is no limit by time: key= and app.keys(..., capacity=n) bound how many run at once",
+    "repeat": "app.schedule(every=...) repeats for ever; a handler that is done so many times enqueues the next itself",
+    "result_ttl": "app.role(name, keep_completed=...) says how long results are kept",
+    "unique": "dedupe_key= makes tasks unique",
+    "webhooks": "an event sink hears of each end: App(sinks=[...])",
+}
+FETCHED = "client.get(task) tells state, result and error; client.cancel(id) cancels"
+JOB_ITSELF = "get_current_job() is ctx: declare the parameter `ctx: Context`"
+
+
+def read_rq(sources: Sources) -> Inventory:
+    """Return what is declared, enqueued and scheduled; nothing is imported."""
+    return Reader(sources).read()
+
+
+class Reader:
+    """What is known while the files are gone through."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._found = Found("rq", sources)
+        # Variables by their names in full: queues with what they are called and how long their jobs may take.
+        self._queues: dict[str, tuple[str, float]] = {}
+        self._schedulers: dict[str, str] = {}
+        self._definitions = {
+            f"{source.module}.{function.name}": (source, function) for source, function in sources.functions()
+        }
+        self._tasks: dict[str, FoundTask] = {}
+
+    def read(self) -> Inventory:
+        for source, target, value in self._found.sources.assignments():
+            self._read_variable(source, target, value)
+        self._read_decorators()
+        # Functions become tasks by being enqueued, wherever that is.
+        for source, node, _ in self._found.sources.calls():
+            if isinstance(node, ast.Call) and (place := self._enqueues(source, node)) is not None:
+                self._enqueued(source, node, place)
+        apart(self._found.inventory.tasks)
+        for source, node, done in self._found.sources.calls():
+            if isinstance(node, ast.Call) and self._read_call(source, node):
+                done.add(node)
+        return self._found.inventory.in_order()
+
+    def _read_decorators(self) -> None:
+        for source, function in self._found.sources.functions():
+            for decorator in function.decorator_list:
+                named = decorator.func if isinstance(decorator, ast.Call) else decorator
+                if self._found.means(source, named) in JOB:
+                    self._declare(source, function, decorator)
+        for source, inner in self._found.sources.within(Function):
+            for decorator in inner.decorator_list:
+                if self._found.means(source, getattr(decorator, "func", decorator)) in JOB:
+                    self._found.gap(source, decorator, f"def {inner.name}", INNER)
+
+    def _read_variable(self, source: Source, target: ast.expr, value: ast.expr) -> None:
+        queue = self._queue_made(source, value)
+        if queue is not None:
+            self._queues[self._found.means(source, target)] = queue
+        elif isinstance(value, ast.Call) and self._found.means(source, value.func) in SCHEDULERS:
+            name = value_of(options_of(value).get("queue_name"))
+            self._schedulers[self._found.means(source, target)] = name if isinstance(name, str) else DEFAULT_QUEUE
+
+    def _queue_made(self, source: Source, node: ast.expr) -> tuple[str, float] | None:
+        if not isinstance(node, ast.Call) or self._found.means(source, node.func) not in QUEUES | GETTERS:
+            return None
+        said = options_of(node)
+        name = value_of(node.args[0] if node.args else said.get("name"))
+        limit = _limit(said.get("default_timeout"))
+        return (name if isinstance(name, str) else DEFAULT_QUEUE), (DEFAULT_TIMEOUT if limit is None else limit)
+
+    def _queue_of(self, source: Source, node: ast.expr) -> tuple[str, float] | None:
+        return self._queue_made(source, node) or self._queues.get(self._found.means(source, node))
+
+    def _enqueues(self, source: Source, node: ast.Call) -> int | None:
+        """Where the function stands in a call that enqueues one; None for other calls."""
+        if not isinstance(node.func, ast.Attribute):
+            return 0 if self._found.means(source, node.func) == "django_rq.enqueue" else None
+        if self._found.means(source, node.func) == "django_rq.enqueue":
+            return 0
+        known = (
+            self._queue_of(source, node.func.value) or self._found.means(source, node.func.value) in self._schedulers
+        )
+        return ENQUEUES.get(node.func.attr) if known else None
+
+    def _enqueued(self, source: Source, node: ast.Call, place: int) -> FoundTask | None:
+        """The task that a call enqueues; one that was not known yet is taken among the tasks."""
+        named = node.args[place] if len(node.args) > place else options_of(node).get("func")
+        if named is None:
+            return None
+        text = value_of(named)
+        name = text if isinstance(text, str) else self._found.means(source, named)
+        if name in self._tasks:
+            return self._tasks[name]
+        if name not in self._definitions:
+            return None
+        queue = self._queue_of(source, node.func.value) if isinstance(node.func, ast.Attribute) else None
+        return self._add(name, *(queue or (DEFAULT_QUEUE, DEFAULT_TIMEOUT)))
+
+    def _add(self, name: str, queue: str, limit: float) -> FoundTask:
+        source, function = self._definitions[name]
+        task = found_task(self._found.sources, source, function, name)
+        task.name = fitting(name, task.notes)
+        task.words |= {"role": literal(queue), "max_attempts": "1"}
+        if limit > 0:
+            task.words["timeout"] = literal(limit)
+        if any(
+            isinstance(node, ast.Call) and code_of(node.func).endswith("get_current_job") for node in ast.walk(function)
+        ):
+            task.context = True
+            task.notes.append(JOB_ITSELF)
+        self._tasks[name] = task
+        self._found.add(source, function, task)
+        return task
+
+    def _declare(self, source: Source, function: Function, decorator: ast.expr) -> None:
+        said = options_of(decorator)
+        first = decorator.args[0] if isinstance(decorator, ast.Call) and decorator.args else said.get("queue")
+        name = value_of(first)
+        known = self._queue_of(source, first) if first is not None else None
+        queue, limit = known or (name if isinstance(name, str) else DEFAULT_QUEUE, DEFAULT_TIMEOUT)
+        own = _limit(said.get("timeout"))
+        task = self._add(f"{source.module}.{function.name}", queue, limit if own is None else own)
+        task.words |= self._retry(source, said.get("retry"))
+        for word in said.keys() & REFUSED.keys():
+            self._found.gap(source, said[word], f"{function.name}: {word}={code_of(said[word])}", REFUSED[word])
+
+    def _read_call(self, source: Source, node: ast.Call) -> bool:
+        place = self._enqueues(source, node)
+        if place is not None and (task := self._enqueued(source, node, place)) is not None:
+            self._write(source, node, place, task)
+        elif place is not None:
+            self._found.gap(source, node, code_of(node), "the function is not among those that were read")
+        elif (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr == "delay"
+            and self._found.task_of(source, node.func.value)
+        ):
+            options = self._options(source, node, self._found.task_of(source, node.func.value))
+            self._found.call(source, node, f"{code_of(node.func.value)}{using(options)}.enqueue({_given(node, 0)})")
+        elif isinstance(node.func, ast.Attribute) and self._found.means(source, node.func.value) in self._schedulers:
+            self._scheduled(source, node, self._schedulers[self._found.means(source, node.func.value)])
+        elif (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr == "enqueue_many"
+            and self._queue_of(source, node.func.value)
+        ):
+            self._found.call(source, node, "client.enqueue_many([handler.task(...), ...])")
+        elif self._found.means(source, node.func) in FETCH:
+            self._found.call(source, node, FETCHED)
+        else:
+            return False
+        return True
+
+    def _write(self, source: Source, node: ast.Call, place: int, task: FoundTask) -> None:
+        options = self._options(source, node, task)
+        if place == 1:
+            options = {
+                ("scheduled_for" if code_of(node.func).endswith("_at") else "after"): code_of(node.args[0])
+            } | options
+        queue = self._queue_of(source, node.func.value) if isinstance(node.func, ast.Attribute) else None
+        if queue is not None and literal(queue[0]) != task.words["role"]:
+            options = {"role": literal(queue[0])} | options
+        self._found.call(source, node, f"{task.function}{using(options)}.enqueue({_given(node, place + 1)})")
+
+    def _options(self, source: Source, node: ast.Call, task: FoundTask | None) -> dict[str, str]:
+        ours: dict[str, str] = {}
+        for word, value in options_of(node).items():
+            if word in {"job_timeout", "timeout"}:
+                limit = _limit(value)
+                ours["timeout"] = code_of(value) if limit is None else literal(limit)
+            elif word == "ttl":
+                ours["expires"] = code_of(value)
+            elif word == "depends_on":
+                ours["needs"] = code_of(value) if isinstance(value, ast.List) else f"[{code_of(value)}]"
+            elif word == "retry":
+                ours |= self._retry(source, value)
+            elif word in REFUSED and task is not None:
+                self._found.gap(source, value, f"{task.function}: {word}={code_of(value)}", REFUSED[word])
+        return ours
+
+    def _retry(self, source: Source, node: ast.expr | None) -> dict[str, str]:
+        if node is None:
+            return {}
+        if isinstance(number := value_of(node), int):
+            return {"max_attempts": str(number + 1), "retry": "immediate()"}
+        said = options_of(node)
+        most = value_of(said.get("max") or (node.args[0] if isinstance(node, ast.Call) and node.args else None))
+        interval = value_of(said.get("interval"))
+        if isinstance(interval, list) and interval:
+            told = f"interval={interval}: Retry(after=...), raised by the handler, waits as long as it says"
+            self._found.gap(source, node, code_of(node), told)
+            interval = interval[0]
+        delay = interval if isinstance(interval, int | float) else 0
+        return {"max_attempts": str(most + 1) if isinstance(most, int) else "4", "retry": steady(delay)}
+
+    def _scheduled(self, source: Source, node: ast.Call, queue: str) -> None:
+        """`scheduler.cron(...)`, `scheduler.schedule(...)` and `cron.register(...)`."""
+        said = options_of(node)
+        named = said.get("func") or next(iter(node.args[1 if code_of(node.func).endswith(".cron") else 0 :]), None)
+        name = self._found.means(source, named) if named is not None else ""
+        cron = (
+            said.get("cron_string")
+            or said.get("cron")
+            or (node.args[0] if code_of(node.func).endswith(".cron") and node.args else None)
+        )
+        rhythm = _rhythm(value_of(cron), seconds(said.get("interval")))
+        if name not in self._definitions or rhythm is None:
+            self._found.gap(
+                source, node, code_of(node), "its function or its rhythm does not stand in the code as such"
+            )
+            return
+        where = value_of(said.get("queue_name"))
+        task = self._tasks.get(name) or self._add(name, where if isinstance(where, str) else queue, DEFAULT_TIMEOUT)
+        payload = payload_of(task, said)
+        if isinstance(payload, str) or value_of(said.get("repeat")) not in (UNKNOWN, None):
+            self._found.gap(source, node, code_of(node), payload if isinstance(payload, str) else REFUSED["repeat"])
+            return
+        words = dict([rhythm]) | ({"payload": literal(payload)} if payload else {})
+        schedule = FoundSchedule(name=task.name, task=task.name, place=source.place(node), words=words)
+        self._found.inventory.schedules.append(schedule)
+
+
+def _limit(node: ast.expr | None) -> float | None:
+    """Seconds, which RQ also reads from texts such as "2m"."""
+    value = value_of(node)
+    try:
+        return read_duration(value) if isinstance(value, str) else seconds(node)
+    except ValueError:
+        return None
+
+
+def _rhythm(cron: Any, every: float | None) -> tuple[str, str] | None:
+    if isinstance(cron, str) and len(cron.split()) == 5:  # noqa: PLR2004 - the fields of a cron expression
+        return "cron", literal(cron)
+    return ("every", literal(every)) if every else None
+
+
+def _given(node: ast.Call, skipping: int) -> str:
+    """The arguments that the function is given, without those of the job."""
+    said = options_of(node)
+    parts = [*map(ast.unparse, node.args[skipping:])]
+    for word, value in said.items():
+        if word == "args" and isinstance(value, ast.Tuple | ast.List):
+            parts += map(ast.unparse, value.elts)
+        elif word == "kwargs" and isinstance(value, ast.Dict):
+            parts += [
+                f"{value_of(key)}={ast.unparse(each)}"
+                for key, each in zip(value.keys, value.values, strict=True)
+                if key
+            ]
+        elif word in {"args", "kwargs"}:
+            parts.append(f"{'*' if word == 'args' else '**'}{ast.unparse(value)}")
+        elif word == "**":
+            parts.append(f"**{ast.unparse(value)}")
+        elif word not in OF_THE_JOB | {"func", "f"}:
+            parts.append(f"{word}={ast.unparse(value)}")
+    return ", ".join(parts)

@@ -1,0 +1,179 @@
+"""The Python files below a folder as syntax trees, and what a name in them means; nothing is imported or run."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rolecall.model.errors import ConfigError
+from rolecall_import.inventory import Place, Unread
+
+__all__ = ["Function", "Source", "Sources", "read_sources"]
+
+# What people install or build beside their own code.
+NOT_THEIRS = frozenset({"__pycache__", "build", "dist", "node_modules", "site-packages", "venv"})
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(slots=True)
+class Source:
+    """One file; `names` are what its imports and its own top level bring, by what they are called in full."""
+
+    file: str
+    module: str
+    tree: ast.Module
+    names: dict[str, str] = field(default_factory=dict)
+
+    def place(self, node: ast.expr | ast.stmt) -> Place:
+        """Where a piece of code stands."""
+        return Place(self.file, node.lineno)
+
+
+@dataclass(slots=True)
+class Sources:
+    """The files that could be read, and those that could not."""
+
+    files: Sequence[Source]
+    unread: Sequence[Unread]
+
+    def meaning(self, source: Source, node: ast.AST) -> str | None:
+        """Return in full what a dotted name means: `shop.tasks.greet`; None for other code."""
+        match node:
+            case ast.Name(id=name):
+                return self._followed(source.names.get(name, name))
+            case ast.Attribute(value=value, attr=attribute):
+                begin = self.meaning(source, value)
+                return None if begin is None else self._followed(f"{begin}.{attribute}")
+            case _:
+                return None
+
+    def functions(self) -> Iterator[tuple[Source, Function]]:
+        """Every function at the top of a file."""
+        for source in self.files:
+            for node in source.tree.body:
+                if isinstance(node, Function):
+                    yield source, node
+
+    def within(self, kind: Any, *, top: bool = False) -> Iterator[tuple[Source, Any]]:
+        """Every function or class that does not stand at the top of a file; with `top`, those that do as well."""
+        for source in self.files:
+            for node in ast.walk(source.tree):
+                if isinstance(node, kind) and (top or node not in source.tree.body):
+                    yield source, node
+
+    def assignments(self) -> Iterator[tuple[Source, ast.expr, ast.expr]]:
+        """Everything that something is assigned to, and the value."""
+        for source in self.files:
+            for node in ast.walk(source.tree):
+                if isinstance(node, ast.Assign):
+                    for target in node.targets:
+                        yield source, target, node.value
+                elif isinstance(node, ast.AnnAssign) and node.value is not None:
+                    yield source, node.target, node.value
+
+    def calls(self) -> Iterator[tuple[Source, ast.expr, set[ast.AST]]]:
+        """Every call and every `a | b`, the outer ones first, except decorators.
+
+        With each comes a set: add what was dealt with, and what stands within it is passed over.
+        """
+        for source in self.files:
+            done: set[ast.AST] = set()
+            for node in ast.walk(source.tree):
+                if isinstance(node, Function | ast.ClassDef):
+                    done.update(node.decorator_list)
+                if node in done:
+                    done.update(ast.iter_child_nodes(node))
+                elif isinstance(node, ast.Call | ast.BinOp):
+                    yield source, node, done
+                    if node in done:
+                        done.update(ast.iter_child_nodes(node))
+
+    def _followed(self, name: str) -> str:
+        """Follow a name through the modules that only pass it on."""
+        for _ in range(10):
+            module, _, last = name.rpartition(".")
+            passed_on = next((each.names.get(last) for each in self.files if each.module == module), None)
+            if passed_on is None or passed_on == name:
+                break
+            name = passed_on
+        return name
+
+
+def read_sources(path: Path) -> Sources:
+    """Read a file, or all files below a folder, in the order of their names. Raises ConfigError for no such path."""
+    if not path.exists():
+        raise ConfigError(f"there is no {str(path)!r}", variable="PATH", value=str(path))
+    root = path if path.is_dir() else path.parent
+    read: list[Source] = []
+    unread: list[Unread] = []
+    for file in sorted(_files(path), key=lambda file: file.relative_to(root).parts):
+        name = file.relative_to(root).as_posix()
+        try:
+            source = Source(name, _module(file, root), ast.parse(file.read_bytes(), filename=name))
+        except (SyntaxError, ValueError, RecursionError, OSError) as error:
+            unread.append(Unread(file=name, problem=_problem(error)))
+            continue
+        source.names = dict(_names(source, is_package=file.name == "__init__.py"))
+        read.append(source)
+    return Sources(read, unread)
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+    for each in path.iterdir():
+        if each.name.startswith(".") or each.name in NOT_THEIRS or each.is_symlink():
+            continue
+        if each.is_dir() and not (each / "pyvenv.cfg").exists():
+            yield from _files(each)
+        elif each.suffix == ".py" and each.is_file():
+            yield each
+
+
+def _module(file: Path, root: Path) -> str:
+    """The module's name, as the packages around it make it."""
+    top = root
+    while (top / "__init__.py").exists() and top.parent != top:
+        top = top.parent
+    parts = [*file.relative_to(top).with_suffix("").parts]
+    # What lies in `src` is imported without it.
+    if parts[0] == "src" and not (top / "src" / "__init__.py").exists() and len(parts) > 1:
+        parts = parts[1:]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+def _names(source: Source, *, is_package: bool) -> Iterator[tuple[str, str]]:
+    for node in source.tree.body:
+        if isinstance(node, Function | ast.ClassDef):
+            yield node.name, f"{source.module}.{node.name}"
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            if isinstance(target, ast.Name):
+                yield target.id, f"{source.module}.{target.id}"
+    for each in ast.walk(source.tree):
+        if isinstance(each, ast.Import):
+            for alias in each.names:
+                first = alias.name.partition(".")[0]
+                yield (alias.asname, alias.name) if alias.asname else (first, first)
+        elif isinstance(each, ast.ImportFrom):
+            module = _imported_from(each, source.module, is_package=is_package)
+            for alias in each.names:
+                yield alias.asname or alias.name, f"{module}.{alias.name}"
+
+
+def _imported_from(node: ast.ImportFrom, module: str, *, is_package: bool) -> str:
+    if not node.level:
+        return node.module or ""
+    package = module.split(".") if is_package else module.split(".")[:-1]
+    begin = package[: len(package) - node.level + 1]
+    return ".".join([*begin, *([node.module] if node.module else [])])
+
+
+def _problem(error: Exception) -> str:
+    if isinstance(error, SyntaxError):
+        return f"line {error.lineno}: {error.msg} (Python {sys.version_info.major}.{sys.version_info.minor} reads it)"
+    return str(error)

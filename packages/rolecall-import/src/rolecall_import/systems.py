@@ -1,0 +1,28 @@
+"""Which systems' code can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from rolecall.model.errors import ConfigError
+from rolecall_import.celery import read_celery
+from rolecall_import.inventory import Inventory
+from rolecall_import.procrastinate import read_procrastinate
+from rolecall_import.rq import read_rq
+from rolecall_import.sources import Sources, read_sources
+
+__all__ = ["SYSTEMS", "read_code"]
+
+SYSTEMS: Mapping[str, Callable[[Sources], Inventory]] = {
+    "celery": read_celery,
+    "procrastinate": read_procrastinate,
+    "rq": read_rq,
+}
+
+
+def read_code(system: str, path: Path) -> Inventory:
+    """Read a file, or all files below a folder; raises ConfigError for another system, or no such path."""
+    if system not in SYSTEMS:
+        raise ConfigError(f"{system!r} is none of {', '.join(SYSTEMS)}", variable="SYSTEM", value=system)
+    return SYSTEMS[system](read_sources(path))
