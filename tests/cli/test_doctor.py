@@ -33,7 +33,7 @@ def test_the_exit_code_says_how_bad_it_is(cli: Run, sql: Sql) -> None:
 
     sql("select rolecall.make_partitions()")
     assert (fine := cli("doctor")).code == 0
-    assert fine.out == "all is well: 24 checks\nworkers hear of work by Postgres\n"
+    assert fine.out == "no problems: 24 checks\nworkers are notified by Postgres\n"
 
     cli("enqueue", "add")
     assert (trouble := cli("doctor")).code == 2

@@ -33,13 +33,13 @@ def test_a_worker_answers_probes_and_touches_its_file_until_it_ends(cli: Run, sp
     assert not (folder / "health").exists()
     gone = cli("health", url, "health", "--json")
     assert gone.code == 1
-    assert all("no worker is there" in each["problem"] for each in gone.json)
+    assert all("no worker found" in each["problem"] for each in gone.json)
 
 
 def test_a_worker_without_its_database_lives_and_is_not_ready(spawn: Spawn) -> None:
     nowhere = "postgresql://nobody@127.0.0.1:1/none"
     worker = spawn("worker", "--app", "shop:app", "--health", "127.0.0.1:0", DATABASE_URL=nowhere)
-    [url] = ADDRESS.findall(told_until(worker, "Probes are answered"))
+    [url] = ADDRESS.findall(told_until(worker, "Probes are served"))
 
     def readiness() -> httpx2.Response:
         return httpx2.get(f"{url}/readyz")
@@ -74,7 +74,7 @@ def test_a_file_that_nobody_has_touched_for_long_is_that_of_a_worker_that_is_not
     stale = cli("health", file)
 
     assert (fresh.code, stale.code) == (0, 1)
-    assert "it was last well 60 s ago" in stale.out
+    assert "last healthy 60 s ago" in stale.out
 
 
 def test_a_file_says_why_a_worker_is_not_ready(cli: Run, folder: Path) -> None:

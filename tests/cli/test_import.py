@@ -52,7 +52,7 @@ def test_code_in_which_nothing_is_found_gives_an_app_of_nothing(bare: Run, tmp_p
 
     answer = bare("import", "celery", tmp_path / "plain.py")
 
-    assert (answer.code, answer.err) == (0, "celery: 1 file, 0 tasks, 0 schedules, 0 calls, 0 without equivalent\n")
+    assert (answer.code, answer.err) == (0, "celery: 1 file, 0 tasks, 0 schedules, 0 calls, 0 without an equivalent\n")
     compile(answer.out, "printed.py", "exec")
 
 
@@ -73,7 +73,7 @@ def test_a_file_is_written_only_where_none_is(bare: Run, tmp_path: Path) -> None
     assert written.code == 0
     assert written.out.startswith("rq: 3 files, 4 tasks")
     assert "mailer.jobs.send" in out.read_text()
-    assert again.err == f"rolecall: --out: {str(out)!r} is there already\n"
+    assert again.err == f"rolecall: --out: {str(out)!r} already exists\n"
 
 
 def test_missing_package_is_reported_with_the_command_that_installs_it(

@@ -98,7 +98,7 @@ def test_nothing_to_show_is_still_a_document_and_a_sentence(cli: Run, command: s
 
 
 def test_the_history_tells_what_ended(cli: Run, sql: Sql) -> None:
-    assert "Nothing was written down yet" in cli("history").out
+    assert "Nothing has been recorded yet" in cli("history").out
     cli("enqueue", "add")
     [(worker_id,)] = sql("select rolecall.register_worker('w', '{}', '{add}', 1, 'h', 1, '0')")
     [(task_id, fence)] = sql("select id, fence from rolecall.claim(%s, '{}', '{add}', 1)", worker_id)

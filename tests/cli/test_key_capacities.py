@@ -60,4 +60,4 @@ def test_what_is_no_pattern_is_refused_in_a_sentence(cli: Run) -> None:
 
 
 def test_nothing_said_is_told(cli: Run) -> None:
-    assert cli("key-capacities", "list").out == "no capacities: one task of each key runs at a time\n"
+    assert cli("key-capacities", "list").out == "no capacities: all keys have a capacity of 1\n"

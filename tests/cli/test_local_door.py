@@ -145,7 +145,7 @@ def test_who_lets_everybody_in_is_warned(launch: Spawn, dsn: str) -> None:
     assert httpx2.get(f"{told['http']}/api/me", timeout=30).json() == {"name": "local", "scope": "admin"}
     assert told["token_file"] is None
     server.send_signal(signal.SIGTERM)
-    assert "every account of this machine may do everything" in ended(server).err
+    assert "every user of this machine has full access" in ended(server).err
 
 
 def test_who_serves_keys_in_plain_http_to_a_network_is_warned(cli: Run, spawn: Spawn, dsn: str) -> None:

@@ -31,7 +31,7 @@ COMMANDS = [
 ]  # fmt: skip
 
 WRONG_APPS = [
-    ("shop", "not of the form module:attribute"),
+    ("shop", "must have the form module:attribute"),
     ("nowhere:app", "no module nowhere"),
     ("nowhere.deep:app", "no module nowhere"),
     ("shop:application", "did you mean shop:app?"),
@@ -75,7 +75,7 @@ def test_a_group_alone_shows_its_help_and_ends_with_code_2(bare: Run) -> None:
     done = bare("tasks")
 
     assert (done.code, done.err) == (2, "")
-    assert "Put failed or cancelled tasks back" in done.out
+    assert "Make failed or cancelled tasks pending again" in done.out
 
 
 def test_options_that_are_settings_stand_under_a_heading_of_their_own(bare: Run) -> None:

@@ -90,7 +90,7 @@ def test_code_that_cannot_be_imported_is_told_by_file_and_line_and_waited_for(
     write(shop, "1 +")
     worker = spawn("worker", "--app", "shop:app", "--reload", DATABASE_URL=dsn)
 
-    assert "SyntaxError: invalid syntax (shop.py, line 17)" in told_until(worker, "starts anew when the code changes")
+    assert "SyntaxError: invalid syntax (shop.py, line 17)" in told_until(worker, "restarts when the code changes")
     write(shop, 3)
 
     told_until(worker, "Starting worker")
@@ -133,10 +133,10 @@ def test_without_the_extra_it_says_what_to_install(bare: Run, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("worker", "--app", "shop:app", "--reload", "--until-idle"), "--until-idle: a run that ends by itself"),
-        (("worker", "--app", "shop:app", "--reload-dir", "src"), "--reload-dir: is for --reload"),
-        (("worker", "--app", "shop:app", "--reload", "--reload-dir", "shop.py"), "--reload-dir: is no folder"),
-        (("up", "--reload"), "--reload: there is no App"),
+        (("worker", "--app", "shop:app", "--reload", "--until-idle"), "--until-idle: cannot be combined with --reload"),
+        (("worker", "--app", "shop:app", "--reload-dir", "src"), "--reload-dir: needs --reload"),
+        (("worker", "--app", "shop:app", "--reload", "--reload-dir", "shop.py"), "--reload-dir: is not a folder"),
+        (("up", "--reload"), "--reload: needs an App"),
     ],
 )
 def test_what_makes_no_sense_together_is_refused(cli: Run, words: tuple[str, ...], problem: str) -> None:

@@ -111,7 +111,7 @@ def test_without_a_terminal_each_look_is_written_after_the_last(spawn: Spawn, cl
     assert watching.stdout is not None
     heads = 0
     while heads < 2:
-        heads += "failed within the hour" in watching.stdout.readline()
+        heads += "failed in the last hour" in watching.stdout.readline()
 
     watching.send_signal(signal.SIGINT)
     done = ended(watching)

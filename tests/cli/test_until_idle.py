@@ -43,9 +43,9 @@ def test_slots_by_role_are_those_of_the_environment(spawn: Spawn, cli: Run, dsn:
     [
         ("sums:none", "is not a whole number"),
         ("sums:0", "must be between 1 and 1000"),
-        ("sums:1,mail", "holds 'mail', which is not of the form role:slots"),
-        ("sums:1,sums:2", "names the role sums twice"),
-        ("su ms:1", "is not the name of a role"),
+        ("sums:1,mail", "contains 'mail'; the form is role:slots"),
+        ("sums:1,sums:2", "contains the role sums twice"),
+        ("su ms:1", "is not a role name"),
         ("sums:600,mail:600", "must be between 1 and 1000"),
         ("mail:1", "no slots are set for the role sums"),
         ("sums:1,mail:1", "does not serve the role mail"),

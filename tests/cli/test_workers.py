@@ -24,10 +24,10 @@ def worker(sql: Sql) -> int:
 
 def test_a_worker_is_shown_and_told(cli: Run, worker: int) -> None:
     assert "pod-7" in cli("workers", "show", worker).out
-    assert cli("workers", "drain", worker).out == f"worker {worker} takes no more tasks\n"
+    assert cli("workers", "drain", worker).out == f"worker {worker} claims no new tasks\n"
     assert cli("workers", "decommission", worker, "--json").json["command"] == "decommission"
     assert cli("workers", "show", worker, "--json").json["worker"]["state"] == "leaving"
-    assert cli("workers", "resume", worker).out == f"worker {worker} goes on\n"
+    assert cli("workers", "resume", worker).out == f"worker {worker} claims tasks again\n"
 
 
 def test_an_unknown_worker_is_not_found(cli: Run) -> None:
@@ -37,12 +37,12 @@ def test_an_unknown_worker_is_not_found(cli: Run) -> None:
 
 
 def test_a_role_is_paused_for_a_time_and_resumed(cli: Run) -> None:
-    assert cli("roles", "pause", "sums", "--for", "15m").out.startswith("role sums rests until 20")
+    assert cli("roles", "pause", "sums", "--for", "15m").out.startswith("role sums paused until 20")
     [role] = cli("roles", "list", "--json").json
     assert role["paused_until"] > role["paused_at"]
-    assert cli("roles", "resume", "sums").out == "role sums goes on\n"
+    assert cli("roles", "resume", "sums").out == "role sums resumed\n"
     assert cli("roles", "resume", "sums").out == "role sums was not paused\n"
-    assert cli("roles", "pause", "sums").out == "role sums rests until somebody resumes it\n"
+    assert cli("roles", "pause", "sums").out == "role sums paused until it is resumed\n"
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ async def scaled(
 async def test_where_there_is_no_cluster_the_page_says_why(pool: Engine, http: httpx2.AsyncClient) -> None:
     page = (await http.get("/admin/workers")).text
 
-    assert "there is no cluster to scale: this process runs in no pod" in page
+    assert "no cluster to scale: this process does not run in a pod" in page
     assert "One more" not in page
 
 

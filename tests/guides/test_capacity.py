@@ -63,7 +63,7 @@ def test_the_answers_are_those_of_the_guide(capsys: pytest.CaptureFixture[str]) 
         "workers needed for 1 hour 10",
         "workers needed for 4 hours 3",
         "workers needed for 8 hours 2",
-        "workers needed for that wait 20",
-        "reckoned with workers 12",
+        "workers needed for the target wait 20",
+        "planned workers 12",
     ):
         assert line in said

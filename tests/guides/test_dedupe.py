@@ -123,7 +123,7 @@ def test_the_command_is_throttled_too(
     [_, line] = blocks("dedupe.md", "sh")
 
     assert run(shlex.split(line)[1:]) == 0
-    assert "stood already" in capsys.readouterr().out
+    assert "already exists" in capsys.readouterr().out
 
 
 def test_without_a_rule_a_plain_task_is_kept(shop: dict[str, Any], database: str) -> None:

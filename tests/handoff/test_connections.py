@@ -84,7 +84,7 @@ async def test_the_password_of_the_url_is_shown_to_the_server() -> None:
 
 @pytest.mark.parametrize("url", ["http://:geheim@host", "redis+sentinel://:geheim@host:1", "redis://:geheim@host:port"])
 def test_what_is_no_address_of_redis_is_refused_without_its_password(url: str) -> None:
-    with pytest.raises(ConfigError, match=r"is no address of Redis") as refused:
+    with pytest.raises(ConfigError, match=r"is not an address of Redis") as refused:
         connect_redis(url)
     assert "geheim" not in str(refused.value)
 

@@ -97,7 +97,7 @@ async def test_what_is_no_message_is_removed_and_told_of(
     await queue.take([MAIL], 1)
     with caplog.at_level(logging.WARNING):
         await reclaim(link, queue, session)
-    assert "is no message: b'{not json'" in caplog.text
+    assert "an invalid message of role mail: b'{not json'" in caplog.text
     assert not await link.call("EXISTS", MAIL.key("processing:one"))
 
 

@@ -19,7 +19,7 @@ from tests.logins import login
 from tests.worker.bench import Bench, until
 
 HANDED = "Tasks are handed over by Redis"
-MIXED = "Another pool hands its tasks over by the same Redis"
+MIXED = "Another Rolecall database dispatches through the same Redis"
 
 
 @pytest.fixture

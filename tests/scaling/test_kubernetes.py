@@ -110,7 +110,7 @@ async def test_a_cluster_that_cannot_answer_now_is_unavailable(cluster: Cluster,
 async def test_what_is_no_kubernetes_is_told_apart(cluster: Cluster, scaler: Scaler) -> None:
     cluster.answer(200, "<html>Welcome</html>")
 
-    with pytest.raises(ClusterUnavailable, match="is no Kubernetes"):
+    with pytest.raises(ClusterUnavailable, match="is not from Kubernetes"):
         await scaler.look()
 
 
@@ -144,7 +144,7 @@ async def test_outside_of_a_cluster_every_question_is_answered_with_the_reason()
     nowhere = scaler_for(ScalingSettings())
 
     for call in (nowhere.look(), nowhere.scale(1), nowhere.mark({})):
-        with pytest.raises(ClusterMissing, match="runs in no pod, and KUBECONFIG names no file"):
+        with pytest.raises(ClusterMissing, match="does not run in a pod, and KUBECONFIG is not set"):
             await call
 
 

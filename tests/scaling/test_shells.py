@@ -117,7 +117,7 @@ async def test_without_a_cluster_the_answer_says_why(http_without_cluster: httpx
     response = await http_without_cluster.post("/api/workers/k8s/scale", json={"replicas": 2})
 
     assert response.status_code == 503
-    assert "KUBECONFIG names no file" in response.json()["detail"]
+    assert "KUBECONFIG is not set" in response.json()["detail"]
 
 
 async def test_an_autoscaler_is_told_its_number(http_without_cluster: httpx2.AsyncClient, database: str) -> None:

@@ -119,7 +119,7 @@ def test_a_sink_that_raises_is_warned_of_once_and_harms_no_other(caplog: pytest.
 
     assert len(kept.events) == 2
     warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert warnings == ["Broken did not take an event: no disk"]
+    assert warnings == ["Broken failed to handle an event: no disk"]
 
 
 def test_a_sink_that_hangs_holds_up_nobody(hanging: Hanging) -> None:
@@ -160,7 +160,7 @@ def test_what_a_sink_has_no_room_for_is_lost_to_it_alone_and_counted(
 
     assert emitter.lost == 2
     assert kept.has_heard(MOST_WAITING + 3)
-    assert "Hanging is too slow: 2 events are lost to it so far" in caplog.text
+    assert "Hanging is too slow: 2 events lost so far" in caplog.text
 
 
 def test_an_app_has_the_sinks_of_what_it_includes() -> None:

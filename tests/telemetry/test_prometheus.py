@@ -134,7 +134,7 @@ def test_an_app_has_one_sink_of_this_kind() -> None:
 def test_an_address_that_is_taken_is_named() -> None:
     with (
         serving([], "127.0.0.1", 0) as port,
-        pytest.raises(ConfigError, match=f"127.0.0.1:{port} cannot be listened at"),
+        pytest.raises(ConfigError, match=f"cannot listen on 127.0.0.1:{port}"),
         serving([], "127.0.0.1", port),
     ):
         pass

@@ -89,7 +89,7 @@ class AsyncTests(RolecallTestCase, unittest.IsolatedAsyncioTestCase):
 
 class WithoutApp(RolecallTestCase):
     def test_what_needs_an_app_says_so(self) -> None:
-        with self.assertRaisesRegex(ConfigError, "app: say whose tasks these are"):
+        with self.assertRaisesRegex(ConfigError, "app: set `app = ...` in the test case"):
             self.drain()
 
 

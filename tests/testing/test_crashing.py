@@ -101,11 +101,11 @@ def test_connections_are_cut_while_a_handler_is_in_its_transaction(database: str
 def test_a_place_that_is_never_reached_is_told(database: str) -> None:
     enqueued(database, charge)
 
-    with pytest.raises(AssertionError, match=r"never came to 'nowhere'; its log:\n.*"):
+    with pytest.raises(AssertionError, match=r"without reaching 'nowhere'; its log:\n.*"):
         crash_worker(APP, database, at="nowhere")
-    with pytest.raises(AssertionError, match="there is no module nowhere"):
+    with pytest.raises(AssertionError, match="no module named nowhere"):
         crash_worker("nowhere:app", database, at="charged")
-    with pytest.raises(ValueError, match="no colon"):
+    with pytest.raises(ValueError, match="cannot contain a colon"):
         crash_worker(APP, database, at="a:b")
 
 

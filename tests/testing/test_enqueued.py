@@ -152,7 +152,7 @@ def test_a_failure_shows_what_was_enqueued_and_what_comes_closest_first(client: 
         assert_enqueued(database, bill, order=8, key="customer:7")
 
     first, closest, other = str(raised.value).splitlines()
-    assert first == "no task of 'bill' with order=8, key='customer:7' was enqueued; there is"
+    assert first == "no task of 'bill' with order=8, key='customer:7' was enqueued; the tasks are"
     assert closest.startswith("  task 2 of 'bill' (pending, role 'money', key 'customer:7', due ")
     assert closest.endswith('{"order": 7}: order is 7, not 8')
     assert "the handler is 'send'" in other
@@ -173,15 +173,15 @@ def test_what_was_not_to_be_enqueued_is_shown(client: Client, database: str) -> 
 
 
 def test_where_nothing_was_enqueued_a_failure_says_so(database: str) -> None:
-    with pytest.raises(AssertionError, match="no task of 'bill' was enqueued; nothing was"):
+    with pytest.raises(AssertionError, match="no task of 'bill' was enqueued; no tasks were enqueued"):
         assert_enqueued(database, bill)
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"ordr": 7}, "ordr= is no field of 'bill', and no option; did you mean order=?"),
-        ({"kye": "x"}, "kye= is no field of 'bill', and no option; did you mean key=?"),
+        ({"ordr": 7}, "ordr= is neither a field of 'bill' nor an option; did you mean order=?"),
+        ({"kye": "x"}, "kye= is neither a field of 'bill' nor an option; did you mean key=?"),
     ],
 )
 def test_a_word_that_nothing_could_have_is_refused(database: str, words: dict[str, Any], said: str) -> None:
@@ -200,7 +200,7 @@ def test_a_word_that_could_be_both_is_refused_and_a_payload_in_one_piece_is_not(
 
 
 def test_an_option_that_no_row_tells_is_refused(database: str) -> None:
-    with pytest.raises(TypeError, match="retry= cannot be looked for"):
+    with pytest.raises(TypeError, match="retry= is not an option of a stored task"):
         assert_enqueued(database, bill, {}, retry=None)
     with pytest.raises(ValueError, match="scheduled_for needs a time zone"):
         assert_enqueued(database, bill, scheduled_for=datetime(2026, 1, 1))  # noqa: DTZ001 - on purpose

@@ -221,7 +221,7 @@ async def test_an_outcome_that_is_refused_fails_its_task_and_leaves_the_transact
 
     [task] = await trial.run(raising=False)
 
-    assert "the outcome was refused" in (task.error or "")
+    assert "the outcome was rejected" in (task.error or "")
 
 
 async def test_a_task_that_never_ends_is_told_of(trial: Trial) -> None:
@@ -231,12 +231,12 @@ async def test_a_task_that_never_ends_is_told_of(trial: Trial) -> None:
 
     await trial.enqueue(again.task())
 
-    with pytest.raises(RuntimeError, match="10 attempts were not the end"):
+    with pytest.raises(RuntimeError, match="tasks are left after 10 attempts"):
         await trial.run(most=10)
 
 
 async def test_outside_of_a_transaction_nothing_runs(app: App, connection: Connection) -> None:
-    with pytest.raises(ConfigError, match="is in no transaction"):
+    with pytest.raises(ConfigError, match="is not in a transaction"):
         inline(app, connection)
 
 

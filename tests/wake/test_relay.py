@@ -114,7 +114,7 @@ async def test_doctor_tells_where_nothing_is_passed_on_and_by_what_workers_hear(
 
 async def test_a_password_is_in_no_line_of_the_log(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     with redis("--requirepass", "opensesame") as server, caplog.at_level(logging.DEBUG, "rolecall"):
-        for password, said in (("opensesame", f"arrive by {server.url}"), ("opensesame-not", "polling instead")):
+        for password, said in (("opensesame", f"arrive through {server.url}"), ("opensesame-not", "polling instead")):
             url = server.url.replace("//", f"//:{password}@")
             async with bench.working(notifications=url), running(Relay(postgres(bench.dsn), choose(url, InProcess()))):
                 await until(lambda: said in caplog.text)

@@ -216,7 +216,7 @@ def test_nothing_is_stored_where_the_store_is_away(bench: Bench, client: Client,
 
     (tmp_path / "large").write_text("no folder")
 
-    with pytest.raises(PayloadMissing, match="a field of a payload cannot be kept"):
+    with pytest.raises(PayloadMissing, match="a field of a payload cannot be stored"):
         client.enqueue(leaf, text=LARGE)
     assert bench.ask("select count(*) from rolecall.all_tasks") == 0
 
@@ -243,12 +243,12 @@ async def test_an_attempt_fails_while_the_store_is_away_and_is_made_again(
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda pointer, kept: kept.write_bytes(b'"another"'), "is not what was kept"),
+        (lambda pointer, kept: kept.write_bytes(b'"another"'), "has been changed"),
         (lambda pointer, kept: kept.unlink(), "cannot be read"),
-        (lambda pointer, kept: pointer.update(store="file:///etc"), "is kept as"),
-        (lambda pointer, kept: pointer.update(store="s3://elsewhere"), "is kept as"),
-        (lambda pointer, kept: pointer.update(path="../secret.json"), "is kept as"),
-        (lambda pointer, kept: pointer.update(path="7-1-abcdef01.json"), "is kept as"),
+        (lambda pointer, kept: pointer.update(store="file:///etc"), "is stored as"),
+        (lambda pointer, kept: pointer.update(store="s3://elsewhere"), "is stored as"),
+        (lambda pointer, kept: pointer.update(path="../secret.json"), "is stored as"),
+        (lambda pointer, kept: pointer.update(path="7-1-abcdef01.json"), "is stored as"),
     ],
 )
 async def test_a_worker_reads_what_was_kept_there_and_nothing_else(

@@ -88,6 +88,6 @@ def test_the_readme_leads_from_an_empty_folder_to_a_crawl(shell: Shell, tmp_path
     eventually(lambda: "nothing was fetched" not in shell.run(payloads), SECONDS)
     assert "AZ" in shell.run(states)
     eventually(lambda: "(0 rows)" not in shell.run(psql), SECONDS)
-    assert "all is well" in shell.run(doctor)
+    assert "no problems" in shell.run(doctor)
     assert shell.end() == [0, 0]
     assert not list(tmp_path.glob("rolecall-data/postgres/data-*/postmaster.pid"))

@@ -100,7 +100,7 @@ def test_what_has_no_equivalent_is_told_with_the_reason(inventory: Inventory) ->
         "task_id='order-7'",
         "celery_app.control.revoke(result.id, terminate=True)",
     }
-    assert gaps["polite: soft_time_limit=30"].startswith("nothing raises in the middle of a thread")
+    assert gaps["polite: soft_time_limit=30"].startswith("threads cannot be interrupted")
 
 
 def test_the_module_that_is_printed_is_the_same_each_time(inventory: Inventory) -> None:

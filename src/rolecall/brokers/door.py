@@ -85,4 +85,4 @@ def connect_redis(url: str, variable: str = VARIABLE) -> RedisLink:
         return cast("RedisLink", import_module("rolecall.brokers.redis").link_to(url))
     except (ValueError, IndexError, Unfit) as error:
         shown = f"{url.partition('://')[0]}://..."
-        raise ConfigError(f"is no address of Redis: {error}", variable=variable, value=shown) from None
+        raise ConfigError(f"is not an address of Redis: {error}", variable=variable, value=shown) from None

@@ -100,7 +100,7 @@ def link_to(url: str) -> ClientLink:
     url, prefix = prefix_apart(url)
     scheme = urlsplit(url).scheme
     if scheme not in SCHEMES:
-        raise ValueError(f"it begins with none of {', '.join(SCHEMES)}")
+        raise ValueError(f"it must start with one of {', '.join(SCHEMES)}")
     if scheme.endswith("+sentinel"):
         return _by_sentinel(url, prefix)
     if scheme.endswith("+cluster"):
@@ -113,7 +113,7 @@ def _by_sentinel(url: str, prefix: str) -> ClientLink:
     parts = urlsplit(url)
     service, _, database = parts.path.strip("/").partition("/")
     if not service:
-        raise ValueError("it does not say which master, as in redis+sentinel://host:26379/name")
+        raise ValueError("the name of the master is missing, as in redis+sentinel://host:26379/name")
     options, own = _options_of(parts)
     hosts = [_host(text) for text in parts.netloc.rpartition("@")[2].split(",")]
     sentinel = Sentinel(hosts, sentinel_kwargs=options | own, **options)  # type: ignore[no-untyped-call]
@@ -162,7 +162,7 @@ def _errors_of_ours() -> Iterator[None]:
     except MasterNotFoundError as error:
         # The client's own message goes on with the internals of every client.
         found, _, _ = str(error).partition(" : ")
-        raise RedisAway(f"{found}: no Sentinel answers, or none knows one that lives") from error
+        raise RedisAway(f"{found}: no Sentinel answers, or none knows a running master") from error
     except (RedisError, OSError, TimeoutError) as error:
         raise RedisAway(str(error) or type(error).__name__) from error
     finally:

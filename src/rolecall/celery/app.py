@@ -205,7 +205,7 @@ class Control:
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
-            f"control.{name} has no equivalent: `rolecall workers list`, `tasks list` and `tasks cancel` tell and do it"
+            f"control.{name} has no equivalent: use `rolecall workers list`, `tasks list` and `tasks cancel`"
         )
 
 
@@ -264,5 +264,5 @@ def _import_if_there(module: str) -> None:
 def _of_django() -> list[str]:
     django = sys.modules.get("django.apps")
     if django is None:
-        raise InvalidTask("autodiscover_tasks() names no packages, and Django is not there: give their names")
+        raise InvalidTask("autodiscover_tasks() needs the names of packages without Django")
     return [each.name for each in django.apps.get_app_configs()]

@@ -35,7 +35,7 @@ def function_of(task: Task, fields: Fields, app: AnyApp) -> Callable[..., Any]:
                 result = task.run(*args, **kwargs)
             except Ignore as ignored:
                 return Cancel(str(ignored) or "ignored")
-            except Exception as error:  # noqa: BLE001 - whatever a task raises is its end
+            except Exception as error:  # noqa: BLE001 - any error ends the task
                 _fail(task, error)
             # The function has run, so errors from here on must not retry it.
             with final_errors():
@@ -122,12 +122,12 @@ def _go_on(app: AnyApp, ctx: Context, canvas: Mapping[str, Any], result: Any) ->
 def _handed_on(result: Any) -> Any:
     if not is_plain(result):
         raise PermanentFailure(
-            f"the result is a {type(result).__name__}, which the next task would be given as something else: return "
-            "text, numbers, lists or dictionaries"
+            f"the result is a {type(result).__name__}, which JSON would change for the next task: return "
+            "strings, numbers, lists or dictionaries"
         )
     return result
 
 
 def _stored(result: Any) -> Any:
     """Return the result if JSON preserves it; otherwise an UnstoredResult."""
-    return result if is_plain(result) else UnstoredResult(f"it is a {type(result).__name__}, not plain JSON")
+    return result if is_plain(result) else UnstoredResult(f"a {type(result).__name__}, not plain JSON")

@@ -66,7 +66,7 @@ class Canvas(ABC):
     def apply(self, *_args: Any, **_kwargs: Any) -> Any:
         """Raise InvalidTask: there is no eager mode."""
         raise InvalidTask(
-            "apply() has no equivalent: call the task as a function, or run what was enqueued by "
+            "apply() has no equivalent: call the task as a function, or run the enqueued task with "
             "rolecall.testing.inline(app.rolecall, connection)"
         )
 
@@ -201,14 +201,14 @@ def signature(  # sizes: each is an argument of the call
 def add_links(step: Step, links: Sequence[list[Step]]) -> None:
     """Let steps follow a task's completion. Raises InvalidTask for a group, which has no completion of its own."""
     if links and GROUP in step:
-        raise InvalidTask("link= has no equivalent for a group: write group(...) | task, which is given all results")
+        raise InvalidTask("link= has no equivalent for a group: write group(...) | task, which receives all results")
     if links:
         step[LINK] = [*step.get(LINK, []), *links]
 
 
 def _not_empty(steps: list[Step]) -> list[Step]:
     if not steps:
-        raise InvalidTask("there is nothing to do: the chain is empty")
+        raise InvalidTask("the chain is empty")
     return steps
 
 
@@ -237,7 +237,7 @@ def _flat(parts: Sequence[Any]) -> list[Canvas]:
         parts = tuple(parts[0])
     for part in parts:
         if not isinstance(part, Canvas):
-            raise InvalidTask(f"{part!r} is no signature: write task.s(...)")
+            raise InvalidTask(f"{part!r} is not a signature: write task.s(...)")
     return list(parts)
 
 

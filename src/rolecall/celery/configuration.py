@@ -26,16 +26,16 @@ DEFAULTS: Mapping[str, Any] = {
     "task_time_limit": None,
     "timezone": None,
 }
-TESTING = "run what a test enqueued by rolecall.testing.inline(app.rolecall, connection): docs/guides/testing.md"
-JSON = "payloads and results are JSON here: hand over ids, text and numbers"
+TESTING = "in tests, run enqueued tasks with rolecall.testing.inline(app.rolecall, connection): docs/guides/testing.md"
+JSON = "payloads and results are JSON: pass ids, strings and numbers"
 REFUSED: Mapping[str, str] = {
-    "result_chord_join_timeout": "the step after a group waits as a row, for as long as it takes",
-    "task_acks_on_failure_or_timeout": "a failed task is kept as failed: retry it by `rolecall tasks retry`",
+    "result_chord_join_timeout": "the step after a group waits without a limit",
+    "task_acks_on_failure_or_timeout": "failed tasks are kept: retry them with `rolecall tasks retry`",
     "task_always_eager": TESTING,
-    "task_annotations": "say it where the task is declared",
-    "task_default_rate_limit": "there is no limit by time: keys with a capacity bound how many run at once",
-    "task_soft_time_limit": "nothing raises in the middle of a thread here: use task_time_limit, and call "
-    "self.context.check() between two steps",
+    "task_annotations": "set it where the task is declared",
+    "task_default_rate_limit": "there are no rate limits: the capacity of a key limits concurrency",
+    "task_soft_time_limit": "threads cannot be interrupted: use task_time_limit, and call self.context.check() "
+    "between steps",
 }
 OLD: Mapping[str, str] = {
     "acks_late": "task_acks_late",

@@ -95,7 +95,7 @@ def make_current(app: AnyApp, face: object) -> None:
 def current() -> AnyApp:
     """Return the most recently created app. Raises ConfigError if there is none."""
     if CURRENT.app is None:
-        raise ConfigError("there is no app: make one first, Celery('shop')", variable="app")
+        raise ConfigError("no app: create one first, Celery('shop')", variable="app")
     return CURRENT.app
 
 
@@ -118,7 +118,7 @@ class CurrentTask:
     def __getattr__(self, name: str) -> Any:
         task = running().task
         if task is None:
-            raise ConfigError("no task runs here", variable="current_task")
+            raise ConfigError("no task is running here", variable="current_task")
         return getattr(current().tasks[task], name)
 
 

@@ -22,25 +22,25 @@ __all__ = [
 ]
 
 NO_RATE = (
-    "there is no limit by time: `key=` with app.keys(capacity=...) bounds how many run at once, and a throttle "
-    "(docs/guides/dedupe.md) drops what comes too often"
+    "there are no rate limits: `key=` with app.keys(capacity=...) limits concurrency, and a throttle "
+    "(docs/guides/dedupe.md) drops tasks that are enqueued too often"
 )
-NO_SOFT_LIMIT = "nothing raises in the middle of a thread: use time_limit, and call self.context.check() between steps"
-NO_IDS = "ids are numbers that the database gives: keep the id of the answer, and say `dedupe_key=` for once only"
-NO_ROUTES = "say queue= alone: a queue is a role here"
+NO_SOFT_LIMIT = "threads cannot be interrupted: use time_limit, and call self.context.check() between steps"
+NO_IDS = "the database assigns ids: use the id of the result, and `dedupe_key=` for uniqueness"
+NO_ROUTES = "use queue= alone: a queue is a role here"
 REFUSED_OF_A_TASK: Mapping[str, str] = {
-    "base": "what stands around an attempt is a middleware: app.rolecall.use(...)",
-    "acks_on_failure_or_timeout": "a failed task is kept as failed: retry it by `rolecall tasks retry`",
-    "pydantic": "annotate the parameters: pydantic models are read and written as they are",
+    "base": "use a middleware: app.rolecall.use(...)",
+    "acks_on_failure_or_timeout": "failed tasks are kept: retry them with `rolecall tasks retry`",
+    "pydantic": "annotate the parameters: pydantic models are supported directly",
     "rate_limit": NO_RATE,
     "soft_time_limit": NO_SOFT_LIMIT,
 }
 REFUSED_OF_A_CALL: Mapping[str, str] = {
     "chord": "write chord(header)(body)",
     "exchange": NO_ROUTES,
-    "headers": "what a task is to know is an argument",
-    "ignore_result": "say it where the task is declared",
-    "link_error": "enqueue a task that needs this one with Need(task, on_failure='ignore'), and look at ctx.needs()",
+    "headers": "pass the values as arguments",
+    "ignore_result": "set it where the task is declared",
+    "link_error": "enqueue a task that needs this one with Need(task, on_failure='ignore'), and read ctx.needs()",
     "routing_key": NO_ROUTES,
     "soft_time_limit": NO_SOFT_LIMIT,
     "task_id": NO_IDS,
@@ -102,7 +102,7 @@ def declared(task: str, words: Mapping[str, Any]) -> Declared:
         if word in REFUSED_OF_A_TASK and bool(value) != (word in REFUSED_WHEN_OFF):
             raise InvalidDeclaration(f"task {task!r}: {word}= has no equivalent: {REFUSED_OF_A_TASK[word]}")
         if word not in REFUSED_OF_A_TASK and word not in Declared.__dataclass_fields__:
-            raise TypeError(f"task {task!r}: {word}= is no option of a task")
+            raise TypeError(f"task {task!r}: {word}= is not an option of a task")
     if said.get("serializer") not in {None, "json"}:
         raise InvalidDeclaration(f"task {task!r}: serializer={said['serializer']!r} has no equivalent: {JSON}")
     said = {word: value for word, value in said.items() if word not in REFUSED_OF_A_TASK}
@@ -174,7 +174,7 @@ def _plain(word: str, value: Any, conf: Configuration) -> dict[str, Any]:
         case _ if word in OURS:
             return {word: value}
         case _:
-            raise TypeError(f"{word}= is no option of a call: those are {', '.join(_known())}")
+            raise TypeError(f"{word}= is not an option of a call; the options are {', '.join(_known())}")
 
 
 def _moment(value: datetime) -> str:

@@ -28,7 +28,7 @@ class Fields:
         self._task = task.name
         self._signature = task.parameters()
         if taken := {CANVAS, CONTEXT} & self._signature.parameters.keys():
-            raise InvalidDeclaration(f"task {task.name!r}: call the parameter {min(taken)} otherwise, it is taken here")
+            raise InvalidDeclaration(f"task {task.name!r}: rename the parameter {min(taken)}, which is reserved")
         try:
             self._hints = typing.get_type_hints(task.function, include_extras=True)
         except NameError as error:
@@ -49,8 +49,8 @@ class Fields:
         for name, value in fields.items():
             if self._hints.get(name, Any) is Any and not is_plain(value):
                 raise InvalidPayload(
-                    f"{name} is a {type(value).__name__}, which would arrive as something else: annotate the parameter "
-                    "with its type, or give text or a number",
+                    f"{name} is a {type(value).__name__}, which JSON would change: annotate the parameter with its "
+                    "type, or pass a string or a number",
                     handler=self._task,
                 )
         return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}

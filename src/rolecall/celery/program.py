@@ -120,13 +120,13 @@ class Program:
 
     def _payload(self, step: Step) -> dict[str, Any]:
         name = step[TASK]
-        self.app  # noqa: B018 - it knows the fields then
+        self.app  # noqa: B018 - completes the fields
         if name in self._fields:
             return self._fields[name].payload(tuple(step["args"]), step["kwargs"])
         if step["args"]:
             raise InvalidTask(
-                f"{name!r} is no task of this program: give its arguments by name, kwargs={{...}}, as nothing here "
-                "knows their order"
+                f"{name!r} is not a task of this program: pass its arguments by name, kwargs={{...}}, because "
+                "their order is unknown"
             )
         return dict(step["kwargs"])
 
@@ -162,8 +162,8 @@ class Program:
     def _declare(self, task: Task) -> None:
         if not HANDLER.fullmatch(task.name):
             raise InvalidDeclaration(
-                f"task {task.name!r}: a name has letters, digits, _, . and -, begins with a letter and has 63 at most: "
-                "give it one by name="
+                f"task {task.name!r}: a name has letters, digits, _, . and -, starts with a letter and has at most 63 "
+                "characters: set name="
             )
         options, conf = task.options, self.conf
         role = options.queue or queue_of(task.name, conf.task_routes) or conf.task_default_queue
@@ -217,7 +217,7 @@ class Program:
                 continue
             elif value is not None:
                 raise InvalidDeclaration(
-                    f"schedule {name!r}: the option {word}= has no equivalent there: say it where the task is declared"
+                    f"schedule {name!r}: the option {word}= has no equivalent there: set it where the task is declared"
                 )
         return words
 

@@ -90,7 +90,7 @@ class AsyncResult:
         """Return whether it has failed permanently."""
         return self.state == FAILURE
 
-    def get(self, timeout: float | None = None, *, propagate: bool = True, interval: float | None = None) -> Any:  # noqa: ARG002 - how often to look is the client's to know
+    def get(self, timeout: float | None = None, *, propagate: bool = True, interval: float | None = None) -> Any:  # noqa: ARG002 - the client chooses the interval
         """Wait for the result, for at most `timeout` seconds.
 
         Raises TimeoutError, TaskFailed, TaskRevokedError, and TaskNotFound for an unknown id. With `propagate=False`,
@@ -113,7 +113,7 @@ class AsyncResult:
 
     wait = get
 
-    def revoke(self, *, terminate: bool = False, signal: object = None) -> None:  # noqa: ARG002 - a handler is asked to stop
+    def revoke(self, *, terminate: bool = False, signal: object = None) -> None:  # noqa: ARG002 - handlers are not signalled
         """Cancel the task unless it is running. With `terminate`, also ask a running handler to stop."""
         task = self._last()
         if terminate or task.state is not TaskState.RUNNING:
@@ -136,7 +136,7 @@ class AsyncResult:
 
     def _number(self) -> int:
         if not self.id.isdecimal():
-            raise InvalidTask(f"{self.id!r} is no id: tasks have numbers here")
+            raise InvalidTask(f"{self.id!r} is not a task id: ids are numbers here")
         return int(self.id)
 
     def _last(self) -> Task:
@@ -157,7 +157,7 @@ class GroupResult:
     def __init__(self, results: Sequence[AsyncResult]) -> None:
         self.results = list(results)
 
-    def get(self, timeout: float | None = None, *, propagate: bool = True, interval: float | None = None) -> list[Any]:  # noqa: ARG002 - how often to look is the client's to know
+    def get(self, timeout: float | None = None, *, propagate: bool = True, interval: float | None = None) -> list[Any]:  # noqa: ARG002 - the client chooses the interval
         """Wait for all results, for at most `timeout` seconds. Raises the errors of `AsyncResult.get`."""
         ends = inf if timeout is None else monotonic() + timeout
         return [each.get(max(0.0, ends - monotonic()), propagate=propagate) for each in self.results]

@@ -28,8 +28,8 @@ def _require_queue_alone(name: str, route: Mapping[str, Any]) -> None:
     more = route.keys() - {"queue", *({"exchange", "exchange_type", "routing_key"} if "queue" in route else ())}
     if more:
         raise InvalidDeclaration(
-            f"task_routes says {min(more)} for {name}, which has no equivalent there: give it a queue, and say the "
-            "rest where the task is declared"
+            f"task_routes sets {min(more)} for {name}, which has no equivalent there: set only its queue, and the rest "
+            "where the task is declared"
         )
 
 
@@ -52,6 +52,6 @@ def _pairs(routes: Any) -> Iterable[tuple[Any, Any]]:
 
 def _no_code(route: object) -> InvalidDeclaration:
     return InvalidDeclaration(
-        f"task_routes has {route!r}, which has no equivalent: give patterns of names with their queues, "
+        f"task_routes has {route!r}, which has no equivalent: use name patterns with their queues, "
         "or queue= where the task is declared or called"
     )

@@ -43,8 +43,8 @@ class crontab:  # noqa: N801 - Celery's name for it
         days, weekdays = _written(day_of_month), _written(day_of_week)
         if EVERY not in {days, weekdays}:
             raise InvalidSchedule(
-                f"crontab(day_of_month={day_of_month!r}, day_of_week={day_of_week!r}): cron runs where either fits, "
-                "Celery where both do: keep one, and look at the other in the task"
+                f"crontab(day_of_month={day_of_month!r}, day_of_week={day_of_week!r}): cron "
+                "matches either, Celery both: keep one, and check the other in the task"
             )
         self.expression = " ".join((_written(minute), _written(hour), days, _written(month_of_year), weekdays))
 
@@ -72,8 +72,7 @@ def rhythm_of(name: str, said: Any) -> Rhythm:
             return Rhythm(every=float(said))
         case _:
             raise InvalidSchedule(
-                f"schedule {name!r} is a {type(said).__name__}: a crontab, a timedelta or a number of seconds has an "
-                "equivalent here"
+                f"schedule {name!r} is a {type(said).__name__}, not a crontab, a timedelta or a number of seconds"
             )
 
 

@@ -73,7 +73,7 @@ class Task:
         """Rolecall's context of the current attempt. Raises InvalidTask if there is none."""
         found = running().context
         if found is None:
-            raise InvalidTask(f"{self.name} was called as a function: no attempt runs")
+            raise InvalidTask(f"{self.name} was called as a function, without an attempt")
         return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -98,7 +98,7 @@ class Task:
         errors of `Client.enqueue`.
         """
         answer = self.signature(args or (), kwargs).apply_async(**options)
-        assert not isinstance(answer, GroupResult)  # noqa: S101 - a signature is no group
+        assert not isinstance(answer, GroupResult)  # noqa: S101 - a signature is not a group
         return answer
 
     def signature(
@@ -166,7 +166,7 @@ class Task:
     def update_state(self, task_id: str | None = None, state: str | None = None, meta: Any = None) -> None:
         """Write a state and metadata into the task's info, shown by AsyncResult while the task runs."""
         if task_id is not None and task_id != running().id:
-            raise InvalidTask("update_state(task_id=) has no equivalent: a task tells of itself")
+            raise InvalidTask("update_state(task_id=) has no equivalent: a task can only update itself")
         self.context.wait(self.context.info({STATE: state, META: meta}))
 
     def AsyncResult(self, task_id: str | int) -> AsyncResult:  # noqa: N802 - Celery's name for it

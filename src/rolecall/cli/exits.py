@@ -31,7 +31,7 @@ def leave(code: int) -> NoReturn:
 
 def _insist(code: int) -> None:
     time.sleep(LEAVE_WITHIN)
-    log.warning("A thread has not ended within %g s; the process ends without it", LEAVE_WITHIN)
+    log.warning("A thread did not end within %g s; exiting without it", LEAVE_WITHIN)
     sys.stdout.flush()
     os._exit(code)
 

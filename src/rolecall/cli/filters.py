@@ -21,15 +21,15 @@ WORDS: tuple[tuple[str, type, str, str], ...] = (
     ("role", str, "ROLE", "Only this role."),
     ("handler", str, "HANDLER", "Only this handler."),
     ("key", str, "KEY", "Only this key."),
-    ("worker", int, "ID", "Only what this worker runs, or ran last."),
+    ("worker", int, "ID", "Only tasks that this worker runs or ran last."),
     ("chain", int, "ID", "Only this chain."),
     ("parent", int, "ID", "Only the children of this task."),
-    ("roots", bool, "", "No children of others."),
-    ("text", str, "TEXT", "Only with this in handler, key, dedupe key, error or payload."),
-    ("created_from", str, "DATE", "Created then or later."),
-    ("created_to", str, "DATE", "Created before."),
-    ("finished_from", str, "DATE", "Finished then or later."),
-    ("finished_to", str, "DATE", "Finished before."),
+    ("roots", bool, "", "No children."),
+    ("text", str, "TEXT", "Only with this text in the handler, key, dedupe key, error or payload."),
+    ("created_from", str, "DATE", "Created at this time or later."),
+    ("created_to", str, "DATE", "Created before this time."),
+    ("finished_from", str, "DATE", "Finished at this time or later."),
+    ("finished_to", str, "DATE", "Finished before this time."),
 )
 FIELDS = {"worker": "worker_id", "chain": "chain_id", "parent": "parent_id"}
 

@@ -75,7 +75,7 @@ class PlainGroup(TyperGroup):
             raise Exit(MISUSED)
         return super().parse_args(ctx, args)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer calls it so
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer's signature
         """Write the commands in the given order."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, first_paragraph(command.help)) for name, command in self.commands.items()])

@@ -19,14 +19,14 @@ from rolecall.app.declarations import AppCheck
 from rolecall.model.errors import ConfigError
 
 FLAG = "--app"
-Checked = Annotated[str | None, Option(FLAG, metavar="MODULE:APP", help="Make the checks of this App, too.")]
+Checked = Annotated[str | None, Option(FLAG, metavar="MODULE:APP", help="Also run the checks of this App.")]
 
 
 def load_app(reference: str) -> App:
     """Import the module (the working directory is searched first) and return its App. Raises ConfigError."""
     module_name, colon, attribute = reference.partition(":")
     if not (module_name and colon and attribute):
-        raise _refused(reference, "is not of the form module:attribute")
+        raise _refused(reference, "must have the form module:attribute")
     module = _import(module_name, reference)
     found = _attribute(module, attribute, reference)
     if not isinstance(found, App):
@@ -47,7 +47,7 @@ def _import(name: str, reference: str) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name and f"{name}.".startswith(f"{error.name}."):
-            raise _refused(reference, f"there is no module {error.name} here or installed") from None
+            raise _refused(reference, f"no module named {error.name}, here or installed") from None
         raise _broken(name, reference, error) from error
     except Exception as error:
         raise _broken(name, reference, error) from error
@@ -69,7 +69,7 @@ def _attribute(module: ModuleType, name: str, reference: str) -> object:
         try:
             return reduce(getattr, further, getattr(module, first))
         except AttributeError as error:
-            raise _refused(reference, f"cannot be had: {error}") from error
+            raise _refused(reference, f"cannot be read: {error}") from error
     apps = [known for known, value in vars(module).items() if isinstance(value, App)]
     close = get_close_matches(name, vars(module), n=1)
     hint = f"; did you mean {module.__name__}:{(apps or close)[0]}?" if apps or close else ""

@@ -38,7 +38,7 @@ def main() -> NoReturn:
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code. Output goes to stdout, an error as one line to stderr."""
     try:
-        refuse_windows("this command", "run it in WSL or in a container; a Client in Python works here, too")
+        refuse_windows("this command", "run it in WSL or in a container (a Client in Python works on Windows)")
         with unwinding_on_signals():
             code = build()(arguments, prog_name=NAME, standalone_mode=False)
     except TyperException as error:
@@ -82,10 +82,10 @@ def _print_version(wanted: bool) -> None:
 def _root(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Say which version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Role-based background work on Postgres."""
+    """A background job system for Python on Postgres."""
 
 
 def _complain(problem: str, code: int) -> int:

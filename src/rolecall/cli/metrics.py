@@ -26,7 +26,7 @@ def answering_scrapes(shell: Shell, app: App) -> Iterator[None]:
         # The server of the health probes serves the metrics as well.
         yield
         return
-    from rolecall.telemetry.prometheus import collector_of, serving  # noqa: PLC0415 - it needs the extra
+    from rolecall.telemetry.prometheus import collector_of, serving  # noqa: PLC0415 - needs the extra
 
     host, port = address
     with serving([collector_of(app)], host, port) as heard_at:
@@ -39,7 +39,7 @@ def scrape(app: App) -> Callable[[str], tuple[bytes, str]]:
 
     Raises ConfigError if the extra is not installed.
     """
-    from rolecall.telemetry.prometheus import collector_of, exposition  # noqa: PLC0415 - it needs the extra
+    from rolecall.telemetry.prometheus import collector_of, exposition  # noqa: PLC0415 - needs the extra
 
     return partial(exposition, [collector_of(app)])
 

@@ -26,7 +26,7 @@ def settings_options(settings: Iterable[Setting[object]]) -> list[Parameter]:
 
 def json_option() -> Parameter:
     """Return the `--json` option, named `as_json`."""
-    annotation = Annotated[bool, Option("--json", help="Write one JSON document to stdout.")]
+    annotation = Annotated[bool, Option("--json", help="Print one JSON document.")]
     return Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
 
 

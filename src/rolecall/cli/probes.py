@@ -56,7 +56,7 @@ def answering_probes(shell: Shell, app: App, ask: Ask) -> Iterator[None]:
             if settings.health == settings.metrics:
                 pages[METRICS] = _metrics(app)
             where = stack.enter_context(_serving(settings.health, pages))
-            log.info("Probes are answered at http://%s%s and %s", where, ALIVE, READY)
+            log.info("Probes are served at http://%s%s and %s", where, ALIVE, READY)
         tells: list[Tell] = []
         if settings.health_file is not None:
             tells.append(stack.enter_context(_touching(settings.health_file)))
@@ -95,9 +95,9 @@ def _tell_again_and_again(ask: Ask, tells: list[Tell], ending: threading.Event) 
         if dead == health.alive:
             dead = not dead
             if dead:
-                log.warning("This worker is not well: %s", health.reason)
+                log.warning("This worker is unhealthy: %s", health.reason)
             else:
-                log.info("This worker is well again")
+                log.info("This worker is healthy again")
         for tell in tells:
             tell(health)
         if ending.wait(every):
@@ -113,10 +113,10 @@ def _touching(file: Path) -> Iterator[Tell]:
             try:
                 _write(file, "ready\n" if health.ready else f"not ready: {health.reason}\n")
             except OSError as error:
-                log.warning("The health file cannot be written: %s", error)
+                log.warning("Cannot write the health file: %s", error)
 
     try:
-        _write(file, "not ready: it has not started yet\n")
+        _write(file, "not ready: the worker has not started yet\n")
     except OSError as error:
         problem = f"cannot be written: {error.strerror}"
         raise ConfigError(problem, variable=HEALTH_FILE.name, value=str(file)) from None
@@ -155,7 +155,7 @@ def _serving(address: tuple[str, int], pages: Mapping[str, Page]) -> Iterator[st
         server = _Server(host, port, pages)
     except OSError as error:
         where = f"{host}:{port}"
-        problem = f"{where} cannot be listened at: {error.strerror}"
+        problem = f"cannot listen on {where}: {error.strerror}"
         raise ConfigError(problem, variable=HEALTH.name, value=where) from None
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, name="rolecall-probes")
     thread.start()

@@ -27,10 +27,10 @@ from rolecall.worker.supervisor import UNBEGUN, Command, start_process
 
 __all__ = ["Reload", "ReloadDirs", "is_own_code", "run_and_reload", "wants_reload"]
 
-Reload = Annotated[bool, Option("--reload", help="While developing: start anew whenever the code changes.")]
+Reload = Annotated[bool, Option("--reload", help="For development: restart when the code changes.")]
 ReloadDirs = Annotated[
     list[Path] | None,
-    Option("--reload-dir", metavar="DIR", help="Look for changes in this folder instead of here; may be repeated."),
+    Option("--reload-dir", metavar="DIR", help="Watch this folder instead of the working directory. Repeatable."),
 ]
 
 # Without bytecode: a .pyc file is compared by seconds and would hide a second change within one.
@@ -54,7 +54,7 @@ class Watches(Protocol):
 def wants_reload(*, reload: bool, folders: Sequence[Path] | None) -> bool:
     """Return whether to reload. Raises ConfigError for folders without `--reload`."""
     if folders and not reload:
-        raise ConfigError("is for --reload", variable="--reload-dir", value=str(folders[0]))
+        raise ConfigError("needs --reload", variable="--reload-dir", value=str(folders[0]))
     return reload
 
 
@@ -66,7 +66,7 @@ def run_and_reload(command: Command, folders: Sequence[Path] | None) -> None:
     watching = _load()
     for folder in folders or ():
         if not folder.is_dir():
-            raise ConfigError("is no folder", variable="--reload-dir", value=str(folder))
+            raise ConfigError("is not a folder", variable="--reload-dir", value=str(folder))
     if code := run(Reloader(command, watching, list(folders or [Path.cwd()])).run()):
         raise Exit(code)
 
@@ -97,7 +97,7 @@ class Reloader:
         """Run and watch until a stop signal. Return the exit code of the last process."""
         with stop_on_signals(self):
             watch = asyncio.create_task(self._watch())
-            log.info("Changes below %s start it anew", ", ".join(str(folder.absolute()) for folder in self._folders))
+            log.info("Restarting on changes below %s", ", ".join(str(folder.absolute()) for folder in self._folders))
             try:
                 return await self._keep()
             finally:
@@ -112,7 +112,7 @@ class Reloader:
             if code == 0 and not self._changed.is_set():
                 break
             if not (self._stopping.is_set() or self._changed.is_set()):
-                log.warning("%s ended with %d; it starts anew when the code changes", self._command.name, code)
+                log.warning("%s ended with %d; it restarts when the code changes", self._command.name, code)
                 await self._change_or_stop()
         return 0 if code in UNBEGUN else max(code, -code)
 
@@ -141,11 +141,11 @@ class Reloader:
         try:
             async for changed in changes:
                 names = sorted({Path(path).name for _, path in changed})
-                log.info("%s changed: starting anew", names[0] if len(names) == 1 else f"{len(names)} files")
+                log.info("%s changed: restarting", names[0] if len(names) == 1 else f"{len(names)} files")
                 self._changed.set()
         except (OSError, RuntimeError) as error:
             # For example when the limit of inotify watches is reached. The process keeps running.
-            log.error("Changes are not seen any more: %s", error)  # noqa: TRY400 - it is no bug
+            log.error("No longer watching for changes: %s", error)  # noqa: TRY400 - not a bug
 
     def _send(self, number: signal.Signals) -> None:
         if self._process is not None and self._process.returncode is None:

@@ -12,5 +12,7 @@ __all__ = ["ScopeOption"]
 
 ScopeOption = Annotated[
     Scope,
-    Option("--scope", help="own: only one's own tasks; read: look; operate: tasks and workers; admin: everything."),
+    Option(
+        "--scope", help="own: the caller's own tasks; read: read-only; operate: tasks and workers; admin: everything."
+    ),
 ]

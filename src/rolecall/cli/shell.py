@@ -31,8 +31,8 @@ from rolecall.service.services import Services
 from rolecall.telemetry.logs import set_up_logging
 
 ON_THE_COMMAND_LINE = (
-    "Every account of this machine can read the password in --database-url: give it by the environment (DATABASE_URL), "
-    "or in a file (--database-url-file)"
+    "Every user of this machine can read the password in --database-url: use the environment (DATABASE_URL) or a file "
+    "(--database-url-file)"
 )
 
 log = logging.getLogger("rolecall.cli")
@@ -139,8 +139,8 @@ def _open_shell(options: dict[str, Any]) -> Shell:
 def _require_data(settings: DatabaseSettings) -> None:
     if not (settings.data_dir / "postgres").is_dir():
         raise ConfigError(
-            f"there is no database under {str(settings.data_dir)!r} yet: make one with `rolecall up` or "
-            "`rolecall migrate`, or name another one by --data-dir or DATABASE_URL",
+            f"no database in {str(settings.data_dir)!r}: create one with `rolecall up` or `rolecall migrate`, or name "
+            "another one with --data-dir or DATABASE_URL",
             variable=DATA_DIR.name,
             value=str(settings.data_dir),
         )

@@ -31,7 +31,7 @@ def adopt(descriptor: int) -> socket.socket:
     try:
         return socket.socket(fileno=descriptor)
     except OSError as error:
-        raise ConfigError(f"is no open socket: {error.strerror}", variable="--fd", value=descriptor) from None
+        raise ConfigError(f"is not an open socket: {error.strerror}", variable="--fd", value=descriptor) from None
 
 
 def url_of(listener: socket.socket) -> str:
@@ -50,7 +50,7 @@ def _open(host: str, port: int) -> socket.socket:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         return _listen(family, address)
     except OSError as error:
-        problem = f"cannot listen at {host}:{port}: {error.strerror or error}"
+        problem = f"cannot listen on {host}:{port}: {error.strerror or error}"
         raise ConfigError(problem, variable="ROLECALL_HTTP", value=f"{host}:{port}") from None
 
 

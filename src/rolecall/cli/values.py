@@ -25,7 +25,7 @@ def read_json(argument: str, name: str) -> object:
     text = _text(argument, name)
 
     def refuse_constant(constant: str) -> NoReturn:
-        raise InvalidTask(f"the {name} holds {constant}, which is not JSON")
+        raise InvalidTask(f"the {name} contains {constant}, which is not JSON")
 
     try:
         return json.loads(text, parse_constant=refuse_constant)
@@ -86,7 +86,7 @@ def _kind(value: object) -> str:
         case list():
             return "a list"
         case str():
-            return "a text"
+            return "a string"
         case bool():
             return "a boolean"
         case _:

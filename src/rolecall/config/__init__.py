@@ -44,7 +44,7 @@ SETTINGS: Mapping[str, tuple[Setting[object], ...]] = MappingProxyType(
         "Workers": worker.SETTINGS,
         "Notifications": brokers.SETTINGS,
         "API and dashboard": access.SETTINGS,
-        "Hand-off by Redis": handoff.SETTINGS,
+        "Dispatch through Redis": handoff.SETTINGS,
         "Kubernetes": scaling.SETTINGS,
     }
 )

@@ -67,28 +67,28 @@ HTTP = Setting(
     flag="--http",
     form="HOST:PORT|off",
     parse=_http,
-    meaning="Where the API listens, or off; by default at 127.0.0.1:8321, or at any free port.",
+    meaning="The address of the API, or off; by default 127.0.0.1:8321, or any free port.",
 )
 AUTH = Setting(
     name="ROLECALL_AUTH",
     flag="--auth",
     form="keys|token|off",
     parse=one_of(AuthMode),
-    meaning="Who comes in over HTTP: by default token on this machine, and keys elsewhere; token and off are for this "
-    "machine alone.",
+    meaning="Authentication over HTTP: by default token on this machine, and keys elsewhere. token and off work only "
+    "on this machine.",
 )
 TRUSTED_ORIGINS = Setting(
     name="ROLECALL_TRUSTED_ORIGINS",
     flag="--trusted-origins",
     form="A,B",
     parse=origins,
-    meaning="Whose pages may ask for changes too, as https://work.example.",
+    meaning="Additional origins whose pages may make changes, such as https://work.example.",
 )
 TOKEN_FILE = Setting(
     name="ROLECALL_TOKEN_FILE",
     form="FILE",
     parse=Path,
-    meaning="Where the token of this machine is kept; by default in the data folder, or with a DATABASE_URL in "
+    meaning="The file of the local token; by default in the data folder, or with a DATABASE_URL in "
     "~/.local/state/rolecall.",
 )
 REQUESTS_PER_MINUTE = Setting(
@@ -96,21 +96,21 @@ REQUESTS_PER_MINUTE = Setting(
     form="N",
     default="1200",
     parse=whole(1, MOST_REQUESTS),
-    meaning="How many requests of one caller are answered in a minute.",
+    meaning="The most requests of one caller per minute.",
 )
 REQUESTS_PER_HOUR = Setting(
     name="ROLECALL_REQUESTS_PER_HOUR",
     aliases=("USER_RATE_LIMIT_PER_HOUR", "RATE_LIMIT_PER_HOUR"),
     form="N",
     parse=whole(1, MOST_REQUESTS),
-    meaning="And how many in an hour; by default any number.",
+    meaning="The most requests of one caller per hour; by default unlimited.",
 )
 LOGINS_PER_MINUTE = Setting(
     name="ROLECALL_LOGINS_PER_MINUTE",
     form="N",
     default="20",
     parse=whole(1, MOST_REQUESTS),
-    meaning="How many logins are tried from one address in a minute.",
+    meaning="The most login attempts from one address per minute.",
 )
 FAILED_LOGINS = Setting(
     name="ROLECALL_FAILED_LOGINS",
@@ -118,7 +118,7 @@ FAILED_LOGINS = Setting(
     form="N",
     default="10",
     parse=whole(1, 1_000),
-    meaning="After how many failed logins in a row a person is locked.",
+    meaning="Failed logins in a row after which a person is locked out.",
 )
 LOCKOUT = Setting(
     name="ROLECALL_LOCKOUT",
@@ -126,7 +126,7 @@ LOCKOUT = Setting(
     form="SECONDS",
     default="900",
     parse=decimal(1, DAY_S),
-    meaning="For how long that is.",
+    meaning="How long a person is locked out.",
 )
 SESSION_MINUTES = Setting(
     name="ROLECALL_SESSION_MINUTES",
@@ -134,26 +134,26 @@ SESSION_MINUTES = Setting(
     form="MINUTES",
     default="720",
     parse=whole(1, MOST_SESSION_MINUTES),
-    meaning="How long a login lasts.",
+    meaning="How long a session lasts, in minutes.",
 )
 SESSION_IDLE_MINUTES = Setting(
     name="ROLECALL_SESSION_IDLE_MINUTES",
     form="MINUTES",
     default="120",
     parse=whole(1, MOST_SESSION_MINUTES),
-    meaning="After how long without a request it ends before that.",
+    meaning="How long a session lasts without a request, in minutes.",
 )
 FORWARDED_BY = Setting(
     name="ROLECALL_FORWARDED_BY",
     form="A,B",
     parse=addresses,
-    meaning="The servers in front of this one, as addresses or networks, that are believed where a request came from.",
+    meaning="The trusted proxies, as addresses or networks. Their headers determine a request's origin.",
 )
 ROOT_PATH = Setting(
     name="ROLECALL_ROOT_PATH",
     form="PATH",
     parse=path,
-    meaning="What a server in front takes off the beginning of each path, as /queue.",
+    meaning="The path prefix that a proxy removes, such as /queue.",
 )
 STATE_HOME = Setting(
     name="XDG_STATE_HOME",
@@ -161,13 +161,11 @@ STATE_HOME = Setting(
     form="DIR",
     default=str(USUAL_STATE),
     parse=Path,
-    meaning="Where programs keep what is theirs alone, as the token of this machine.",
+    meaning="The folder of programs' private state, such as the local token.",
 )
 # Settings for signing tokens in other systems. Rolecall's sessions are rows.
 SIGNING = tuple(
-    Setting(
-        name=name, foreign=True, form="TEXT", parse=bool, meaning="Not read, and `serve` says so: nothing is signed."
-    )
+    Setting(name=name, foreign=True, form="TEXT", parse=bool, meaning="Ignored with a warning: no tokens are signed.")
     for name in ("SECRET_KEY", "ALGORITHM")
 )
 # The settings that also have flags.

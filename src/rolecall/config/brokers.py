@@ -13,7 +13,7 @@ REDIS = ("redis", "rediss", "redis+sentinel", "rediss+sentinel")
 NATS = ("nats", "tls")
 WORDS = ("postgres", "poll", "in-process")
 PREFIX = re.compile(r"[A-Za-z0-9_-]{1,60}")
-NO_PREFIX = "has a prefix that is not one word of letters, digits, _ and -"
+NO_PREFIX = "has an invalid prefix: use letters, digits, _ and -"
 HIDDEN = "(hidden)"
 
 
@@ -45,7 +45,7 @@ NOTIFICATIONS = Setting(
     form="HOW",
     default="postgres",
     parse=notifications,
-    meaning="How workers hear of work: postgres, poll, in-process, redis://host:6379 or nats://host:4222.",
+    meaning="How workers are notified: postgres, poll, in-process, redis://host:6379 or nats://host:4222.",
 )
 SETTINGS = (NOTIFICATIONS,)
 

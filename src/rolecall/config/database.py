@@ -24,10 +24,14 @@ DATABASE_URL = Setting(
     flag="--database-url",
     form="URL",
     parse=dsn,
-    meaning="Work on this Postgres. With a password better by the variable, or in a file.",
+    meaning="The address of the Postgres to use. Put a password into the variable or a file, not the flag.",
 )
 DATABASE_URL_FILE = Setting(
-    name="DATABASE_URL_FILE", flag="--database-url-file", form="FILE", parse=dsn_in_file, meaning="The same, in a file."
+    name="DATABASE_URL_FILE",
+    flag="--database-url-file",
+    form="FILE",
+    parse=dsn_in_file,
+    meaning="A file with that address.",
 )
 DATA_DIR = Setting(
     name="ROLECALL_DATA_DIR",
@@ -35,32 +39,32 @@ DATA_DIR = Setting(
     form="DIR",
     default="rolecall-data",
     parse=folder,
-    meaning="Without a database's address: where the embedded one is.",
+    meaning="The folder of the embedded Postgres, if no address is set.",
 )
 POOLED = Setting(
     name="ROLECALL_POOLED",
     form="yes|no|auto",
     default="auto",
     parse=yes_no_or_auto,
-    meaning="Whether a pooler in transaction mode stands before the database; auto finds out.",
+    meaning="Whether a transaction pooler is in front of the database; auto detects it.",
 )
 LISTEN_URL = Setting(
     name="ROLECALL_LISTEN_URL",
     form="URL",
     parse=dsn,
-    meaning="The way to the same database past a pooler, to hear notifications; else a worker behind one polls.",
+    meaning="The direct address of the database, bypassing a pooler, for notifications. Without it, workers poll.",
 )
 STANDBY_URL = Setting(
     name="ROLECALL_STANDBY_URL",
     form="URL",
     parse=dsn,
-    meaning="A copy of the database, which is asked what the API and its pages only show.",
+    meaning="A replica for the read-only queries of the API and the dashboard.",
 )
 PG_BIN = Setting(
     name="ROLECALL_PG_BIN",
     form="DIR",
     parse=Path,
-    meaning="The folder of the Postgres programs that the embedded server is to be run by; else they are looked for.",
+    meaning="The folder of the Postgres programs for the embedded server; by default they are searched for.",
 )
 SETTINGS = (DATABASE_URL, DATABASE_URL_FILE, DATA_DIR, POOLED, LISTEN_URL, STANDBY_URL, PG_BIN)
 

@@ -31,7 +31,7 @@ def redis_url(text: str) -> str:
     scheme, separator, _ = text.partition("://")
     if not separator or scheme not in SCHEMES:
         shown = f"{scheme[:20]}://..." if separator else "(hidden)"
-        raise Unfit("is no address of Redis such as redis://host:6379/0", shown=shown)
+        raise Unfit("is not the address of a Redis such as redis://host:6379/0", shown=shown)
     prefix_apart(text)
     return text
 
@@ -54,23 +54,23 @@ REDIS_URL = Setting(
     name="ROLECALL_REDIS_URL",
     form="URL",
     parse=redis_url,
-    meaning="The Redis by which tasks are handed over, as redis://host:6379/0; requests are counted there, too.",
+    meaning="The Redis of the dispatch and of rate limits, such as redis://host:6379/0.",
 )
 HANDOFF = Setting(
     name="ROLECALL_HANDOFF",
     form="KIND",
     default="auto",
     parse=one_of(HandoffKind),
-    meaning="How tasks lie in Redis: auto, streams, lists, simple, or off.",
+    meaning="The kind of queues in Redis: auto, streams, lists, simple, or off.",
 )
-LOW = (_host("LOW", "Instead of it: the server of the low band; of both where no other is named."), _port("LOW"))
-HIGH = (_host("HIGH", "That of the high band, of heartbeats and of the leader's lock."), _port("HIGH"))
+LOW = (_host("LOW", "Instead: the server of the low band, or of both if the other is not set."), _port("LOW"))
+HIGH = (_host("HIGH", "The server of the high band, heartbeats and the leader's lock."), _port("HIGH"))
 PASSWORD = Setting(
     name="ROLECALL_REDIS_PASSWORD",
     aliases=("REDIS_PASSWORD",),
     form="TEXT",
     parse=str,
-    meaning="The password of those two.",
+    meaning="The password of these two servers.",
 )
 SETTINGS = (REDIS_URL, HANDOFF, *LOW, *HIGH, PASSWORD)
 

@@ -33,7 +33,7 @@ LOG = Setting(
     form="text|json",
     default="text",
     parse=one_of(LogFormat),
-    meaning="How log lines look, which go to stderr.",
+    meaning="The format of log lines on stderr.",
 )
 LOG_LEVEL = Setting(
     name="ROLECALL_LOG_LEVEL",
@@ -41,7 +41,7 @@ LOG_LEVEL = Setting(
     form="LEVEL",
     default="info",
     parse=one_of(LogLevel),
-    meaning="The least level that is written: debug, info, warning or error.",
+    meaning="The lowest level to log: debug, info, warning or error.",
 )
 LOG_TRACEBACKS = Setting(
     name="ROLECALL_LOG_TRACEBACKS",
@@ -49,7 +49,7 @@ LOG_TRACEBACKS = Setting(
     form="yes|no",
     default="no",
     parse=yes_or_no,
-    meaning="Whether lines about failed tasks bring their tracebacks; as json they always do.",
+    meaning="Whether text lines of failed tasks include tracebacks. JSON always includes them.",
 )
 SETTINGS = (LOG, LOG_LEVEL, LOG_TRACEBACKS)
 

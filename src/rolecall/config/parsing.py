@@ -52,15 +52,15 @@ def dsn_in_file(text: str) -> str:
     try:
         return dsn(Path(text).expanduser().read_text("utf-8").strip())
     except (OSError, UnicodeDecodeError) as error:
-        raise Unfit(f"cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}") from None
+        raise Unfit(f"cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from None
     except Unfit as unfit:
-        raise Unfit(f"holds what {unfit.problem}") from None
+        raise Unfit(f"contains text that {unfit.problem}") from None
 
 
 def address(text: str) -> tuple[str, int]:
     found = ADDRESS.fullmatch(text)
     if found is None or int(found["port"]) > HIGHEST_PORT:
-        raise Unfit("is no address such as 127.0.0.1:9100")
+        raise Unfit("is not an address such as 127.0.0.1:9100")
     return found["host"].strip("[]"), int(found["port"])
 
 
@@ -85,7 +85,7 @@ def roles(text: str) -> tuple[str, ...]:
 
 def role(text: str) -> str:
     if not ROLE.fullmatch(text):
-        raise Unfit(f"holds {text!r}, which is not the name of a role (letters, digits, _ . -)")
+        raise Unfit(f"contains {text!r}, which is not a role name (letters, digits, _ . -)")
     return text
 
 
@@ -96,9 +96,9 @@ def slots(text: str) -> int | dict[str, int]:
     for part in text.split(","):
         name_of_role, colon, number = (piece.strip() for piece in part.partition(":"))
         if not colon:
-            raise Unfit(f"holds {part.strip()!r}, which is not of the form role:slots, as analytics:4,import:2")
+            raise Unfit(f"contains {part.strip()!r}; the form is role:slots, such as analytics:4,import:2")
         if role(name_of_role) in found:
-            raise Unfit(f"names the role {name_of_role} twice")
+            raise Unfit(f"contains the role {name_of_role} twice")
         found[name_of_role] = whole(1, MOST_SLOTS)(number)
     within(sum(found.values()), 1, MOST_SLOTS)
     return found
@@ -112,7 +112,7 @@ def name(text: str) -> str:
 
 def kubernetes_name(text: str) -> str:
     if not KUBERNETES_NAME.fullmatch(text):
-        raise Unfit("is not a name in Kubernetes (a-z, 0-9 and -, at most 63 characters)")
+        raise Unfit("is not a valid Kubernetes name (a-z, 0-9 and -, at most 63 characters)")
     return text
 
 
@@ -120,7 +120,7 @@ def origins(text: str) -> frozenset[str]:
     found = frozenset(part.strip().lower().rstrip("/") for part in text.split(","))
     for origin in found:
         if not ORIGIN.fullmatch(origin):
-            raise Unfit(f"holds {origin!r}, which is not an origin such as https://work.example")
+            raise Unfit(f"contains {origin!r}, which is not an origin such as https://work.example")
     return found
 
 
@@ -135,7 +135,7 @@ def addresses(text: str) -> str:
         try:
             ip_network(part.strip(), strict=False)
         except ValueError:
-            raise Unfit(f"holds {part.strip()!r}, which is neither an address nor a network") from None
+            raise Unfit(f"contains {part.strip()!r}, which is neither an address nor a network") from None
     return text
 
 

@@ -19,7 +19,7 @@ NAMESPACE = Setting(
     aliases=("K8S_NAMESPACE",),
     form="NAME",
     parse=kubernetes_name,
-    meaning="Where the set of workers stands; by default in the namespace of this pod, or of the kubeconfig's context.",
+    meaning="The namespace of the workers; by default that of this pod or of the kubeconfig's context.",
 )
 WORKLOAD = Setting(
     name="ROLECALL_K8S_WORKLOAD",
@@ -27,7 +27,7 @@ WORKLOAD = Setting(
     form="NAME",
     default="rolecall-worker",
     parse=kubernetes_name,
-    meaning="The name of the set, whatever its kind.",
+    meaning="The name of the StatefulSet or Deployment.",
 )
 KIND = Setting(
     name="ROLECALL_K8S_KIND",
@@ -35,7 +35,7 @@ KIND = Setting(
     form="KIND",
     default="StatefulSet",
     parse=one_of(WorkloadKind),
-    meaning="What it is: StatefulSet or Deployment.",
+    meaning="The kind of the workload: StatefulSet or Deployment.",
 )
 MIN_REPLICAS = Setting(
     name="ROLECALL_K8S_MIN_REPLICAS",
@@ -43,7 +43,7 @@ MIN_REPLICAS = Setting(
     form="N",
     default="1",
     parse=whole(0, MOST_REPLICAS),
-    meaning="The fewest pods that may be asked for.",
+    meaning="The minimum number of pods.",
 )
 MAX_REPLICAS = Setting(
     name="ROLECALL_K8S_MAX_REPLICAS",
@@ -51,14 +51,14 @@ MAX_REPLICAS = Setting(
     form="N",
     default="20",
     parse=whole(0, MOST_REPLICAS),
-    meaning="The most pods that may be asked for.",
+    meaning="The maximum number of pods.",
 )
 KUBECONFIG = Setting(
     name="KUBECONFIG",
     foreign=True,
     form="FILE",
     parse=Path,
-    meaning="One file with the way to the cluster; without it the token of this pod is used.",
+    meaning="A kubeconfig file. Without it, the token of this pod is used.",
 )
 SETTINGS = (NAMESPACE, WORKLOAD, KIND, MIN_REPLICAS, MAX_REPLICAS, KUBECONFIG)
 

@@ -30,7 +30,7 @@ ROLES = Setting(
     flag="--roles",
     form="A,B",
     parse=roles,
-    meaning="The roles to serve; by default every role.",
+    meaning="The roles to serve; by default all.",
 )
 WORKER_ID = Setting(
     name="ROLECALL_WORKER_ID",
@@ -38,7 +38,7 @@ WORKER_ID = Setting(
     flag="--worker-id",
     form="NAME",
     parse=name,
-    meaning="What people call this worker; by default made from its role.",
+    meaning="The name of this worker; by default made from its role.",
 )
 SLOTS = Setting(
     name="ROLECALL_SLOTS",
@@ -47,7 +47,7 @@ SLOTS = Setting(
     form="N|A:N,B:M",
     default="1",
     parse=slots,
-    meaning="How many tasks to run at once, or how many of each role: analytics:4,import:2.",
+    meaning="The number of slots, or of slots per role: analytics:4,import:2.",
 )
 PREFETCH = Setting(
     name="ROLECALL_PREFETCH",
@@ -55,7 +55,7 @@ PREFETCH = Setting(
     form="N",
     default="1000",
     parse=whole(0, MOST_PREFETCH),
-    meaning="The most tasks to claim beyond the free slots, of which a key's run one after another; 0 = none.",
+    meaning="The most tasks to prefetch beyond the free slots, and the longest sequence of a key; 0 = none.",
 )
 GRACE = Setting(
     name="ROLECALL_GRACE",
@@ -64,7 +64,7 @@ GRACE = Setting(
     form="SECONDS",
     default="25",
     parse=decimal(0, DAY_S),
-    meaning="How long running tasks may go on after SIGTERM.",
+    meaning="How long running tasks may continue after SIGTERM.",
 )
 STOP_WHEN_CUT_OFF = Setting(
     name="ROLECALL_STOP_WHEN_CUT_OFF",
@@ -72,7 +72,7 @@ STOP_WHEN_CUT_OFF = Setting(
     form="yes|no",
     default="no",
     parse=yes_or_no,
-    meaning="Abort running tasks while the database does not answer, before another worker may begin them.",
+    meaning="Abort running tasks while the database is unreachable, before another worker can start them.",
 )
 MEMORY_BACKOFF = Setting(
     name="ROLECALL_MEMORY_BACKOFF_THRESHOLD",
@@ -80,7 +80,7 @@ MEMORY_BACKOFF = Setting(
     flag="--memory-backoff-threshold",
     form="SHARE",
     parse=decimal(0.01, 1),
-    meaning="Take no new tasks above this share of the memory, such as 0.85; else never.",
+    meaning="Claim no new tasks above this share of the memory, such as 0.85.",
 )
 CPU_BACKOFF = Setting(
     name="ROLECALL_CPU_BACKOFF_THRESHOLD",
@@ -88,7 +88,7 @@ CPU_BACKOFF = Setting(
     flag="--cpu-backoff-threshold",
     form="SHARE",
     parse=decimal(0.01, 1),
-    meaning="Take no new tasks above this share of the processors, such as 0.90; else never.",
+    meaning="Claim no new tasks above this share of the CPU, such as 0.90.",
 )
 BACKOFF_DURATION = Setting(
     name="ROLECALL_BACKOFF_DURATION_MS",
@@ -97,7 +97,7 @@ BACKOFF_DURATION = Setting(
     form="MS",
     default="10000",
     parse=milliseconds(10),
-    meaning="For how long after that.",
+    meaning="How long a back-off lasts.",
 )
 POLL_INTERVAL = Setting(
     name="ROLECALL_POLL_INTERVAL_MS",
@@ -106,7 +106,7 @@ POLL_INTERVAL = Setting(
     form="MS",
     default="5000",
     parse=milliseconds(10),
-    meaning="How often to look for tasks unasked.",
+    meaning="How often to poll for tasks without a notification.",
 )
 HEARTBEAT_INTERVAL = Setting(
     name="ROLECALL_HEARTBEAT_INTERVAL_MS",
@@ -115,48 +115,48 @@ HEARTBEAT_INTERVAL = Setting(
     form="MS",
     default="30000",
     parse=milliseconds(100),
-    meaning="How often to say that this worker lives.",
+    meaning="How often to send a heartbeat.",
 )
 HEARTBEAT_INTERVAL_SECONDS = Setting(
     name="HEARTBEAT_INTERVAL_SECONDS",
     form="SECONDS",
     parse=decimal(0.1, HOUR_S),
-    meaning="The same in seconds, as another system names it; the one before goes before it.",
+    meaning="The same in seconds, under another system's name. The previous variable takes precedence.",
 )
 METRICS = Setting(
     name="ROLECALL_METRICS",
     flag="--metrics",
     form="HOST:PORT",
     parse=address,
-    meaning="Where a worker answers Prometheus, such as 127.0.0.1:9100; of several, each at the next port.",
+    meaning="The address of the Prometheus endpoint, such as 127.0.0.1:9100. Each further worker uses the next port.",
 )
 HEALTH = Setting(
     name="ROLECALL_HEALTH",
     flag="--health",
     form="HOST:PORT",
     parse=address,
-    meaning="Where a worker answers probes, /healthz and /readyz; of several, each at the next port.",
+    meaning="The address of the probes /healthz and /readyz. Each further worker uses the next port.",
 )
 HEALTH_FILE = Setting(
     name="ROLECALL_HEALTH_FILE",
     flag="--health-file",
     form="FILE",
     parse=Path,
-    meaning="A file that a worker touches every five seconds while it is well; of several, FILE.1, FILE.2 and so on.",
+    meaning="A file touched every five seconds while the worker is alive. Several workers use FILE.1, FILE.2 etc.",
 )
 POD = Setting(
     name="ROLECALL_POD_NAME",
     aliases=("POD_NAME",),
     form="NAME",
     parse=name,
-    meaning="The pod in which a worker runs, for the roll; in a cluster by default the name of its host.",
+    meaning="The worker's pod, for the worker registry; in a cluster by default the host name.",
 )
 NODE = Setting(
     name="ROLECALL_NODE_NAME",
     aliases=("NODE_NAME",),
     form="NAME",
     parse=name,
-    meaning="The machine on which its pod runs, for the roll.",
+    meaning="The pod's node, for the worker registry.",
 )
 HOST = Setting(name="HOSTNAME", foreign=True, form="NAME", parse=name, meaning="In a cluster, the name of the pod.")
 IN_CLUSTER = Setting(

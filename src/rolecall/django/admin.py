@@ -36,15 +36,15 @@ class OnlyToLookAt(admin.ModelAdmin):
     show_full_result_count = False
     place = ""
 
-    def has_add_permission(self, request: Any) -> bool:  # noqa: ARG002 - nobody may
+    def has_add_permission(self, request: Any) -> bool:  # noqa: ARG002 - for all users
         """Return False."""
         return False
 
-    def has_change_permission(self, request: Any, obj: Any = None) -> bool:  # noqa: ARG002 - nobody may
+    def has_change_permission(self, request: Any, obj: Any = None) -> bool:  # noqa: ARG002 - for all users
         """Return False."""
         return False
 
-    def has_delete_permission(self, request: Any, obj: Any = None) -> bool:  # noqa: ARG002 - nobody may
+    def has_delete_permission(self, request: Any, obj: Any = None) -> bool:  # noqa: ARG002 - for all users
         """Return False."""
         return False
 
@@ -53,11 +53,11 @@ class OnlyToLookAt(admin.ModelAdmin):
         link = ["dashboard"] if options().dashboard else []
         return [*link, *super().get_fields(request, obj)]
 
-    def get_readonly_fields(self, request: Any, obj: Any = None) -> Sequence[str]:  # noqa: ARG002 - of whatever row
+    def get_readonly_fields(self, request: Any, obj: Any = None) -> Sequence[str]:  # noqa: ARG002 - for all rows
         """Return the link, which is not a model field."""
         return ["dashboard"]
 
-    @admin.display(description="in the dashboard")
+    @admin.display(description="dashboard page")
     def dashboard(self, row: Any) -> str:
         """Return a link to the row's page on the dashboard."""
         address = f"{(options().dashboard or '').rstrip('/')}/{self.place}/{row.pk}"
@@ -67,7 +67,7 @@ class OnlyToLookAt(admin.ModelAdmin):
 class Condition(admin.SimpleListFilter):
     """A filter of `TaskAdmin`."""
 
-    def queryset(self, request: Any, queryset: Any) -> Any:  # noqa: ARG002 - it was found by it
+    def queryset(self, request: Any, queryset: Any) -> Any:  # noqa: ARG002 - applied by TaskAdmin
         """Return all rows, because `TaskAdmin` applies the filter itself."""
         return queryset
 
@@ -114,7 +114,7 @@ class TaskAdmin(OnlyToLookAt):
     list_display = ("id", "handler", "role", "status", "attempt", "key", "created_at", "finished_at")
     list_filter = (OfState, OfRole, OfHandler)
     search_fields = ("id", "key")
-    search_help_text = "an id, or a key"
+    search_help_text = "an id or a key"
     exclude = ("payload", "result", "info")
     readonly_fields = ("given", "returned", "told")
 
@@ -125,7 +125,7 @@ class TaskAdmin(OnlyToLookAt):
             return rows
         return rows.filter(pk__in=_found(request.GET)).defer("payload", "result", "info")
 
-    def get_search_results(self, request: Any, queryset: Any, search_term: str) -> tuple[Any, bool]:  # noqa: ARG002 - found by it
+    def get_search_results(self, request: Any, queryset: Any, search_term: str) -> tuple[Any, bool]:  # noqa: ARG002 - applied by get_queryset
         """Return the rows: the filters include the search."""
         return queryset, False
 

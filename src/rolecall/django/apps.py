@@ -23,7 +23,7 @@ class RolecallConfig(AppConfig):
 
     def ready(self) -> None:
         """Import the project's handlers. Raises the errors of their modules, and ImproperlyConfigured."""
-        from rolecall.django.project import app, program  # noqa: PLC0415 - an App of the project's own may need models
+        from rolecall.django.project import app, program  # noqa: PLC0415 - the project's App may need models
 
         if not program.complete:
             fill(program, app)

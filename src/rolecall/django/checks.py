@@ -32,5 +32,5 @@ def functions_are_current(databases: Sequence[str] | None = None, **_asked: obje
         return [CheckWarning(f"Rolecall's schema: {error}", id=STRANGE)]
     if not steps:
         return []
-    problem = f"Rolecall's schema is of another release; to be applied: {', '.join(steps)}"
+    problem = f"Rolecall's schema is of another release. Pending: {', '.join(steps)}"
     return [CheckWarning(problem, hint="`manage.py migrate` applies it.", id=OLD)]

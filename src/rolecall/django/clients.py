@@ -84,7 +84,7 @@ class DjangoClient(Client):
     def _tell(self, channel: str, statement: Statement[T], joined: Joinable | None) -> T:
         return super()._tell(channel, statement, _or_ours(joined))
 
-    def _declare(self, joined: Joinable | None) -> None:  # noqa: ARG002 - apart from it, whatever it is
+    def _declare(self, joined: Joinable | None) -> None:  # noqa: ARG002 - independent of it
         place = place_of_pool()
         if place == self._declared_in:
             return

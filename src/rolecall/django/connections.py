@@ -23,10 +23,10 @@ def alias_of_pool() -> str:
     """Return the alias of Rolecall's database. Raises ImproperlyConfigured unless it is a Postgres."""
     alias = options().database
     if alias not in connections.settings:
-        raise ImproperlyConfigured(f"ROLECALL['DATABASE'] is {alias!r}, which DATABASES does not have")
+        raise ImproperlyConfigured(f"ROLECALL['DATABASE'] is {alias!r}, which is not in DATABASES")
     if connections[alias].vendor != POSTGRES:
         raise ImproperlyConfigured(
-            f"Rolecall keeps its tasks in Postgres, and DATABASES[{alias!r}] is {connections[alias].display_name}: "
+            f"Rolecall needs Postgres, but DATABASES[{alias!r}] is {connections[alias].display_name}: "
             "name the alias of a Postgres in ROLECALL['DATABASE']"
         )
     return alias

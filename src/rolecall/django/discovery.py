@@ -25,7 +25,7 @@ def fill(program: Program, app: App) -> None:
     program.include(app)
     if find_spec("django.tasks") is not None:
         # Django 6.0 and newer.
-        from rolecall.django.tasks import add_tasks  # noqa: PLC0415 - as said
+        from rolecall.django.tasks import add_tasks  # noqa: PLC0415 - see above
 
         add_tasks(program, modules)
 

@@ -13,7 +13,7 @@ __all__ = ["PoolManager", "PoolQuerySet", "Schedule", "Shown", "Task", "Worker"]
 
 # Django leaves a name that is already quoted as it is, so that this one can contain the schema.
 TABLE = '"rolecall"."{}"'
-READ_ONLY = "the pool's rows are written by its engine: use rolecall.django.client, or `manage.py rolecall`"
+READ_ONLY = "these rows are read-only: use rolecall.django.client or `manage.py rolecall`"
 
 
 class PoolQuerySet(models.QuerySet):

@@ -38,5 +38,5 @@ def options() -> Options:
         if word not in words:
             close = get_close_matches(word, words, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else f": those are {', '.join(words)}"
-            raise ImproperlyConfigured(f"ROLECALL has no word {word!r}{hint}")
+            raise ImproperlyConfigured(f"ROLECALL has no option {word!r}{hint}")
     return Options(**{words[word]: value for word, value in said.items()})

@@ -19,8 +19,8 @@ __all__ = ["BringSchema", "bring_functions"]
 
 LABEL = "rolecall"
 STAYS = (
-    "Rolecall's schema is not taken back: tasks may stand in it. Who wants to be rid of them and of it says so to "
-    "Postgres (`drop schema rolecall cascade`), and then to Django: `manage.py migrate rolecall zero --fake`"
+    "Rolecall's schema is not removed, because it may contain tasks. To remove both, run `drop schema rolecall "
+    "cascade` in Postgres and then `manage.py migrate rolecall zero --fake`"
 )
 
 

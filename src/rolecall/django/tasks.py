@@ -62,8 +62,8 @@ class RolecallBackend(BaseTaskBackend):
         handler = name_of(task)
         if handler not in program.handlers:
             raise InvalidTask(
-                f"{task.module_path} is not where workers look for tasks: they import {', '.join(options().modules)} "
-                "of each app; move it there, or name its module in ROLECALL['MODULES']"
+                f"{task.module_path} is not imported by workers: they import {', '.join(options().modules)} of each "
+                "app. Move it there, or add its module to ROLECALL['MODULES']"
             )
         client.require_role(task.queue_name)
         payload = {"args": normalize_json(list(args)), "kwargs": normalize_json(dict(kwargs)), "backend": self.alias}
@@ -101,14 +101,14 @@ class RolecallBackend(BaseTaskBackend):
         """Report problems of the configuration."""
         if not apps.is_installed("rolecall.django"):
             yield Error(
-                f"TASKS[{self.alias!r}] needs 'rolecall.django' in INSTALLED_APPS, which brings its tables",
+                f"TASKS[{self.alias!r}] needs 'rolecall.django' in INSTALLED_APPS for its tables",
                 id=NOT_INSTALLED,
             )
         for name in sorted(self.queues):
             if not NAME.fullmatch(name):
                 yield Error(
                     f"TASKS[{self.alias!r}]: the queue {name!r} cannot be a role",
-                    hint="Roles begin with a letter; letters, digits, '_', '.' and '-' follow, 62 at most.",
+                    hint="Roles start with a letter, followed by up to 62 letters, digits, '_', '.' and '-'.",
                     id=NO_ROLE,
                 )
 

@@ -103,7 +103,7 @@ class Dispatcher:
         try:
             while await self._is_leader(leader, pool):
                 if len(beside) == 1:
-                    log.info("This dispatcher leads, by %s", kind)
+                    log.info("This dispatcher leads, with %s", kind)
                     beside.append(asyncio.create_task(reclaiming.run()))
                 self._work.forget()
                 hungry = await rounds.once()
@@ -129,7 +129,7 @@ class Dispatcher:
         leads = await leader_of(self._connections.control)
         mixed = leads is not None and leads.is_of_another(pool)
         if mixed and not self._mixed:
-            log.warning("%s: this one's workers poll. %s", MIXED, APART)
+            log.warning("%s; workers of this database poll. %s", MIXED, APART)
         self._mixed = mixed
 
     def _hear(self, rounds: Rounds, role: str) -> None:
@@ -147,7 +147,7 @@ class Dispatcher:
 
     def _complain(self, error: RolecallError) -> None:
         level = logging.DEBUG if self._away else logging.WARNING
-        log.log(level, "Nothing can be handed over just now, trying again: %s", error)
+        log.log(level, "Cannot dispatch tasks, retrying: %s", error)
         self._away = isinstance(error, RedisAway)
 
 
@@ -257,4 +257,4 @@ async def _resign(leader: Leader) -> None:
     try:
         await leader.release()
     except RedisAway as error:
-        log.debug("The leader's lock runs out by itself: %s", error)
+        log.debug("Could not release the leader's lock, which expires: %s", error)

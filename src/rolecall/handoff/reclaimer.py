@@ -87,7 +87,7 @@ class Reclaimer:
         if number := len(removed) + returned + forgotten:
             await count_reclaimed(self._control, number)
             told = (lane.role, lane.band, returned, len(removed), forgotten)
-            log.info("Role %s, %s: put back %d entries, removed %d, forgot %d marks without one", *told)
+            log.info("Role %s, %s: put back %d entries, removed %d, and removed %d marks without an entry", *told)
 
     async def _put_back(self, entries: list[Entry]) -> int:
         if failpoints.ARMED:
@@ -100,6 +100,6 @@ class Reclaimer:
     async def _remove(self, entries: list[Entry]) -> None:
         for entry in entries:
             if entry.message is None:
-                log.warning("What lay in Redis for role %s is no message: %r", entry.lane.role, entry.raw[:100])
+                log.warning("Removed an invalid message of role %s: %r", entry.lane.role, entry.raw[:100])
         if entries:
             await self._queue.ack(entries)

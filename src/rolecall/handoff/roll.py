@@ -49,8 +49,8 @@ LEADS_FOR = 10_000
 # Published instead of a role when the workers have changed.
 ANYBODY = "*"
 # The warning when two databases use the same keys.
-MIXED = "Another pool hands its tasks over by the same Redis"
-APART = "Give each pool a prefix (redis://host/0?prefix=shop) or a database (redis://host/1) of its own"
+MIXED = "Another Rolecall database dispatches through the same Redis"
+APART = "Give each one its own prefix (redis://host/0?prefix=shop) or Redis database (redis://host/1)"
 LEADER = "rolecall:leader"
 WORKERS = "rolecall:workers"
 ROLES = "rolecall:roles"
@@ -157,7 +157,7 @@ async def pool_of(session: Runs) -> str:
     except DatabaseUnavailable:
         raise
     except DatabaseError as error:
-        log.debug("The database does not say which pool it is: %s", error)
+        log.debug("Cannot read the id of the database: %s", error)
         return ""
 
 

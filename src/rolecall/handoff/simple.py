@@ -54,7 +54,7 @@ class SimpleQueue:
             self._early.append(Entry(lane, raw, self._name))
         return raw is not None
 
-    async def ack(self, entries: Sequence[Entry], *, again: bool = False) -> None:  # noqa: ARG002 - nobody is told
+    async def ack(self, entries: Sequence[Entry], *, again: bool = False) -> None:  # noqa: ARG002 - without scripts, nobody is notified
         for entry in entries:
             lane = entry.lane
             await self._link.calls(

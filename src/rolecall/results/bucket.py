@@ -53,7 +53,7 @@ class BucketStore:
 
     def _unreachable(self, path: str, error: Exception) -> ResultMissing:
         # Only the error's class, because its text can contain request headers.
-        return ResultMissing(f"the object {path} cannot be kept in or read from {self.url}: {type(error).__name__}")
+        return ResultMissing(f"the object {path} cannot be stored in or read from {self.url}: {type(error).__name__}")
 
 
 def _is_plain(environment: Mapping[str, str]) -> bool:

@@ -45,7 +45,7 @@ class FolderStore:
 
 
 def _unreachable(path: str, error: OSError) -> ResultMissing:
-    return ResultMissing(f"the object {path} cannot be kept or read: {error.strerror or type(error).__name__}")
+    return ResultMissing(f"the object {path} cannot be stored or read: {error.strerror or type(error).__name__}")
 
 
 def _write(file: Path, content: bytes) -> None:

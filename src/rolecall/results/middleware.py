@@ -75,10 +75,10 @@ class LargeResults:
         store, path = pointer["store"], str(pointer["path"])
         # Rows are not trusted. A pointer can only refer to this store.
         if store != self._store.url or not PATH.fullmatch(path):
-            raise ResultMissing(f"the result is kept as {path!r} in {store!r}, and this reads {self._store.url}")
+            raise ResultMissing(f"the result is stored as {path!r} in {store!r}, not in {self._store.url}")
         content = self._store.get(path)
         if hashlib.sha256(content).hexdigest() != pointer["sha256"]:
-            raise ResultMissing(f"the result {path} is not what was kept")
+            raise ResultMissing(f"the result {path} has been changed")
         whole = json.loads(content)
         return result.returns.read(whole) if isinstance(result, ResultPointer) else whole
 

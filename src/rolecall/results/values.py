@@ -80,7 +80,7 @@ class LargeValues:
             with ThreadPoolExecutor(min(AT_ONCE, len(found))) as threads:
                 list(threads.map(self._store.put, found, found.values()))
         except ResultMissing as error:
-            raise PayloadMissing(f"a field of a payload cannot be kept: {error}") from None
+            raise PayloadMissing(f"a field of a payload cannot be stored: {error}") from None
         return with_payloads(batch, lambda task: payloads.get(id(task), task.payload))
 
     def attached(self, payload_json: str) -> str:
@@ -125,13 +125,11 @@ class LargeValues:
         store, path = pointer["store"], str(pointer["path"])
         # Payloads are not trusted. A pointer can only refer to this store, and there only to payloads.
         if store != self._store.url or not PATH.fullmatch(path):
-            raise PayloadMissing(
-                f"the field {name!r} is kept as {path!r} in {store!r}, and this reads {self._store.url}"
-            )
+            raise PayloadMissing(f"the field {name!r} is stored as {path!r} in {store!r}, not in {self._store.url}")
         try:
             content = self._store.get(path)
         except ResultMissing as error:
             raise PayloadMissing(f"the field {name!r} of the payload cannot be read: {error}") from None
         if hashlib.sha256(content).hexdigest() != pointer["sha256"]:
-            raise PayloadMissing(f"the field {name!r} of the payload is not what was kept: {path} was changed")
+            raise PayloadMissing(f"the field {name!r} of the payload has been changed: {path}")
         return content

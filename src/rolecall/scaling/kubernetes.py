@@ -30,7 +30,7 @@ DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 FIELD_MANAGER = "rolecall"
 PATIENCE = 5.0
 NOT_FOUND = 404
-DENIED = {401: "does not know us, and so does not let us", 403: "does not let us"}
+DENIED = {401: "rejects our credentials and does not let us", 403: "does not let us"}
 
 UNREADABLE = (msgspec.MsgspecError, ValueError, LookupError, TypeError, AttributeError)
 
@@ -157,7 +157,7 @@ class Kubernetes:
             reason = error.status.message if isinstance(error, ApiError) else error.response.reason_phrase
             raise ClusterUnavailable(f"the cluster answered {status} to {verb} {resource}: {reason}") from error
         except UNREADABLE as error:
-            problem = f"what answers {verb} {resource} is no Kubernetes ({type(error).__name__})"
+            problem = f"the answer to {verb} {resource} is not from Kubernetes ({type(error).__name__})"
             raise ClusterUnavailable(problem) from error
         except (HTTPError, CredentialsError) as error:
             raise ClusterUnavailable(f"the cluster does not answer: {str(error) or type(error).__name__}") from error
@@ -174,9 +174,7 @@ def _open(settings: ScalingSettings) -> AsyncClient:
         )
     except Exception as error:
         place = f"KUBECONFIG {str(settings.kubeconfig)!r}" if settings.kubeconfig else "the token of this pod"
-        raise ClusterMissing(
-            f"there is no cluster to scale: {place} cannot be read ({type(error).__name__})"
-        ) from error
+        raise ClusterMissing(f"no cluster to scale: {place} cannot be read ({type(error).__name__})") from error
 
 
 def _credentials(settings: ScalingSettings) -> KubeConfig:

@@ -47,7 +47,7 @@ class NoCluster:
         self._refuse()
 
     def _refuse(self) -> NoReturn:
-        raise ClusterMissing(f"there is no cluster to scale: {self._reason}")
+        raise ClusterMissing(f"no cluster to scale: {self._reason}")
 
 
 class _HasKubernetes(Protocol):
@@ -59,7 +59,7 @@ class _HasKubernetes(Protocol):
 def scaler_for(settings: ScalingSettings) -> Scaler:
     """Return the scaler for the configured workload. It connects on first use."""
     if settings.kubeconfig is None and not settings.in_cluster:
-        return NoCluster("this process runs in no pod, and KUBECONFIG names no file")
+        return NoCluster("this process does not run in a pod, and KUBECONFIG is not set")
     if not is_installed("kubernetes"):
         return NoCluster(str(missing_extra("kubernetes")))
     # Imported by name: the extra may be missing, and importing it takes half a second.

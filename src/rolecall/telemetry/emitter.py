@@ -140,7 +140,7 @@ class _Mailbox:
                 self._thread.start()
             self._changed.notify_all()
         if lost:
-            self._complain("%s is too slow: %d events are lost to it so far", self.lost)
+            self._complain("%s is too slow: %d events lost so far", self.lost)
 
     def flush(self, within: float) -> None:
         with self._changed:
@@ -150,8 +150,8 @@ class _Mailbox:
         while batch := self._take():
             try:
                 self._deliver(batch)
-            except Exception as error:  # noqa: BLE001 - a sink may fail in any way, and harms nothing
-                self._complain("%s did not take events: %s", error)
+            except Exception as error:  # noqa: BLE001 - a sink can raise anything
+                self._complain("%s failed to handle events: %s", error)
 
     def _take(self) -> list[Event]:
         with self._changed:
@@ -169,8 +169,8 @@ class _Mailbox:
         for event in batch:
             try:
                 self._emit(event)
-            except Exception as error:  # noqa: BLE001 - a sink may fail in any way, and harms nothing
-                self._complain("%s did not take an event: %s", error)
+            except Exception as error:  # noqa: BLE001 - a sink can raise anything
+                self._complain("%s failed to handle an event: %s", error)
 
     def _complain(self, problem: str, what: object) -> None:
         now = monotonic()

@@ -28,9 +28,9 @@ __all__ = [
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600, 86_400)
 CHAIN, JOB, ATTEMPT = "chain", "job", "job_attempt"
 DURATIONS: Mapping[str, str] = {
-    CHAIN: "Seconds from the creation of a chain's first task until the chain had ended.",
-    JOB: "Seconds from a task's creation until it had ended.",
-    ATTEMPT: "Seconds from the call of a handler until it had ended.",
+    CHAIN: "Seconds from the creation of a chain's first task to the end of the chain.",
+    JOB: "Seconds from a task's creation to its end.",
+    ATTEMPT: "Seconds from the call of a handler to its end.",
 }
 TIMED: Mapping[EventType, str] = {
     EventType.CHAIN_COMPLETED: CHAIN,

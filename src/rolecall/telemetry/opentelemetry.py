@@ -241,10 +241,10 @@ class _Measures:
         for name, kind, operation in MESSAGES:
             meter.create_observable_counter(name, [partial(self._messages, kind, operation)], "{message}")
         meter.create_observable_up_down_counter(
-            "rolecall.job_type.processing", [self._processing], "{attempt}", "Attempts that run here now."
+            "rolecall.job_type.processing", [self._processing], "{attempt}", "Attempts running in this process."
         )
         meter.create_observable_up_down_counter(
-            "rolecall.slots.idle", [self._idle], "{slot}", "Slots that wait here for a task."
+            "rolecall.slots.idle", [self._idle], "{slot}", "Free slots in this process."
         )
         self._durations = {
             what: _histogram(meter, f"rolecall.{what.replace('_', '.')}.duration", meaning)

@@ -29,13 +29,13 @@ class PoolMetrics(Collector):
 
     def _open_tasks(self) -> Iterator[Metric]:
         tasks = GaugeMetricFamily(
-            "rolecall_pool_open_jobs", "Open tasks, which are also the open chains.", labels=("role", "status")
+            "rolecall_pool_open_jobs", "Open tasks. Each open chain has one.", labels=("role", "status")
         )
         oldest = GaugeMetricFamily(
-            "rolecall_pool_oldest_ready_seconds", "For how long the first ready task waits.", labels=("role",)
+            "rolecall_pool_oldest_ready_seconds", "How long the oldest ready task has been waiting.", labels=("role",)
         )
         stuck = GaugeMetricFamily(
-            "rolecall_pool_stuck_jobs", "Open tasks that have begun five attempts or more.", labels=("role",)
+            "rolecall_pool_stuck_jobs", "Open tasks with at least five attempts started.", labels=("role",)
         )
         for role in self._roles:
             for status in STATUSES:
@@ -47,10 +47,14 @@ class PoolMetrics(Collector):
 
     def _duty_runs(self) -> Iterator[Metric]:
         failing = GaugeMetricFamily(
-            "rolecall_pool_duty_failing_seconds", "For how long a duty has failed; 0 if it does not.", labels=("duty",)
+            "rolecall_pool_duty_failing_seconds",
+            "How long a maintenance duty has been failing; 0 if it succeeds.",
+            labels=("duty",),
         )
         success = GaugeMetricFamily(
-            "rolecall_pool_duty_success_age_seconds", "How long ago a duty last succeeded.", labels=("duty",)
+            "rolecall_pool_duty_success_age_seconds",
+            "Seconds since a maintenance duty last succeeded.",
+            labels=("duty",),
         )
         for duty in self._duties:
             failing.add_metric((duty.name,), (duty.unfinished or 0.0) if duty.error is not None else 0.0)

@@ -73,11 +73,13 @@ class Prometheus(Collector):
                 buckets = [sum(column) for column in zip(*(series.buckets for series in of_place), strict=True)]
                 family.add_metric(place, self._bounded(buckets), sum(series.seconds for series in of_place))
             yield family
-        processing = GaugeMetricFamily("rolecall_job_type_processing", "Attempts that run here now.", labels=BY_HANDLER)
+        processing = GaugeMetricFamily(
+            "rolecall_job_type_processing", "Attempts running in this process.", labels=BY_HANDLER
+        )
         for place, number in self.tally.processing().items():
             processing.add_metric(place, number)
         yield processing
-        idle = GaugeMetricFamily("rolecall_slots_idle", "Slots that wait here for a task.")
+        idle = GaugeMetricFamily("rolecall_slots_idle", "Free slots in this process.")
         idle.add_metric((), self.tally.idle())
         yield idle
 
@@ -129,9 +131,7 @@ def serving(collectors: Iterable[Collector], host: str, port: int) -> Iterator[i
         server, thread = start_http_server(port, host, _registry(collectors))
     except OSError as error:
         where = f"{host}:{port}"
-        raise ConfigError(
-            f"{where} cannot be listened at: {error}", variable="ROLECALL_METRICS", value=where
-        ) from error
+        raise ConfigError(f"cannot listen on {where}: {error}", variable="ROLECALL_METRICS", value=where) from error
     try:
         yield server.server_port
     finally:

@@ -65,7 +65,7 @@ class RolecallTestCase(unittest.TestCase):
         self.clock.follow(self.connection)
         self.addCleanup(self.clock.restart)
 
-    def assertEnqueued(  # noqa: N802 - as unittest names what it asserts
+    def assertEnqueued(  # noqa: N802 - unittest's naming
         self,
         handler: AnyHandler | None = None,
         payload: Mapping[str, object] | None = None,
@@ -79,7 +79,7 @@ class RolecallTestCase(unittest.TestCase):
             return assert_enqueued(self.database, handler, payload, times=times, **words)
         return assert_enqueued(self.database, handler, payload, times=times, **words)
 
-    def assertNotEnqueued(  # noqa: N802 - as unittest names what it asserts
+    def assertNotEnqueued(  # noqa: N802 - unittest's naming
         self, handler: AnyHandler | None = None, payload: Mapping[str, object] | None = None, /, **words: Any
     ) -> None:
         """Like `assert_not_enqueued`, for the test's database."""
@@ -120,5 +120,5 @@ class RolecallTestCase(unittest.TestCase):
 
     def _required_app(self) -> App:
         if self.app is None:
-            raise ConfigError("say whose tasks these are: `app = ...` in the test case", variable="app")
+            raise ConfigError("set `app = ...` in the test case", variable="app")
         return self.app

@@ -50,7 +50,7 @@ class Clock:
         Raises RuntimeError if a following connection is executing a statement.
         """
         if moment.tzinfo is None:
-            raise ValueError("a moment needs a time zone")
+            raise ValueError("the moment needs a time zone")
         self._moment = moment
         self._alter(SQL("set {} = {}").format(SETTING, Literal(moment.isoformat())))
         return moment
@@ -89,7 +89,7 @@ class Clock:
 def _show(connection: Follower, moment: str) -> None:
     # Through libpq, which needs no event loop and does not begin a transaction.
     if connection.info.transaction_status is psycopg.pq.TransactionStatus.ACTIVE:
-        raise RuntimeError("the clock was moved while a connection that follows it was in the midst of a statement")
+        raise RuntimeError("the clock cannot be moved while a connection that follows it executes a statement")
     connection.pgconn.exec_params(SHOW, [moment.encode()])
 
 

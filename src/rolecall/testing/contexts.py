@@ -297,7 +297,7 @@ async def open_block(connection: Any, contexts: Sequence[FakeContext[..., Any]])
     """Yield the test's connection as a handler's transaction. A rollback discards completions and calls as well."""
     if connection is None:
         raise ConfigError(
-            "is needed by a handler that opens a transaction: FakeContext(..., connection=...)", variable="connection"
+            "the handler opens a transaction and needs FakeContext(..., connection=...)", variable="connection"
         )
     committed = False
     so_far = [len(context.calls) for context in contexts]

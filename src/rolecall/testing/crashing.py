@@ -87,7 +87,7 @@ def frozen_worker(
         yield worker
         if not worker.killed:
             worker.process.send_signal(signal.SIGCONT)
-            worker.wait_for(lambda: worker.process.poll() is not None, ENDS_WITHIN, "end after that")
+            worker.wait_for(lambda: worker.process.poll() is not None, ENDS_WITHIN, "end afterwards")
             worker.require_end(0, at)
 
 
@@ -140,7 +140,7 @@ class FrozenWorker:
         if ended == code:
             return
         if ended == 0:
-            raise AssertionError(f"the worker did all that was to do, and never came to {str(at)!r}{self._told()}")
+            raise AssertionError(f"the worker finished all tasks without reaching {str(at)!r}{self._told()}")
         raise AssertionError(f"the worker ended with code {ended}{self._told()}")
 
     def _told(self) -> str:
@@ -151,7 +151,7 @@ class FrozenWorker:
 
 def _armed(at: Place | str, nth: int, action: str = "") -> str:
     if ":" in at:
-        raise ValueError(f"the name of a place has no colon: {str(at)!r}")
+        raise ValueError(f"the name of a place cannot contain a colon: {str(at)!r}")
     place = at if isinstance(at, Place) else f"{failpoints.HERE}{at}"
     return f"{place}:{nth}:{action}"
 

@@ -95,7 +95,7 @@ def dsn_of(database: object) -> str:
     if not isinstance(url, str) and hasattr(url, "render_as_string"):
         url = url.render_as_string(hide_password=False)
     if not isinstance(url, str):
-        problem = "is a connection string, or an engine or a URL of SQLAlchemy's"
+        problem = "must be a connection string, or an engine or URL of SQLAlchemy"
         raise ConfigError(problem, variable="database", value=type(database).__qualname__)
     return DRIVER.sub(r"\1://", SSL_OF_ASYNCPG.sub(r"\1sslmode=", url))
 

@@ -84,9 +84,9 @@ async def drain(  # sizes: each is an argument of the call
     `clock` or `schedules` without `until`.
     """
     if until is not None and clock is None:
-        raise ValueError("until= needs clock=: no time passes but by a clock that is moved")
+        raise ValueError("until= needs clock=: time passes only when a clock is moved")
     if schedules and until is None:
-        raise ValueError("schedules=True needs until=: schedules never come to an end")
+        raise ValueError("schedules=True needs until=: schedules never end")
     passing = None if clock is None else Passing(clock, until)
     try:
         async with asyncio.timeout(timeout) as limit, await connect_async(dsn_of(dsn), "draining") as connection:
@@ -168,7 +168,7 @@ async def _work_off(
         await fire(Session(connection))
     # A new worker for each moment, because open sessions do not see the clock move.
     async with working(app, dsn, options):
-        while await _open_tasks(connection):  # noqa: ASYNC110 - the fact stands in the database
+        while await _open_tasks(connection):  # noqa: ASYNC110 - the state is in the database
             await asyncio.sleep(LOOK_SECONDS)
 
 

@@ -184,10 +184,10 @@ def _refuse(wanted: Wanted, tasks: Tasks) -> None:
 def _told(wanted: Wanted, tasks: Tasks) -> str:
     """Describe the enqueued tasks, best matches first."""
     if not tasks:
-        return "nothing was"
+        return "no tasks were enqueued"
     closest = sorted(tasks, key=lambda task: (task.handler != wanted.handler, len([*wanted.differences(task)])))
     lines = [f"  {_line(task)}{_why_not(wanted, task)}" for task in closest[:MOST_SHOWN]]
-    return "there is\n" + "\n".join(lines) + _rest(closest)
+    return "the tasks are\n" + "\n".join(lines) + _rest(closest)
 
 
 def _line(task: Task) -> str:

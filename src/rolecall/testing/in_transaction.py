@@ -76,7 +76,7 @@ def inline(
     """
     status = connection.info.transaction_status
     if connection.autocommit and status is psycopg.pq.TransactionStatus.IDLE:
-        raise ConfigError("is in no transaction: begin the one that your test rolls back", variable="connection")
+        raise ConfigError("is not in a transaction: begin one that your test rolls back", variable="connection")
     if isinstance(connection, psycopg.AsyncConnection):
         return _run(app, connection, most, raising=raising)
     return in_a_loop(lambda: on_loan(connection, lambda loan: _run(app, loan, most, raising=raising)))
@@ -153,7 +153,7 @@ class Inside:
         while together := await self._claim():
             attempts += len(together)
             if attempts > most:
-                raise RuntimeError(f"{most} attempts were not the end: does a task enqueue itself, or never succeed?")
+                raise RuntimeError(f"tasks are left after {most} attempts: does one enqueue itself, or never succeed?")
             await self._work(together)
         return [await self._session.run(tasks.get(task_id)) for task_id in self._ran]
 
@@ -191,7 +191,7 @@ class Inside:
                 verdicts = await self._report(held.report)
             except RolecallError as error:
                 self._outcomes.errors[task.id] = error
-                held.report = Failed(id=task.id, fence=task.fence, error=f"the outcome was refused: {error}")
+                held.report = Failed(id=task.id, fence=task.fence, error=f"the outcome was rejected: {error}")
                 verdicts = await self._report(held.report)
         self._afterwards.stored([held], verdicts)
         await self._afterwards.settle(AFTERWARDS_WITHIN)
@@ -206,7 +206,7 @@ class Inside:
         if task.state is TaskState.PENDING:
             await self._session.run(outside.trigger([task_id]))
         elif task.state is TaskState.FAILED and self._raising:
-            raise self._outcomes.errors.get(task_id) or HandlerError(task.error or "it failed")
+            raise self._outcomes.errors.get(task_id) or HandlerError(task.error or "the task failed")
 
 
 class Gathered:
@@ -285,7 +285,7 @@ class InlineSlot:
         take_back_cancellation(asyncio.current_task())
         return True
 
-    def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:  # noqa: ARG002 - they are there already
+    def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:  # noqa: ARG002 - already claimed
         others, self._others = self._others, []
         return others
 

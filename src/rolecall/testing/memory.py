@@ -11,7 +11,7 @@ import psutil
 
 __all__ = ["forget", "room"]
 
-MEMORY = Path("/dev/shm")  # noqa: S108 - each session has a folder of its own in it, that only its owner may open
+MEMORY = Path("/dev/shm")  # noqa: S108 - each session creates a private folder in it
 PREFIX = "rolecall-tests-"
 ENOUGH = 4 * 1024**3
 ABANDONED_AFTER = 86_400.0

@@ -93,7 +93,7 @@ def _context_of(what: Performed[P, R]) -> FakeContext[P, R]:
         return what
     if isinstance(what, HandlerDefinition):
         return FakeContext(what)
-    raise TypeError(f"a handler or a FakeContext of one can be performed, not a {type(what).__name__}")
+    raise TypeError(f"expected a handler or a FakeContext, got {type(what).__name__}")
 
 
 def _json(handler: HandlerDefinition[..., Any], payload: Mapping[str, object]) -> str:

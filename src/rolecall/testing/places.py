@@ -21,6 +21,6 @@ def die_here(place: str) -> None:
     the process is the handler's child process.
     """
     if VARIABLE in os.environ:
-        from rolecall.config import failpoints  # noqa: PLC0415 - it brings all settings along, to be read by a worker
+        from rolecall.config import failpoints  # noqa: PLC0415 - imports all settings, needed only in a worker
 
         failpoints.hit(f"{failpoints.HERE}{place}")

@@ -90,7 +90,7 @@ def fire_schedules(
     ValueError for `until` without `clock`.
     """
     if until is not None and clock is None:
-        raise ValueError("until= needs clock=: no time passes but by a clock that is moved")
+        raise ValueError("until= needs clock=: time passes only when a clock is moved")
 
     def call(connection: AsyncConnection) -> Awaitable[list[Fired]]:
         return _fire(Session(connection), app, clock, until)

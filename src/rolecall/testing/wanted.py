@@ -91,7 +91,7 @@ def read_wanted(what: object, payload: Mapping[str, object] | None, words: Mappi
         case str() | None:
             name = what
         case _:
-            raise TypeError(f"a handler, its name or a task can be looked for, not a {type(what).__name__}")
+            raise TypeError(f"expected a handler, its name or a task, got {type(what).__name__}")
     _require_told(options)
     return Wanted(handler=name, payload=expected, options=options, returns=returns)
 
@@ -117,16 +117,18 @@ def _require_fields(
         )
     # A missing field never matches, unless it is expected to be missing.
     for word in expected.keys() - known.keys() if known and handler.strict else ():
-        raise TypeError(f"{word}= is no field of {handler.name!r}, and no option{_close_to(word, {*known, *OPTIONS})}")
+        raise TypeError(
+            f"{word}= is neither a field of {handler.name!r} nor an option{_close_to(word, {*known, *OPTIONS})}"
+        )
 
 
 def _require_told(options: Mapping[str, object]) -> None:
     for word in options.keys() - OPTIONS:
-        hint = _close_to(word, OPTIONS) or f"; one can look for {', '.join(sorted(OPTIONS))}"
-        raise TypeError(f"{word}= cannot be looked for{hint}")
+        hint = _close_to(word, OPTIONS) or f"; the options are {', '.join(sorted(OPTIONS))}"
+        raise TypeError(f"{word}= is not an option of a stored task{hint}")
     moment = options.get("scheduled_for")
     if isinstance(moment, datetime) and moment.tzinfo is None:
-        raise ValueError(f"scheduled_for needs a time zone, and {moment.isoformat()} has none")
+        raise ValueError(f"scheduled_for needs a time zone, got {moment.isoformat()}")
 
 
 def _close_to(word: str, known: set[str] | frozenset[str]) -> str:

@@ -47,7 +47,7 @@ def require_named(notifications: str | Transport) -> str | BrokerAddress | Trans
 def broker(address: BrokerAddress) -> Transport:
     """Return the transport of a broker. Raises ConfigError if its packages are not installed."""
     package, kind = ("nats", "NatsTransport") if address.scheme in NATS else ("redis", "RedisTransport")
-    require(package, f"notifications by {address.shown} need")
+    require(package, f"notifications through {address.shown} need")
     try:
         return cast("Transport", getattr(import_module(f"rolecall.wake.{package}"), kind)(address))
     except ValueError as error:

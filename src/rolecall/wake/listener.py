@@ -79,7 +79,7 @@ class Listener:
             except DeafForGood as error:
                 self._went_deaf(error)
                 return
-            except Exception as error:  # noqa: BLE001 - whatever a transport raises, polling goes on and it is tried again
+            except Exception as error:  # noqa: BLE001 - retried after any error
                 self._went_deaf(error)
             finally:
                 self._alive = False
@@ -120,13 +120,13 @@ class Listener:
 
     def _fell_silent(self) -> None:
         self._alive = False
-        self._went_deaf(Deaf(f"no relay passes anything on to {self._transport.name}: see `rolecall relay`"))
+        self._went_deaf(Deaf(f"no relay forwards to {self._transport.name}: see `rolecall relay`"))
 
     def _hears_again(self) -> None:
         if self._warned:
             log.info("Notifications arrive again")
         elif not self._alive:
-            log.info("Notifications arrive by %s", self._transport.name)
+            log.info("Notifications arrive through %s", self._transport.name)
         self._alive = True
         self._warned = False
         self._backoff.reset()
@@ -217,8 +217,8 @@ class PostgresTransport:
             return
         await self._ask(connection, f"unlisten {probe}")
         if pooled:
-            raise DeafForGood("this connection leads through a pooler; ROLECALL_LISTEN_URL may name a direct one")
-        raise Deaf("LISTEN works but nothing arrives")
+            raise DeafForGood("this connection goes through a pooler; set ROLECALL_LISTEN_URL to a direct one")
+        raise Deaf("LISTEN works, but nothing arrives")
 
     async def _listen_first(self, connection: Connection, channel: str) -> None:
         try:
@@ -238,7 +238,7 @@ class PostgresTransport:
                         yield heard.channel, heard.payload
                 listening = await self._ask(connection, "select pg_listening_channels()")
                 if not {channel for (channel,) in listening} >= set(channels):
-                    raise Deaf("the server no longer knows what this session listens to")
+                    raise Deaf("the server has dropped the subscriptions of this session")
 
     async def _ask(self, connection: Connection, query: str) -> list[tuple[Any, ...]]:
         async with asyncio.timeout(self._options.answer_within):

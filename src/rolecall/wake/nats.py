@@ -120,7 +120,7 @@ async def _settle(client: Client, seconds: int) -> None:
 async def _until_closed(heard: asyncio.Queue[Message | None]) -> AsyncIterator[Message]:
     while (message := await heard.get()) is not None:
         yield message
-    raise Deaf("the NATS server is away")
+    raise Deaf("the NATS server is unavailable")
 
 
 async def _close(client: Client) -> None:

@@ -50,7 +50,7 @@ class Relay:
 
     async def run(self) -> None:
         """Forward until cancelled. Returns only if notifications can never arrive, behind a pooler."""
-        log.info("Notifications are passed on from %s to %s", self._source.name, self.target)
+        log.info("Forwarding notifications from %s to %s", self._source.name, self.target)
         passing = asyncio.create_task(self._pass_on_for_ever(), name="rolecall-relay")
         try:
             await self._listener.run()
@@ -62,7 +62,7 @@ class Relay:
 
     def _take(self, channel: str, payload: str) -> None:
         if len(self._waiting) == MOST_WAITING:
-            # Instead of the dropped notifications, workers are told to look for everything.
+            # Instead of the dropped notifications, workers look for everything.
             self._waiting.clear()
             self._missed = True
         self._waiting.append((channel, payload))
@@ -76,7 +76,7 @@ class Relay:
         while True:
             try:
                 await self._pass_on()
-            except Exception as error:  # noqa: BLE001 - whatever a transport raises, it is tried again
+            except Exception as error:  # noqa: BLE001 - retried after any error
                 self._failed(error)
                 await asyncio.sleep(self._backoff.next())
             else:
@@ -98,11 +98,11 @@ class Relay:
         self._waiting.clear()
         level = logging.DEBUG if self._away else logging.WARNING
         unexpected = None if isinstance(error, (RolecallError, OSError)) else error
-        log.log(level, "Nothing can be passed on to %s: %s", self._target.name, error, exc_info=unexpected)
+        log.log(level, "Cannot forward notifications to %s: %s", self._target.name, error, exc_info=unexpected)
         self._away = True
 
     def _succeeded(self) -> None:
         if self._away:
-            log.info("Notifications are passed on to %s again", self._target.name)
+            log.info("Forwarding notifications to %s again", self._target.name)
         self._away = False
         self._backoff.reset()

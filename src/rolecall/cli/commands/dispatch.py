@@ -17,18 +17,20 @@ from rolecall.model.errors import ConfigError
 from rolecall.service.dispatching import dispatcher_of
 from rolecall.worker.supervisor import Command
 
-AppReference = Annotated[str | None, Option("--app", metavar="MODULE:APP", help="The App whose tables must be there.")]
+AppReference = Annotated[
+    str | None, Option("--app", metavar="MODULE:APP", help="The App whose migrations must be applied.")
+]
 
 
 def dispatch(shell: Shell, *, app: AppReference = None) -> None:
-    """Hand due tasks to workers by Redis until SIGTERM; `serve` and `up` do it, too."""
+    """Push due tasks to Redis until SIGTERM. `serve` and `up` do this as well."""
     try:
         migrations = load_app(app).migrations if app else ()
         with shell.ready_database(migrations=migrations) as dsn:
             dispatcher = dispatcher_of(dsn, shell.settings)
             if dispatcher is None:
                 raise ConfigError(
-                    "say which Redis tasks are handed over by: redis://host:6379/0", variable=REDIS_URL.name
+                    "dispatch needs the address of a Redis, such as redis://host:6379/0", variable=REDIS_URL.name
                 )
             announce(shell, {"handoff": shell.settings.handoff.kind})
             run_unwinding(dispatcher.run())

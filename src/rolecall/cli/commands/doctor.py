@@ -14,7 +14,7 @@ CODES = {Verdict.FINE: 0, Verdict.WARNING: 1, Verdict.TROUBLE: 2}
 
 
 def doctor(shell: Shell, *, app: Checked = None) -> None:
-    """Find what is wrong with the server and the workers; exits with 0 (fine), 1 (warnings) or 2 (trouble)."""
+    """Find problems of the server and the workers; exit with 0 (fine), 1 (warnings) or 2 (trouble)."""
     diagnosis = shell.call(lambda services: services.doctor.examine(), checks_of(app))
     shell.show(diagnosis, lambda: _print(diagnosis))
     if code := CODES[diagnosis.verdict]:
@@ -26,6 +26,6 @@ def _print(diagnosis: Diagnosis) -> None:
     if rows:
         print_table(COLUMNS, rows, "")
     else:
-        print_line(f"all is well: {len(diagnosis.checks)} checks")
+        print_line(f"no problems: {len(diagnosis.checks)} checks")
     if diagnosis.notifications:
-        print_line(f"workers hear of work by {diagnosis.notifications}")
+        print_line(f"workers are notified by {diagnosis.notifications}")

@@ -20,29 +20,34 @@ from rolecall.service.services import Services
 
 def enqueue(  # sizes: each is an option of the command
     shell: Shell,
-    handler: Annotated[str, Argument(help="The handler that does the task.")],
+    handler: Annotated[str, Argument(help="The handler.")],
     payload: Annotated[str, Argument(help="A JSON object, @FILE, or - for stdin.")] = "{}",
     *,
     role: Annotated[str | None, Option(help="The role; by default the handler's own.")] = None,
     priority: Annotated[int, Option(help="-100 to 100, higher first.")] = 0,
-    at: Annotated[str | None, Option(metavar="DATE", help="Not before this ISO 8601 date or time.")] = None,
-    after: Annotated[str | None, Option(metavar="DURATION", help="Not before so long: 90, 15m, 4h.")] = None,
-    key: Annotated[str | None, Option(help="At most one running task of it.")] = None,
-    dedupe_key: Annotated[str | None, Option(help="At most one open task per handler of it.")] = None,
-    dedupe_mode: Annotated[DedupeMode, Option(help="What to do where a task of the dedupe key stands.")] = "keep",
+    at: Annotated[str | None, Option(metavar="DATE", help="Start at this ISO 8601 date or time, or later.")] = None,
+    after: Annotated[str | None, Option(metavar="DURATION", help="Start after this time: 90, 15m, 4h.")] = None,
+    key: Annotated[str | None, Option(help="The key, which limits concurrency.")] = None,
+    dedupe_key: Annotated[str | None, Option(help="Unique among the open tasks of the handler.")] = None,
+    dedupe_mode: Annotated[DedupeMode, Option(help="What to do if a task with the dedupe key exists.")] = "keep",
     dedupe_scope: Annotated[
-        DedupeScope | None, Option(help="Which one stands: any open, only a pending one, or any within the window.")
+        DedupeScope | None, Option(help="Which existing tasks count: open ones, pending ones, or any in the window.")
     ] = None,
-    window: Annotated[str | None, Option(metavar="DURATION", help="For the scope any: how long ago.")] = None,
-    max_attempts: Annotated[int | None, Option(help="How often to try; 0 = without limit.")] = None,
-    timeout: Annotated[str | None, Option(metavar="DURATION", help="How long an attempt may take.")] = None,
+    window: Annotated[str | None, Option(metavar="DURATION", help="The window of the scope any.")] = None,
+    max_attempts: Annotated[int | None, Option(help="The maximum number of attempts; 0 = unlimited.")] = None,
+    timeout: Annotated[str | None, Option(metavar="DURATION", help="The longest duration of an attempt.")] = None,
     expires: Annotated[
-        str | None, Option(metavar="WHEN", help="Not begun later than so long after it is due, or than this date.")
+        str | None,
+        Option(
+            metavar="WHEN", help="Cancel the task if it has not started this long after it is due, or by this date."
+        ),
     ] = None,
-    needs: Annotated[list[int] | None, Option(metavar="ID", help="Not before this task has completed; again.")] = None,
-    wait: Annotated[str | None, Option(metavar="DURATION", help="Wait so long for it to finish.")] = None,
+    needs: Annotated[
+        list[int] | None, Option(metavar="ID", help="Start after this task has completed. Repeatable.")
+    ] = None,
+    wait: Annotated[str | None, Option(metavar="DURATION", help="Wait up to this long for the task to finish.")] = None,
 ) -> None:
-    """Enqueue one task; with --wait, exit 0 only if it completes."""
+    """Enqueue one task; with --wait, exit with 0 only if it completes."""
     task = NewTask(
         handler=handler,
         role=role,
@@ -84,7 +89,7 @@ def _document(enqueued: Enqueued, finished: Task | None) -> dict[str, Any]:
 
 
 def _print(enqueued: Enqueued, finished: Task | None) -> None:
-    stood = " stood already" if enqueued.deduplicated else " enqueued"
+    stood = " already exists" if enqueued.deduplicated else " enqueued"
     print_line(f"task {enqueued.id}{stood}")
     if finished is not None:
         print_task(finished)

@@ -22,7 +22,7 @@ class ShownExtra:
 
 
 def extras(shell: Shell) -> None:
-    """Show which extras of the package are installed, and what the others would bring."""
+    """Show which extras are installed, and what the others provide."""
     found = [
         ShownExtra(name=name, gives=extra.gives, installed=not missing, missing=missing)
         for name, extra in EXTRAS.items()

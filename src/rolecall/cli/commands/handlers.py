@@ -17,7 +17,7 @@ COLUMNS = ("role", "handler", "timeout s", "attempts", "procedure", "description
 
 
 def list_(shell: Shell) -> None:
-    """List the handlers by role; what stands empty is said by the role."""
+    """List handlers by role. Empty columns use the setting of the role."""
     declared = shell.call(lambda services: services.handlers.list())
     shell.show(declared, lambda: print_table(COLUMNS, map(_row, declared), "no handlers"))
 
@@ -29,9 +29,11 @@ def show(shell: Shell, name: Name) -> None:
 
 
 def reveal(shell: Shell, name: Name) -> None:
-    """Show values again that only earlier declarations of a handler hid."""
+    """Reveal values that only earlier declarations of a handler redacted."""
     revealed = shell.call(lambda services: services.handlers.reveal(name))
-    sentence = f"handler {name} hides what its code declares" if revealed else f"handler {name} hid nothing else"
+    sentence = (
+        f"handler {name} redacts only what its code declares" if revealed else f"handler {name} redacted nothing else"
+    )
     shell.show({"handler": name, "revealed": revealed}, lambda: print_line(sentence))
 
 

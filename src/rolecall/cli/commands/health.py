@@ -23,15 +23,13 @@ IS_READY = "ready"
 
 def health(
     shell: Shell,
-    places: Annotated[list[str], Argument(metavar="FILE|URL...", help="What --health-file or --health named.")],
+    places: Annotated[list[str], Argument(metavar="FILE|URL...", help="The value of --health-file or --health.")],
     *,
-    ready: Annotated[
-        bool, Option("--ready", help="Ask whether they take tasks, and not only whether they live.")
-    ] = False,
+    ready: Annotated[bool, Option("--ready", help="Check readiness instead of liveness.")] = False,
 ) -> None:
-    """Ask workers whether they are well, at their files or addresses; exit 1 if one is not."""
+    """Check the health of workers by file or URL; exit with 1 if any is unhealthy."""
     found = {place: _at_url(place, ready=ready) if "://" in place else _in_file(place, ready=ready) for place in places}
-    rows = [(place, problem or "well") for place, problem in found.items()]
+    rows = [(place, problem or "healthy") for place, problem in found.items()]
     shell.show(
         [{"place": place, "problem": problem} for place, problem in found.items()],
         lambda: print_table(("worker", "health"), rows, ""),
@@ -47,9 +45,9 @@ def _in_file(place: str, *, ready: bool) -> str | None:
         age = time.time() - file.stat().st_mtime
         text = file.read_text("utf-8", "replace").strip()
     except OSError as error:
-        return f"no worker is there: {error.strerror}"
+        return f"no worker found: {error.strerror}"
     if age > STALE_AFTER:
-        return f"it was last well {age:.0f} s ago"
+        return f"last healthy {age:.0f} s ago"
     return text if ready and text != IS_READY else None
 
 
@@ -58,12 +56,12 @@ def _at_url(place: str, *, ready: bool) -> str | None:
     asked = READY if ready else ALIVE
     url = place if urlsplit(place).path.strip("/") else place.rstrip("/") + asked
     try:
-        with urllib.request.urlopen(url, timeout=PATIENCE):  # noqa: S310 - whoever types it names what he likes
+        with urllib.request.urlopen(url, timeout=PATIENCE):  # noqa: S310 - the user chooses the URL
             return None
     except urllib.error.HTTPError as error:
         return _reason(error)
     except (OSError, ValueError) as error:
-        return f"no worker is there: {getattr(error, 'reason', error)}"
+        return f"no worker found: {getattr(error, 'reason', error)}"
 
 
 def _reason(error: urllib.error.HTTPError) -> str:

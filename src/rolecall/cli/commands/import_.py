@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 PARTLY = 1
 
 System = Annotated[str, Argument(metavar="SYSTEM", help="The system it was written for: celery, procrastinate, rq.")]
-Code = Annotated[Path, Argument(metavar="PATH", help="A file, or a folder with all below it; it is read, not run.")]
-Out = Annotated[Path | None, Option("--out", metavar="FILE", help="Write the module into a new file instead.")]
-Name = Annotated[str | None, Option("--name", metavar="APP", help="What the app is called; by default as PATH is.")]
+Code = Annotated[Path, Argument(metavar="PATH", help="A file or a folder, read recursively and not run.")]
+Out = Annotated[Path | None, Option("--out", metavar="FILE", help="Write the module to a new file.")]
+Name = Annotated[str | None, Option("--name", metavar="APP", help="The name of the app; by default that of PATH.")]
 
 
 def import_(shell: Shell, system: System, path: Code, out: Out = None, name: Name = None) -> None:
-    """Print what stands here for code that was written for Celery, Procrastinate or RQ; nothing of it is run.
+    """Print the equivalent of code written for Celery, Procrastinate or RQ, without running that code.
 
-    That is a module which declares what the code declares, then what to write at each place that calls. What has no
-    equivalent is listed with the reason. Exits with 1 where a file could not be read.
+    The output is a module with the declarations, followed by the replacement of each call. Code without an equivalent
+    is listed with the reason. Exits with 1 if a file could not be read.
     """
     try:
         from rolecall_import import module_text, read_code  # noqa: PLC0415 - a distribution of its own
@@ -55,7 +55,7 @@ def _write(file: Path, text: str) -> None:
         with file.open("x") as opened:
             opened.write(text)
     except FileExistsError:
-        raise ConfigError(f"{str(file)!r} is there already", variable="--out", value=str(file)) from None
+        raise ConfigError(f"{str(file)!r} already exists", variable="--out", value=str(file)) from None
     except OSError as error:
         problem = f"{str(file)!r} cannot be written: {error.strerror}"
         raise ConfigError(problem, variable="--out", value=str(file)) from error
@@ -67,9 +67,9 @@ def _summary(inventory: Inventory) -> str:
         _number(len(inventory.tasks), "task"),
         _number(len(inventory.schedules), "schedule"),
         _number(len(inventory.calls), "call"),
-        f"{len(inventory.gaps)} without equivalent",
+        f"{len(inventory.gaps)} without an equivalent",
     ]
-    unread = "".join(f"\nnot read: {each.file}: {each.problem}" for each in inventory.unread)
+    unread = "".join(f"\ncould not read {each.file}: {each.problem}" for each in inventory.unread)
     return f"{inventory.system}: {', '.join(counted)}{unread}"
 
 

@@ -46,7 +46,7 @@ ROLES = (
 
 
 def counts(shell: Shell) -> None:
-    """Count the tasks by role and state."""
+    """Count tasks by role and state."""
     numbers = shell.call(lambda services: services.insight.counts())
     shell.show(numbers, lambda: print_table(("role", "state", "tasks"), map(astuple, numbers), "no tasks"))
 
@@ -55,16 +55,16 @@ def history(
     shell: Shell,
     role: Annotated[str | None, Argument(help="Only this role.")] = None,
     *,
-    last: Annotated[str, Option(metavar="DURATION", help="How far to look back: 15m, 6h, 7d.")] = "1h",
+    last: Annotated[str, Option(metavar="DURATION", help="The period before now: 15m, 6h, 7d.")] = "1h",
 ) -> None:
-    """Show what ended over time, how long it waited and ran (in seconds), and what was open."""
+    """Show finished tasks over time, their waiting and running times (in seconds), and open tasks."""
     minutes = max(1, round(read_duration(last, "--last") / 60))
     past = shell.call(lambda services: services.insight.history(role, minutes))
 
     def show() -> None:
         print_table(COLUMNS, map(_row, past.points), "no history")
         if past.until is None:
-            print_line("Nothing was written down yet: a worker or a server does it, every 10 seconds.")
+            print_line("Nothing has been recorded yet: workers and servers do that every 10 seconds.")
 
     shell.show(past, show)
 
@@ -79,7 +79,7 @@ def _shown(durations: Durations | None) -> tuple[str, str]:
 
 
 def overview(shell: Shell, *, app: Checked = None) -> None:
-    """Show what is wrong, the pool's figures, and its roles."""
+    """Show current problems, key figures and roles."""
     found = shell.call(lambda services: services.overview.show(), checks_of(app))
     shell.show(found, lambda: _print(found))
 
@@ -88,19 +88,19 @@ def _print(found: PoolOverview) -> None:
     if found.alerts:
         print_table(ALERTS, ((each.severity, each.sentence, each.advice) for each in found.alerts), "")
     else:
-        print_line("All is well.")
+        print_line("No problems.")
     print_facts(_facts(found))
     print_table(ROLES, map(astuple, found.roles), "no roles")
     if found.handoff is not None:
         print_line(_told_of(found.handoff))
-        print_table(LANES, map(astuple, found.handoff.lanes), "nothing was handed over yet")
+        print_table(LANES, map(astuple, found.handoff.lanes), "nothing has been dispatched yet")
 
 
 def _told_of(handoff: HandoffNow) -> str:
     if handoff.problem is not None:
-        return f"By Redis nothing is handed over: {handoff.problem}"
+        return f"No dispatch through Redis: {handoff.problem}"
     led_by = handoff.dispatcher or "no dispatcher"
-    return f"Handed over by Redis ({handoff.kind}), {led_by} leads; {handoff.reclaimed} entries were reclaimed"
+    return f"Dispatch through Redis ({handoff.kind}), led by {led_by}; {handoff.reclaimed} entries reclaimed"
 
 
 def _facts(found: PoolOverview) -> Iterator[tuple[str, object]]:
@@ -108,6 +108,6 @@ def _facts(found: PoolOverview) -> Iterator[tuple[str, object]]:
     yield "ended per second", figures.ended_per_second
     yield "waiting p50 s", figures.waiting and figures.waiting.p50
     yield "waiting p95 s", figures.waiting and figures.waiting.p95
-    yield "failed within the last hour", figures.failed_last_hour
+    yield "failed in the last hour", figures.failed_last_hour
     yield "ready", figures.ready
     yield "running", f"{figures.running} of {figures.slots} slots of {figures.workers} workers"

@@ -12,7 +12,7 @@ from rolecall.model.keys import KeyCapacity, KeyNow
 from rolecall.model.pages import Page
 from rolecall.service.key_capacities import KeyDetail
 
-Pattern = Annotated[str, Argument(help="A key, or what keys begin with and one star: 'tenant:*'.")]
+Pattern = Annotated[str, Argument(help="A key, or a prefix of keys with a star: 'tenant:*'.")]
 
 COLUMNS = ("key or pattern", "at once", "declared", "set")
 HOLDERS = ("held by task", "role", "handler", "status", "worker", "started")
@@ -21,16 +21,18 @@ HOLDERS = ("held by task", "role", "handler", "status", "worker", "started")
 def list_(
     shell: Shell,
     *,
-    after: Annotated[str | None, Option(metavar="CURSOR", help="The next page, as the one before named it.")] = None,
-    limit: Annotated[int, Option(help="At most so many, 1 to 1000.")] = 100,
+    after: Annotated[
+        str | None, Option(metavar="CURSOR", help="The next page, from the output of the previous one.")
+    ] = None,
+    limit: Annotated[int, Option(help="The most entries to show, 1 to 1000.")] = 100,
 ) -> None:
-    """List the capacities of keys and patterns; of every other key one task runs at a time."""
+    """List the capacities of keys and patterns. All other keys have a capacity of 1."""
     page = shell.call(lambda services: services.key_capacities.list(after, limit))
     shell.show(page, lambda: _print_page(page))
 
 
-def show(shell: Shell, key: Annotated[str, Argument(help="A key, as tasks have it.")]) -> None:
-    """Show one key: how many of its tasks run at once, which do, and how many wait."""
+def show(shell: Shell, key: Annotated[str, Argument(help="The key.")]) -> None:
+    """Show a key: its capacity, the tasks that hold it, and how many wait."""
     detail = shell.call(lambda services: services.key_capacities.show(key))
     shell.show(detail, lambda: _print(detail))
 
@@ -38,9 +40,9 @@ def show(shell: Shell, key: Annotated[str, Argument(help="A key, as tasks have i
 def set_(
     shell: Shell,
     pattern: Pattern,
-    capacity: Annotated[int, Argument(metavar="N", help="How many tasks of each such key run at once.")],
+    capacity: Annotated[int, Argument(metavar="N", help="How many tasks of each matching key can run at once.")],
 ) -> None:
-    """Let so many tasks of a key run at once, whatever the app declares."""
+    """Set the capacity of a key or pattern, overriding the app's declaration."""
     before = shell.call(lambda services: services.key_capacities.set(pattern, capacity))
     was = f", was {before}" if before is not None else ""
     document = {"pattern": pattern, "set_to": capacity, "before": before}
@@ -48,7 +50,7 @@ def set_(
 
 
 def reset(shell: Shell, pattern: Pattern) -> None:
-    """Take back what was set: the app's declaration counts again, else the longest pattern that fits, else one."""
+    """Reset a capacity: the app's declaration applies again, or the longest matching pattern, or 1."""
     before = shell.call(lambda services: services.key_capacities.reset(pattern))
     sentence = f"key {pattern}: reset, was {before}" if before is not None else f"key {pattern} was not set"
     document = {"pattern": pattern, "set_to": None, "before": before}
@@ -57,7 +59,7 @@ def reset(shell: Shell, pattern: Pattern) -> None:
 
 def _print_page(page: Page[KeyCapacity]) -> None:
     rows = ((said.pattern, said.capacity, said.declared, said.set_to) for said in page.items)
-    print_table(COLUMNS, rows, "no capacities: one task of each key runs at a time")
+    print_table(COLUMNS, rows, "no capacities: all keys have a capacity of 1")
     if page.next_cursor is not None:
         print_line(f"more: --after {page.next_cursor}")
 
@@ -65,7 +67,7 @@ def _print_page(page: Page[KeyCapacity]) -> None:
 def _print(detail: KeyDetail) -> None:
     print_facts(_facts(detail.key))
     rows = ((task.id, task.role, task.handler, task.status, task.worker_id, task.started_at) for task in detail.tasks)
-    print_table(HOLDERS, rows, "no task holds it")
+    print_table(HOLDERS, rows, "no task holds this key")
 
 
 def _facts(key: KeyNow) -> list[tuple[str, object]]:

@@ -13,9 +13,9 @@ from rolecall.model.access import ApiKey, NewApiKey
 from rolecall.model.errors import ConfigError
 from rolecall.service.access import DAYS, MOST_DAYS
 
-Name = Annotated[str, Argument(help="What the key is for; the audit log tells it.")]
-Id = Annotated[int, Argument(metavar="ID", help="The number of the key, as `keys list` shows it.")]
-Days = Annotated[int | None, Option(help=f"How many days it lives, 1 to {MOST_DAYS}; default {DAYS}.")]
+Name = Annotated[str, Argument(help="The name of the key, shown in the audit log.")]
+Id = Annotated[int, Argument(metavar="ID", help="The id of the key, shown by `keys list`.")]
+Days = Annotated[int | None, Option(help=f"Days until it expires, 1 to {MOST_DAYS}; default {DAYS}.")]
 
 COLUMNS = ("id", "name", "scope", "begins with", "created", "expires", "last used", "revoked")
 
@@ -28,22 +28,22 @@ def create(
     days: Days = None,
     never: Annotated[bool, Option("--never", help="It never expires.")] = False,
 ) -> None:
-    """Make an API key; its secret is shown once, here."""
+    """Create an API key. Its secret is shown only once."""
     if never and days is not None:
-        raise ConfigError("cannot be had together with --days", variable="--never")
+        raise ConfigError("cannot be combined with --days", variable="--never")
     lifetime = None if never else DAYS if days is None else days
     made = shell.call(lambda services: services.keys.create(name, scope, lifetime))
     shell.show(made, lambda: _print(made))
 
 
 def list_(shell: Shell) -> None:
-    """List the API keys, the newest first; secrets are stored nowhere."""
+    """List API keys, newest first. Their secrets are not stored."""
     keys = shell.call(lambda services: services.keys.list())
     shell.show(keys, lambda: print_table(COLUMNS, map(_row, keys), "no API keys"))
 
 
 def revoke(shell: Shell, key: Id) -> None:
-    """Let an API key open nothing from now on."""
+    """Revoke an API key."""
     shell.call(lambda services: services.keys.revoke(key))
     shell.show({"revoked": key}, lambda: print_line(f"API key {key} revoked"))
 

@@ -18,10 +18,10 @@ def rescue(
     shell: Shell,
     *,
     silent_for: Annotated[
-        str, Option(metavar="DURATION", help="Only what nobody has renewed for so long: 90, 10m.")
+        str, Option(metavar="DURATION", help="Only tasks whose lease was not renewed for this long: 90, 10m.")
     ] = "0",
 ) -> None:
-    """Release the tasks whose workers died: pending again, or failed where no attempt is left."""
+    """Release the tasks of dead workers: they become pending again, or fail if no attempt is left."""
     seconds = read_duration(silent_for, "--silent-for")
     rescued = shell.call(lambda services: services.maintenance.rescue(silent_for=seconds))
     document = [{"id": task_id, "state": state} for task_id, state in rescued.items()]
@@ -32,10 +32,10 @@ def prune(
     shell: Shell,
     *,
     keep_audit: Annotated[
-        str | None, Option(metavar="DURATION", help="First, keep the audit log for so long from now on: 90d.")
+        str | None, Option(metavar="DURATION", help="First set the retention of the audit log: 90d.")
     ] = None,
 ) -> None:
-    """Drop what is past its time: finished tasks and events, idle keys, workers that are gone, old audit rows."""
+    """Delete expired records: finished tasks, events, unused keys, stopped workers, old audit entries."""
     if keep_audit is not None:
         seconds = read_duration(keep_audit, "--keep-audit")
         shell.call(lambda services: services.maintenance.keep_audit(seconds))
@@ -46,14 +46,14 @@ def prune(
 def audit(  # sizes: the options
     shell: Shell,
     *,
-    actor: Annotated[str | None, Option(help="Only what this person or API key did.")] = None,
-    action: Annotated[str | None, Option(help="Only this, such as tasks.retry.")] = None,
-    via: Annotated[Via | None, Option(help="Only through this shell.")] = None,
-    since: Annotated[str | None, Option(metavar="DATE", help="Only then or later.")] = None,
-    before: Annotated[int | None, Option(metavar="ID", help="Only older ones: the next page.")] = None,
-    limit: Annotated[int, Option(help="At most so many, 1 to 1000.")] = 50,
+    actor: Annotated[str | None, Option(help="Only changes by this person or API key.")] = None,
+    action: Annotated[str | None, Option(help="Only this action, such as tasks.retry.")] = None,
+    via: Annotated[Via | None, Option(help="Only through this interface.")] = None,
+    since: Annotated[str | None, Option(metavar="DATE", help="Only at this time or later.")] = None,
+    before: Annotated[int | None, Option(metavar="ID", help="Only entries before this one: the next page.")] = None,
+    limit: Annotated[int, Option(help="The most entries to show, 1 to 1000.")] = 50,
 ) -> None:
-    """Show who changed what, the latest first."""
+    """Show the audit log, latest changes first."""
     which = AuditFilter(
         actor=actor,
         action=action,
@@ -63,7 +63,7 @@ def audit(  # sizes: the options
         limit=limit,
     )
     events = shell.call(lambda services: services.audit.list(which))
-    shell.show(events, lambda: print_table(COLUMNS, map(_row, events), "nothing was changed"))
+    shell.show(events, lambda: print_table(COLUMNS, map(_row, events), "no changes"))
 
 
 def _row(event: StoredAuditEvent) -> tuple[object, ...]:

@@ -18,7 +18,7 @@ from rolecall.db.privileges import roles_text
 from rolecall.model.errors import ConfigError, SchemaMissing
 
 AppReference = Annotated[
-    str | None, Option("--app", metavar="MODULE:APP", help="Bring the tables of this App along, too.")
+    str | None, Option("--app", metavar="MODULE:APP", help="Also apply the migrations of this App.")
 ]
 COLUMNS = ("step", "how", "files")
 
@@ -28,22 +28,24 @@ def migrate(  # sizes: each is an option of the command
     *,
     app: AppReference = None,
     sql: Annotated[
-        bool, Option("--sql", help="Print a script for an empty database; with --plan, for this one. Touch nothing.")
+        bool, Option("--sql", help="Print a script for an empty database, or with --plan for this one. Change nothing.")
     ] = False,
-    plan: Annotated[bool, Option("--plan", help="Only say what would be done, step by step.")] = False,
-    check: Annotated[bool, Option("--check", help="Only say what is pending, exit 7 if any.")] = False,
+    plan: Annotated[bool, Option("--plan", help="Only show the steps that would be applied.")] = False,
+    check: Annotated[
+        bool, Option("--check", help="Only show pending migrations; exit with 7 if there are any.")
+    ] = False,
     roles: Annotated[
-        bool, Option("--roles", help="Also make the database roles of least privilege; with --sql, print only how.")
+        bool, Option("--roles", help="Also create the database roles. With --sql, only print the statements.")
     ] = False,
     patience: Annotated[
-        float, Option(metavar="SECONDS", min=0.0, help="Give up on a step that has not got its locks for so long.")
+        float, Option(metavar="SECONDS", min=0.0, help="How long a step may wait for its locks.")
     ] = migrator.PATIENCE,
 ) -> None:
-    """Bring the database to the schema of this release, and of an app, while workers work; again changes nothing."""
+    """Migrate the database to this release, and to an app's migrations, while workers run. Idempotent."""
     if check and (sql or plan or roles):
-        raise ConfigError("cannot be had together with --sql, --plan or --roles", variable="--check")
+        raise ConfigError("cannot be combined with --sql, --plan or --roles", variable="--check")
     if plan and roles:
-        raise ConfigError("cannot be had together with --roles", variable="--plan")
+        raise ConfigError("cannot be combined with --roles", variable="--plan")
     if check:
         _check(shell, app)
     elif sql and roles:

@@ -15,41 +15,41 @@ from rolecall.cli.web import load_passwords
 from rolecall.model.access import Person
 from rolecall.model.errors import ConfigError
 
-Name = Annotated[str, Argument(help="The name with which the person logs in.")]
+Name = Annotated[str, Argument(help="The login name.")]
 
 COLUMNS = ("id", "name", "scope", "created", "last login")
 
 
 def add(shell: Shell, name: Name, *, scope: ScopeOption) -> None:
-    """Let a person log in; the password is asked for, or read from stdin."""
+    """Add a person. The password is prompted for, or read from stdin."""
     password_hash = load_passwords().hash_password(_ask_password())
     person = shell.call(lambda services: services.people.add(name, scope, password_hash))
-    shell.show(person, lambda: print_line(f"{name} may log in"))
+    shell.show(person, lambda: print_line(f"{name} can log in"))
 
 
 def list_(shell: Shell) -> None:
-    """List who may log in."""
+    """List the people who can log in."""
     people = shell.call(lambda services: services.people.list())
-    shell.show(people, lambda: print_table(COLUMNS, map(_row, people), "nobody"))
+    shell.show(people, lambda: print_table(COLUMNS, map(_row, people), "no people"))
 
 
 def remove(shell: Shell, name: Name) -> None:
-    """Let a person log in no more, and end their sessions."""
+    """Remove a person and end their sessions."""
     shell.call(lambda services: services.people.remove(name))
-    shell.show({"removed": name}, lambda: print_line(f"{name} may not log in any more"))
+    shell.show({"removed": name}, lambda: print_line(f"{name} can no longer log in"))
 
 
 def password(shell: Shell, name: Name) -> None:
-    """Give a person another password, asked for or read from stdin, and end their sessions."""
+    """Change a person's password (prompted for, or read from stdin) and end their sessions."""
     password_hash = load_passwords().hash_password(_ask_password())
     shell.call(lambda services: services.people.set_password(name, password_hash))
-    shell.show({"changed": name}, lambda: print_line(f"{name} has another password"))
+    shell.show({"changed": name}, lambda: print_line(f"password of {name} changed"))
 
 
 def unlock(shell: Shell, name: Name) -> None:
-    """Let a person try to log in again at once, after too many failures."""
+    """Unlock a person who is locked out after too many failed logins."""
     shell.call(lambda services: services.people.unlock(name))
-    shell.show({"unlocked": name}, lambda: print_line(f"{name} may try to log in again"))
+    shell.show({"unlocked": name}, lambda: print_line(f"{name} unlocked"))
 
 
 def _ask_password() -> str:

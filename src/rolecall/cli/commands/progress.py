@@ -24,16 +24,18 @@ def tree(
     shell: Shell,
     task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")],
     *,
-    weight: Annotated[list[str] | None, Option(metavar="HANDLER:NUMBER", help="What a phase weighs, else 1.")] = None,
+    weight: Annotated[
+        list[str] | None, Option(metavar="HANDLER:NUMBER", help="The weight of a phase; the default is 1.")
+    ] = None,
 ) -> None:
-    """Show how far a task and everything below it is, phase by phase."""
+    """Show the progress of a task and everything below it, by phase."""
     weights = read_weights(weight or ())
     progress = shell.call(lambda services: services.progress.tree(task_id, weights))
     shell.show(progress, lambda: _print_tree(progress))
 
 
 def roles(shell: Shell) -> None:
-    """Show how far the roles are: what is open, who waits longest, what ended within the last minute."""
+    """Show the open tasks of each role, its oldest waiting task, and those finished in the last minute."""
     snapshot = shell.call(lambda services: services.progress.roles())
     shell.show(snapshot, lambda: _print_roles(snapshot))
 
@@ -61,7 +63,7 @@ def _print_tree(progress: Progress) -> None:
         )
         for phase in progress.phases
     ]
-    print_table(PHASES, rows, "nothing below it")
+    print_table(PHASES, rows, "no children")
 
 
 def _print_roles(snapshot: LiveSnapshot) -> None:

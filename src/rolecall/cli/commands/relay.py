@@ -18,17 +18,17 @@ VARIABLE = "ROLECALL_NOTIFICATIONS"
 
 
 def relay(shell: Shell) -> None:
-    """Pass notifications on from Postgres to Redis or NATS until SIGTERM; `serve` and `up` do it, too."""
+    """Forward Postgres notifications to Redis or NATS until SIGTERM. `serve` and `up` do this as well."""
     try:
         with shell.ready_database() as dsn:
             relaying = relay_of(dsn, shell.settings)
             if relaying is None:
                 value = shell.settings.notifications
-                problem = f"{value!r} needs no relay: name the broker that it is to reach, as redis://host:6379"
+                problem = f"{value!r} needs no relay: set the address of a broker, such as redis://host:6379"
                 raise ConfigError(problem, variable=VARIABLE, value=value)
             announce(shell, {"notifications": relaying.target})
             run_unwinding(relaying.run())
-            problem = "nothing is heard of Postgres through a pooler: name a direct way"
+            problem = "notifications do not arrive through a pooler: set a direct address"
             raise ConfigError(problem, variable="ROLECALL_LISTEN_URL")
     except Terminated:
         return

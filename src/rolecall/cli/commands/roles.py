@@ -29,7 +29,7 @@ COLUMNS = (
 
 
 def list_(shell: Shell) -> None:
-    """List the roles and their settings."""
+    """List roles and their settings."""
     declared = shell.call(lambda services: services.roles.list())
     shell.show(declared, lambda: print_table(COLUMNS, map(_row, declared), "no roles"))
 
@@ -39,20 +39,20 @@ def pause(
     name: Name,
     *,
     duration: Annotated[
-        str | None, Option("--for", metavar="DURATION", help="How long: 90, 15m, 4h; else until resumed.")
+        str | None, Option("--for", metavar="DURATION", help="The duration: 90, 15m, 4h. By default until resumed.")
     ] = None,
 ) -> None:
-    """Let no task of a role begin; what runs goes on."""
+    """Pause a role: none of its tasks start. Running tasks continue."""
     seconds = None if duration is None else read_duration(duration, "--for")
     pause = shell.call(lambda services: services.roles.pause(name, seconds))
-    until = shown(pause.paused_until) or "somebody resumes it"
-    shell.show(pause, lambda: print_line(f"role {name} rests until {until}"))
+    until = shown(pause.paused_until) or "it is resumed"
+    shell.show(pause, lambda: print_line(f"role {name} paused until {until}"))
 
 
 def resume(shell: Shell, name: Name) -> None:
     """End a role's pause."""
     paused = shell.call(lambda services: services.roles.resume(name))
-    sentence = f"role {name} goes on" if paused else f"role {name} was not paused"
+    sentence = f"role {name} resumed" if paused else f"role {name} was not paused"
     shell.show({"role": name, "was_paused": paused}, lambda: print_line(sentence))
 
 

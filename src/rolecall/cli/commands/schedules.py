@@ -21,7 +21,7 @@ PLAN_COLUMNS = ("slot", "task due")
 
 
 def list_(shell: Shell) -> None:
-    """List the schedules by name."""
+    """List schedules by name."""
     schedules = shell.call(lambda services: services.schedules.list())
     shell.show(schedules, lambda: print_table(COLUMNS, map(_row, schedules), "no schedules"))
 
@@ -30,23 +30,29 @@ def put(  # sizes: each is an option of the command
     shell: Shell,
     name: Name,
     *,
-    every: Annotated[str | None, Option(metavar="DURATION", help="How often: 90, 15m, 4h, 1d.")] = None,
-    cron: Annotated[str | None, Option(metavar="EXPRESSION", help="Or when: '30 4 * * MON-FRI', @daily.")] = None,
-    zone: Annotated[str | None, Option(help="Whose clock that is: America/Phoenix; by default UTC.")] = None,
-    handler: Annotated[str | None, Option(help="The handler that does its tasks.")] = None,
+    every: Annotated[str | None, Option(metavar="DURATION", help="The interval: 90, 15m, 4h, 1d.")] = None,
+    cron: Annotated[
+        str | None, Option(metavar="EXPRESSION", help="A cron expression: '30 4 * * MON-FRI', @daily.")
+    ] = None,
+    zone: Annotated[
+        str | None, Option(help="The time zone of --cron, such as America/Phoenix; by default UTC.")
+    ] = None,
+    handler: Annotated[str | None, Option(help="The handler of its tasks.")] = None,
     role: Annotated[str | None, Option(help="Their role; by default the handler's own.")] = None,
     payload: Annotated[str | None, Option(metavar="JSON", help="An object, @FILE, or - for stdin.")] = None,
     priority: Annotated[int | None, Option(help="-100 to 100, higher first.")] = None,
     key: Annotated[str | None, Option(help="At most one running task per key.")] = None,
-    misfire: Annotated[str | None, Option(help="Of missed slots run: skip, one (the default), all.")] = None,
+    misfire: Annotated[str | None, Option(help="After missed fire times: skip, one (the default), all.")] = None,
     overlap: Annotated[
-        str | None, Option(help="While its last task is open: skip, queue (the default), cancel.")
+        str | None, Option(help="If its previous task is open: skip, queue (the default), cancel.")
     ] = None,
-    jitter: Annotated[str | None, Option(metavar="DURATION", help="Start up to so much later, by chance.")] = None,
-    first_run: Annotated[str | None, Option(metavar="DATE", help="When next; a new one at once.")] = None,
+    jitter: Annotated[str | None, Option(metavar="DURATION", help="A random delay of up to this long.")] = None,
+    first_run: Annotated[
+        str | None, Option(metavar="DATE", help="The next fire time; a new schedule fires at once.")
+    ] = None,
     enabled: Annotated[bool | None, Option("--enabled/--disabled", help="Whether it fires.")] = None,
 ) -> None:
-    """Store a new schedule, or change what is given of the one that stands."""
+    """Create a schedule, or change the given settings of an existing one."""
     given = {
         "every": None if every is None else read_duration(every, "--every"),
         "cron": cron,
@@ -68,25 +74,25 @@ def put(  # sizes: each is an option of the command
 
 
 def trigger(shell: Shell, name: Name) -> None:
-    """Enqueue its task now; while that one is open, again gives the same."""
+    """Enqueue a schedule's task now. While that task is open, return the same one."""
     task_id = shell.call(lambda services: services.schedules.trigger(name))
     shell.show({"schedule": name, "task_id": task_id}, lambda: print_line(f"task {task_id} enqueued"))
 
 
 def show(shell: Shell, name: Name) -> None:
-    """Show all that is known of a schedule."""
+    """Show a schedule with all of its settings."""
     schedule = shell.call(lambda services: services.schedules.get(name))
     shell.show(schedule, lambda: _print(schedule))
 
 
 def enable(shell: Shell, name: Name) -> None:
-    """Let it fire from now on; what it missed meanwhile is not made up for."""
+    """Enable a schedule. Fire times missed while it was disabled are skipped."""
     stored = shell.call(lambda services: services.schedules.enable(name))
     shell.show(stored, lambda: _print(stored))
 
 
 def disable(shell: Shell, name: Name) -> None:
-    """Keep it from firing."""
+    """Disable a schedule."""
     stored = shell.call(lambda services: services.schedules.disable(name))
     shell.show(stored, lambda: _print(stored))
 
@@ -94,22 +100,20 @@ def disable(shell: Shell, name: Name) -> None:
 def preview(
     shell: Shell, name: Name, *, number: Annotated[int, Option("-n", "--number", help="How many.")] = 10
 ) -> None:
-    """Say when it runs next."""
+    """Show the next fire times of a schedule."""
     planned = shell.call(lambda services: services.schedules.preview(name, number))
-    shell.show(
-        planned, lambda: print_table(PLAN_COLUMNS, ((run.slot, run.due_at) for run in planned), "no run to come")
-    )
+    shell.show(planned, lambda: print_table(PLAN_COLUMNS, ((run.slot, run.due_at) for run in planned), "no fire times"))
 
 
-def ahead(shell: Shell, *, hours: Annotated[float, Option(help="How far to look.")] = 24) -> None:
-    """Say what all schedules bring within the next hours."""
+def ahead(shell: Shell, *, hours: Annotated[float, Option(help="The period to show.")] = 24) -> None:
+    """Show the fire times of all schedules in the next hours."""
     found = shell.call(lambda services: services.schedules.ahead(hours))
     rows = [(each.name, each.enabled, part.first, part.last, part.slots) for each in found for part in each.stretches]
-    shell.show(found, lambda: print_table(AHEAD_COLUMNS, rows, "nothing to come"))
+    shell.show(found, lambda: print_table(AHEAD_COLUMNS, rows, "no fire times"))
 
 
 def outcomes(shell: Shell, name: Name) -> None:
-    """Count what became of its runs, as far as its history goes."""
+    """Count the outcomes of a schedule's runs in its history."""
     counted = shell.call(lambda services: services.schedules.outcomes(name))
     shell.show(counted, lambda: print_table(("outcome", "runs"), sorted(counted.items()), "no runs yet"))
 
@@ -119,15 +123,15 @@ def runs(
     name: Name,
     *,
     limit: Annotated[int, Option(help="How many.")] = 20,
-    cursor: Annotated[str | None, Option(help="Page on from here.")] = None,
+    cursor: Annotated[str | None, Option(help="The next page.")] = None,
 ) -> None:
-    """Say what became of its last runs, the latest first."""
+    """Show the last runs of a schedule and their outcomes, latest first."""
     page = shell.call(lambda services: services.schedules.runs(name, cursor=cursor, limit=limit))
     shell.show(page, lambda: print_table(RUN_COLUMNS, map(_run_row, page.items), "no runs yet"))
 
 
 def delete(shell: Shell, name: Name) -> None:
-    """Forget a schedule; the tasks that it enqueued stay."""
+    """Delete a schedule. The tasks that it enqueued are kept."""
     shell.call(lambda services: services.schedules.delete(name))
     shell.show({"deleted": name}, lambda: print_line(f"schedule {name} deleted"))
 

@@ -29,9 +29,11 @@ from rolecall.service.access import TOKEN_VARIABLE, keep_token, mode_for
 from rolecall.worker.supervisor import Command
 
 AppReference = Annotated[str | None, Option("--app", metavar="MODULE:APP", help="The App whose tasks are served.")]
-Host = Annotated[str | None, Option(help="The address to listen at, default 127.0.0.1. [ROLECALL_HTTP]")]
-Port = Annotated[int | None, Option(min=0, max=HIGHEST_PORT, help="Default 8321, or any free one. [ROLECALL_HTTP]")]
-Descriptor = Annotated[int | None, Option("--fd", hidden=True, help="A socket that is open already.")]
+Host = Annotated[str | None, Option(help="The address to listen on, default 127.0.0.1. [ROLECALL_HTTP]")]
+Port = Annotated[
+    int | None, Option(min=0, max=HIGHEST_PORT, help="The port, default 8321 or any free one. [ROLECALL_HTTP]")
+]
+Descriptor = Annotated[int | None, Option("--fd", hidden=True, help="An open socket.")]
 
 # Its clients used servers that signed tokens. Settings for that may still be in the environment.
 OWN_TASKS = "rolecall.web.own_tasks:router"
@@ -41,7 +43,7 @@ log = logging.getLogger("rolecall.cli")
 def serve(
     shell: Shell, *, app: AppReference = None, host: Host = None, port: Port = None, fd: Descriptor = None
 ) -> None:
-    """Serve the API until SIGTERM, and fire schedules meanwhile."""
+    """Serve the API and fire schedules until SIGTERM."""
     try:
         server = load_server()
         loaded = load_app(app) if app else App("rolecall")
@@ -51,7 +53,9 @@ def serve(
         ):
             access = judged(shell, dsn, listener)
             if access.ignored and any(mount.source == OWN_TASKS for mount in loaded.mounts):
-                log.warning("Not read: %s. Nothing is signed: who logs in is kept by a row", ", ".join(access.ignored))
+                log.warning(
+                    "Ignored: %s. Sessions are stored, so there are no signed tokens", ", ".join(access.ignored)
+                )
             if fd is None:
                 _tell(shell, listener, access)
                 announce(shell, {"app": app, "http": url_of(listener), "token_file": _token_file(access)})
@@ -79,7 +83,7 @@ def beside_workers(
         load_server()
     can_serve = is_installed("web")
     if http.enabled and not can_serve:
-        log.warning("There is no API and no dashboard: %s", missing_extra("web"))
+        log.warning("No API and no dashboard: %s", missing_extra("web"))
     if not (http.enabled and can_serve):
         yield BesideWorkers()
         return
@@ -120,13 +124,13 @@ def _tell(shell: Shell, listener: socket, access: AccessSettings) -> None:
     elif sys.stderr.isatty() and shell.settings.log.format is LogFormat.text:
         log.info("The API is served at %s/enter?token=%s", url, access.token)
     else:
-        log.info("The API is served at %s, to who shows the token in %s", url, _token_file(access))
+        log.info("The API is served at %s, with the token in %s", url, _token_file(access))
     if access.auth is AuthMode.off:
-        log.warning("Nobody is asked who he is (--auth off): every account of this machine may do everything")
+        log.warning("No authentication (--auth off): every user of this machine has full access")
     if not is_private(listener) and not access.forwarded_by:
         log.warning(
-            "Keys and passwords reach %s in plain HTTP: put a server that speaks TLS in front of it, and name that one "
-            "by ROLECALL_FORWARDED_BY",
+            "Keys and passwords are sent to %s in plain HTTP: put a TLS proxy in front of it, and set "
+            "ROLECALL_FORWARDED_BY to its address",
             url,
         )
 

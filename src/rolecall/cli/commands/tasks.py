@@ -22,12 +22,12 @@ from rolecall.service.services import Services
 from rolecall.service.tasks import TaskHistory, require_found, require_retried
 
 SomeIds = Annotated[list[int] | None, Argument(metavar="[ID]...", help="The ids of the tasks.")]
-Limit = Annotated[int, Option(help="With filters: at most so many, the newest first.")]
-DryRun = Annotated[bool, Option("--dry-run", help="Only say which ones are meant.")]
+Limit = Annotated[int, Option(help="With filters: the most tasks to change, newest first.")]
+DryRun = Annotated[bool, Option("--dry-run", help="Only show which tasks would be changed.")]
 Ids = Annotated[list[int], Argument(metavar="ID...", help="The ids of the tasks.")]
 
 NEEDS = ("name", "task", "whole chain", "outcome", "result", "error")
-ATTEMPTS = ("attempt", "worker", "claimed", "began", "ended", "came to", "error")
+ATTEMPTS = ("attempt", "worker", "claimed", "started", "finished", "outcome", "error")
 COLUMNS = ("id", "role", "handler", "status", "priority", "key", "attempt", "due", "created", "error")
 
 
@@ -36,8 +36,10 @@ def list_(
     shell: Shell,
     which: TaskFilter,
     *,
-    after: Annotated[str | None, Option(metavar="CURSOR", help="The next page, as the one before named it.")] = None,
-    limit: Annotated[int, Option(help="At most so many, 1 to 1000.")] = 50,
+    after: Annotated[
+        str | None, Option(metavar="CURSOR", help="The next page, from the output of the previous one.")
+    ] = None,
+    limit: Annotated[int, Option(help="The most entries to show, 1 to 1000.")] = 50,
 ) -> None:
     """List tasks, open and finished, newest first."""
     page = shell.call(lambda services: services.tasks.list(replace(which, cursor=after, limit=limit)))
@@ -45,13 +47,13 @@ def list_(
 
 
 def show(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
-    """Show one task with everything that happened to it."""
+    """Show a task with its history."""
     history = shell.call(lambda services: services.tasks.show(task_id))
     shell.show(history, lambda: _print_history(history))
 
 
 def tree(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
-    """Show a task with its children, their children, and how far they are."""
+    """Show a task with everything below it, and how much has finished."""
     nodes = shell.call(lambda services: services.tasks.tree(task_id))
     shell.show(nodes, lambda: _print_tree(nodes))
 
@@ -60,7 +62,7 @@ def tree(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The 
 def retry(
     shell: Shell, which: TaskFilter, ids: SomeIds = None, *, limit: Limit = 1_000, dry_run: DryRun = False
 ) -> None:
-    """Put failed or cancelled tasks back, under their old ids; with ids, exit 0 only if all are pending again."""
+    """Make failed or cancelled tasks pending again; with ids, exit with 0 only if all of them are."""
     if ids is None or which.conditions() or dry_run:
         _do_to_many(shell, "retry", replace(which, ids=ids), limit, dry_run=dry_run)
         return
@@ -73,7 +75,7 @@ def retry(
 def cancel(
     shell: Shell, which: TaskFilter, ids: SomeIds = None, *, limit: Limit = 1_000, dry_run: DryRun = False
 ) -> None:
-    """Cancel tasks; a running one is told to stop. Finished ones stay as they are."""
+    """Cancel open tasks, and stop running ones."""
     if ids is None or which.conditions() or dry_run:
         _do_to_many(shell, "cancel", replace(which, ids=ids), limit, dry_run=dry_run)
         return
@@ -86,7 +88,7 @@ def cancel(
 def delete(
     shell: Shell, which: TaskFilter, ids: SomeIds = None, *, limit: Limit = 1_000, dry_run: DryRun = False
 ) -> None:
-    """Delete tasks, each with its chain and all below it, unless its chain went on or something open needs it."""
+    """Delete tasks with their chains and all below, unless the chain continued or an open task needs it."""
     if ids is None or which.conditions() or dry_run:
         _do_to_many(shell, "delete", replace(which, ids=ids), limit, dry_run=dry_run)
         return
@@ -101,7 +103,7 @@ def complete(
     *,
     result: Annotated[str, Option(metavar="JSON", help="Any value, @FILE, or - for stdin.")] = "null",
 ) -> None:
-    """Complete a task without a worker, in whatever open state it is; what is open below it is cancelled."""
+    """Complete an open task without a worker. Open tasks below it are cancelled."""
     value = read_json(result, "result")
     _decide(shell, task_id, lambda services: services.tasks.complete(task_id, value))
 
@@ -112,7 +114,7 @@ def fail(
     *,
     error: Annotated[str, Option(metavar="TEXT", help="The reason.")] = "failed by hand",
 ) -> None:
-    """Fail a task without a worker, for good, in whatever open state it is."""
+    """Fail an open task permanently, without a worker."""
     _decide(shell, task_id, lambda services: services.tasks.fail(task_id, error))
 
 
@@ -127,32 +129,34 @@ def token(
     shell: Shell,
     task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")],
     *,
-    ttl: Annotated[str, Option(metavar="DURATION", help="How long it lives: 90, 15m, 4h, 7d.")] = "7d",
+    ttl: Annotated[str, Option(metavar="DURATION", help="Time until it expires: 90, 15m, 4h, 7d.")] = "7d",
 ) -> None:
-    """Make a secret that ends a task from outside, once; nobody can read it again."""
+    """Create a completion token, which can finish a task from outside, once. It is shown only here."""
     seconds = read_duration(ttl, "--ttl")
     secret = shell.call(lambda services: services.tasks.issue_token(task_id, seconds)).reveal()
     shell.show({"token": secret}, lambda: print_line(secret))
 
 
 def needs(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
-    """Show what a task needs before it may run, and what became of that."""
+    """Show the needs of a task and their outcomes."""
     needed = shell.call(lambda services: services.tasks.needs(task_id))
     rows = ((need.name, need.task_id, need.chain, need.outcome or "open", need.result, need.error) for need in needed)
-    shell.show(needed, lambda: print_table(NEEDS, rows, "it needs nothing"))
+    shell.show(needed, lambda: print_table(NEEDS, rows, "no needs"))
 
 
 def attempts(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
-    """Show each claim of a task: by which worker, when claimed, begun and ended, and how."""
+    """Show each claim of a task: its worker, its times and its outcome."""
     found = shell.call(lambda services: services.tasks.attempts(task_id))
-    shell.show(found, lambda: print_table(ATTEMPTS, map(astuple, found), "nobody has claimed it yet"))
+    shell.show(found, lambda: print_table(ATTEMPTS, map(astuple, found), "not claimed yet"))
 
 
 def why(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
-    """Say why a task does not run, and what would change that."""
+    """Show why a task does not run, and what would change that."""
     answer = shell.call(lambda services: services.tasks.why(task_id))
     rows = ((cause.kind, cause.sentence, cause.change) for cause in answer.causes)
-    shell.show(answer, lambda: print_table(("what", "why", "what would change it"), rows, "nothing keeps it"))
+    shell.show(
+        answer, lambda: print_table(("what", "why", "what would change it"), rows, "nothing prevents it from running")
+    )
 
 
 def print_task(task: Task) -> None:
@@ -186,7 +190,7 @@ def _row(task: TaskSummary) -> tuple[object, ...]:
 def _print_history(history: TaskHistory) -> None:
     print_task(history.task)
     columns = ("at", "what", "attempt", "worker", "detail")
-    print_table(columns, map(astuple, history.timeline), "nothing happened to it yet")
+    print_table(columns, map(astuple, history.timeline), "no history")
 
 
 def _print_tree(nodes: Sequence[TreeNode]) -> None:

@@ -53,13 +53,13 @@ class Look:
 def top(
     shell: Shell,
     *,
-    every: Annotated[str, Option(metavar="DURATION", help="How often to look.")] = "2",
-    once: Annotated[bool, Option("--once", help="Look once, and end.")] = False,
+    every: Annotated[str, Option(metavar="DURATION", help="The time between updates.")] = "2",
+    once: Annotated[bool, Option("--once", help="Show one snapshot and exit.")] = False,
     app: Checked = None,
 ) -> None:
-    """Watch roles, workers and failures as they change, until Ctrl-C.
+    """Watch roles, workers and failures until Ctrl-C.
 
-    In a terminal one screen is drawn again and again; elsewhere, and with --json, each look is written after the last.
+    On a terminal, the screen is redrawn. Elsewhere, and with --json, each snapshot is written after the last one.
     """
     pause = read_duration(every, "--every")
     if pause < LEAST_PAUSE:
@@ -82,7 +82,7 @@ def top(
             except DatabaseUnavailable as error:
                 if not looked:
                     raise
-                draw(Text(f"The database does not answer, trying again: {shown(str(error))}"))
+                draw(Text(f"The database does not answer, retrying: {shown(str(error))}"))
                 time.sleep(pause)
             except KeyboardInterrupt:
                 return None
@@ -125,7 +125,7 @@ def _drawn(look: Look) -> RenderableType:
     ended = "-" if figures.ended_per_second is None else f"{figures.ended_per_second:.1f}"
     head = (
         f"{shown(look.at)}   ready {figures.ready}   running {figures.running} of {figures.slots} slots of "
-        f"{figures.workers} workers   ended/s {ended}   failed within the hour {figures.failed_last_hour}"
+        f"{figures.workers} workers   ended/s {ended}   failed in the last hour {figures.failed_last_hour}"
     )
     return Group(
         Text(head),

@@ -27,7 +27,9 @@ from rolecall.model.errors import ConfigError
 from rolecall.worker.supervisor import Command
 
 log = logging.getLogger("rolecall.cli")
-AppReference = Annotated[str | None, Option("--app", metavar="MODULE:APP", help="The App to run; else only schedules.")]
+AppReference = Annotated[
+    str | None, Option("--app", metavar="MODULE:APP", help="The App to run. Without it, only schedules fire.")
+]
 
 
 def up(  # sizes: one option each
@@ -39,9 +41,9 @@ def up(  # sizes: one option each
     reload_dir: ReloadDirs = None,
     fd: Descriptor = None,
 ) -> None:
-    """Bring up the database, its schema, the schedules, the workers and the API; stay until SIGTERM."""
+    """Start everything and run until SIGTERM: database, migrations, schedules, workers and the API."""
     if app is None and processes > 1:
-        raise ConfigError("several processes need an App to run (--app)", variable="--processes", value=processes)
+        raise ConfigError("more than one process needs an App (--app)", variable="--processes", value=processes)
     if wants_reload(reload=reload, folders=reload_dir):
         with suppress(Terminated), shell.database(create=True), _reloaded(shell, app, processes) as command:
             run_and_reload(command, reload_dir)
@@ -71,7 +73,7 @@ def up(  # sizes: one option each
 def _reloaded(shell: Shell, reference: str | None, processes: int) -> Iterator[Command]:
     """Yield this command for `--reload`. The socket of its API stays open in this process."""
     if reference is None:
-        raise ConfigError("there is no App to start anew (--app)", variable="--reload", value=True)
+        raise ConfigError("needs an App to reload (--app)", variable="--reload", value=True)
     words = reloaded_words(shell, "up", reference, processes, [*WORKING, *PROBING, *HTTP, *ACCESS])
     command = Command(name="It", arguments=words, environment={**secrets_of(shell), **UNCOMPILED})
     if not (shell.settings.http.enabled and is_installed("web")):

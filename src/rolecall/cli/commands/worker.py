@@ -43,12 +43,12 @@ from rolecall.worker.supervisor import Command, Supervisor
 from rolecall.worker.worker import Worker
 
 AppReference = Annotated[str, Option("--app", metavar="MODULE:APP", help="The App to run.")]
-Processes = Annotated[int, Option(min=1, max=1_000, help="How many processes; what dies is restarted.")]
+Processes = Annotated[int, Option(min=1, max=1_000, help="The number of processes. One that dies is restarted.")]
 
 CALL_DEADLINE = 5.0
 UntilIdle = Annotated[
     bool,
-    Option("--until-idle", help="End when nothing is left to do, and print counts; exit 1 if anything failed."),
+    Option("--until-idle", help="Exit when no task is left and print counts; exit with 1 if any task failed."),
 ]
 Reports = Annotated[bool, Option("--report/--no-report", hidden=True)]
 
@@ -69,10 +69,10 @@ def worker(  # sizes: one option each
     reload: Reload = False,
     reload_dir: ReloadDirs = None,
 ) -> None:
-    """Claim and run tasks until SIGTERM, Ctrl-C or SIGHUP: then finish what runs, give back the rest, exit 0."""
+    """Claim and run tasks until SIGTERM, Ctrl-C or SIGHUP; then finish running tasks and return the others."""
     if wants_reload(reload=reload, folders=reload_dir):
         if until_idle:
-            raise ConfigError("a run that ends by itself has nothing to reload", variable="--until-idle", value=True)
+            raise ConfigError("cannot be combined with --reload", variable="--until-idle", value=True)
         # The embedded server keeps running across restarts. Only the restarted process imports the app.
         with suppress(Terminated), shell.ready_database():
             run_and_reload(_reloaded(shell, app, processes), reload_dir)
@@ -112,7 +112,7 @@ def _work_until_idle(shell: Shell, dsn: str, app: App, workers: Sequence[Command
     with connect(dsn, "cli") as connection:
         counts = ask(connection, insight.counts_of_run(options.served, began))
     rows = [(each.role, each.state, each.number) for each in counts]
-    shell.show({"counts": counts}, lambda: cli.print_table(("role", "state", "tasks"), rows, "there was nothing to do"))
+    shell.show({"counts": counts}, lambda: cli.print_table(("role", "state", "tasks"), rows, "no tasks"))
     if any(each.state == TaskState.FAILED for each in counts):
         raise Exit(1)
 
@@ -122,7 +122,7 @@ def announce(shell: Shell, facts: Mapping[str, object]) -> None:
     database = shell.settings.database
     where = str(database.data_dir.absolute()) if database.embedded else None
     document = {**facts, "embedded": database.embedded, "data_dir": where}
-    shell.show(document, lambda: log.info("Working on %s", where or "the given Postgres"))
+    shell.show(document, lambda: log.info("Working on %s", where or "the configured Postgres"))
     sys.stdout.flush()
 
 

@@ -15,39 +15,39 @@ from rolecall.service.workers import WorkerDetail, Workers
 
 Id = Annotated[int, Argument(help="The id of the worker.")]
 
-COLUMNS = ("id", "name", "roles", "slots", "held", "state", "cpu", "memory", "host", "pid", "started", "last heard of")
+COLUMNS = ("id", "name", "roles", "slots", "held", "state", "cpu", "memory", "host", "pid", "started", "last heartbeat")
 TASK_COLUMNS = ("running task", "role", "handler", "attempt", "started")
 
 
 def list_(
     shell: Shell,
     *,
-    everyone: Annotated[bool, Option("--all", help="The stopped and the silent ones too.")] = False,
+    everyone: Annotated[bool, Option("--all", help="Include stopped and silent workers.")] = False,
 ) -> None:
-    """List the workers that were heard of within five minutes."""
+    """List the workers with a heartbeat in the last five minutes."""
     known = shell.call(lambda services: services.workers.list(everyone=everyone))
     shell.show(known, lambda: print_table(COLUMNS, map(_row, known), "no workers"))
 
 
 def show(shell: Shell, worker_id: Id) -> None:
-    """Show one worker and the tasks that it runs."""
+    """Show a worker and its running tasks."""
     detail = shell.call(lambda services: services.workers.show(worker_id))
     shell.show(detail, lambda: _print(detail))
 
 
 def drain(shell: Shell, worker_id: Id) -> None:
-    """Let a worker take no more tasks, finish what it runs, and stay."""
-    _tell(shell, worker_id, Workers.drain, "takes no more tasks")
+    """Drain a worker: it finishes its running tasks and claims no new ones, but does not exit."""
+    _tell(shell, worker_id, Workers.drain, "claims no new tasks")
 
 
 def decommission(shell: Shell, worker_id: Id) -> None:
-    """Let a worker take no more tasks, finish what it runs, and leave for good."""
-    _tell(shell, worker_id, Workers.decommission, "leaves when what it runs has ended")
+    """Decommission a worker: it finishes its running tasks, claims no new ones, and exits."""
+    _tell(shell, worker_id, Workers.decommission, "exits when its running tasks have finished")
 
 
 def resume(shell: Shell, worker_id: Id) -> None:
-    """Take back what a worker was told: it claims again."""
-    _tell(shell, worker_id, Workers.resume, "goes on")
+    """Revoke a command to a worker, so that it claims tasks again."""
+    _tell(shell, worker_id, Workers.resume, "claims tasks again")
 
 
 def _tell(shell: Shell, worker_id: int, tell: Callable[[Workers, int], Awaitable[RegisteredWorker]], what: str) -> None:

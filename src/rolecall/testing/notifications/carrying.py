@@ -28,7 +28,7 @@ async def every_channel_carries_what_it_is_given(ground: Ground) -> None:
             await transport.publish(channel, payload)
         came = {await next_of(heard) for _ in said}
     await transport.close()
-    require(came == set(said), f"not heard, or heard otherwise: {sorted(set(said) ^ came)}")
+    require(came == set(said), f"not received, or changed: {sorted(set(said) ^ came)}")
 
 
 async def everybody_hears(ground: Ground) -> None:
@@ -41,7 +41,7 @@ async def everybody_hears(ground: Ground) -> None:
     ):
         await other.publish(WAKE_CHANNEL, "mail")
         for heard in (here, too, there):
-            require(await next_of(heard) == (WAKE_CHANNEL, "mail"), "somebody heard something else")
+            require(await next_of(heard) == (WAKE_CHANNEL, "mail"), "a subscriber received something else")
     await one.close()
     await other.close()
 
@@ -52,7 +52,7 @@ async def channels_that_nobody_asked_for_stay_silent(ground: Ground) -> None:
     async with transport.subscribe([WAKE_CHANNEL]) as heard:
         await transport.publish(CANCEL_CHANNEL, "7")
         await transport.publish(WAKE_CHANNEL, "mail")
-        require(await next_of(heard) == (WAKE_CHANNEL, "mail"), "a channel was heard that nobody asked for")
+        require(await next_of(heard) == (WAKE_CHANNEL, "mail"), "a channel without a subscription was received")
     await transport.close()
 
 
@@ -62,7 +62,7 @@ async def a_subscription_hears_from_its_beginning_on(ground: Ground) -> None:
     for number in range(TIMES):
         async with transport.subscribe([WAKE_CHANNEL]) as heard:
             await speaker.publish(WAKE_CHANNEL, str(number))
-            require(await next_of(heard) == (WAKE_CHANNEL, str(number)), "the first notification is another one")
+            require(await next_of(heard) == (WAKE_CHANNEL, str(number)), "the first notification was not received")
     await transport.close()
     await speaker.close()
 
@@ -84,9 +84,9 @@ async def leaving_is_prompt_and_leaves_nothing_running(ground: Ground) -> None:
         await entered.wait()
     listening.cancel()
     await asyncio.wait({listening}, timeout=PROMPTLY)
-    require(listening.done(), f"it did not leave within {PROMPTLY:g} s")
+    require(listening.done(), f"the subscriber did not end within {PROMPTLY:g} s")
     await transport.close()
-    await until(lambda: asyncio.all_tasks() <= before, "something still runs")
+    await until(lambda: asyncio.all_tasks() <= before, "asyncio tasks are still running")
 
 
 async def closing_twice_does_no_harm(ground: Ground) -> None:
@@ -109,8 +109,8 @@ async def a_subscription_ends_when_its_server_goes_away(ground: Ground) -> None:
                 async for _ in heard:
                     pass
         except TimeoutError:
-            raise AssertionError("the server has gone, and the subscription says nothing of it") from None
-        except Exception:  # noqa: BLE001, S110 - any error will do
+            raise AssertionError("the subscription does not raise although the server is gone") from None
+        except Exception:  # noqa: BLE001, S110 - any error is accepted
             pass
     await ground.bring_back()
     await transport.close()
@@ -121,12 +121,12 @@ async def a_server_that_is_away_is_no_silence(ground: Ground) -> None:
     transport = ground.carrying()
     await transport.publish(WAKE_CHANNEL, "before")
     await ground.take_away()
-    require(await _fails(transport.publish(WAKE_CHANNEL, "lost")), "publishing to nobody raised nothing")
-    require(await _fails(_subscribe(transport)), "subscribing at nobody's raised nothing")
+    require(await _fails(transport.publish(WAKE_CHANNEL, "lost")), "publishing without a server did not raise")
+    require(await _fails(_subscribe(transport)), "subscribing without a server did not raise")
     await ground.bring_back()
     async with transport.subscribe(CHANNELS) as heard:
         await transport.publish(WAKE_CHANNEL, "mail")
-        require(await next_of(heard) == (WAKE_CHANNEL, "mail"), "it does not carry again")
+        require(await next_of(heard) == (WAKE_CHANNEL, "mail"), "the transport does not work again")
     await transport.close()
 
 
@@ -144,13 +144,16 @@ async def a_listener_is_back_by_itself_and_looks(ground: Ground) -> None:
     )
     running = [asyncio.create_task(listener.run()), asyncio.create_task(_beat(transport))]
     try:
-        await until(lambda: listener.alive and looks, "it never heard")
+        await until(lambda: listener.alive and looks, "the listener was never alive")
         await ground.take_away()
-        await until(lambda: not listener.alive, "it does not know that it is deaf", NOTICED_WITHIN)
+        await until(lambda: not listener.alive, "the listener is still alive without a server", NOTICED_WITHIN)
         before = len(looks)
         await ground.bring_back()
-        await until(lambda: listener.alive and len(looks) > before, "it is not back, or did not look")
-        require(len(deaf) == 1, f"it told {len(deaf)} times that it is deaf")
+        await until(
+            lambda: listener.alive and len(looks) > before,
+            "the listener did not reconnect, or did not ask workers to look",
+        )
+        require(len(deaf) == 1, f"on_deaf was called {len(deaf)} times, not once")
     finally:
         for task in running:
             task.cancel()
@@ -182,7 +185,7 @@ async def _fails(attempt: Coroutine[Any, Any, None]) -> bool:
             await attempt
     except TimeoutError:
         return False
-    except Exception:  # noqa: BLE001 - any error will do
+    except Exception:  # noqa: BLE001 - any error is accepted
         return True
     return False
 

@@ -89,5 +89,5 @@ async def _read(heard: AsyncIterator[Message], waiting: asyncio.Queue[Message | 
     try:
         async for message in heard:
             waiting.put_nowait(message)
-    except Exception as error:  # noqa: BLE001 - it is raised where what is read is heard
+    except Exception as error:  # noqa: BLE001 - raised again where the queue is read
         waiting.put_nowait(error)

@@ -58,7 +58,7 @@ class Ground:
     async def take_away(self) -> None:
         """Stop the server. Raises NotHere without one."""
         if self.cut is None or self.restore is None:
-            raise NotHere("there is no server that could go away")
+            raise NotHere("the transport has no server")
         await self.cut()
 
     async def bring_back(self) -> None:
@@ -70,7 +70,7 @@ class Ground:
         """Create a transport that can deliver notifications. Raises NotHere if this one cannot."""
         made = self.transport()
         if made.reach is Reach.NOTHING:
-            raise NotHere("it carries nothing")
+            raise NotHere("the transport delivers nothing")
         return made
 
 
@@ -98,7 +98,7 @@ async def next_of(heard: AsyncIterator[Message]) -> Message:
         async with asyncio.timeout(PATIENCE):
             return await anext(heard)
     except (TimeoutError, StopAsyncIteration):
-        raise AssertionError(f"nothing was heard within {PATIENCE:g} s") from None
+        raise AssertionError(f"nothing was received within {PATIENCE:g} s") from None
 
 
 @asynccontextmanager

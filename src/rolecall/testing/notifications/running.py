@@ -33,6 +33,6 @@ async def _tried(name: str, case: Case, grounds: Callable[[], AbstractAsyncConte
             await case(ground)
     except NotHere as reason:
         return Result(name, Outcome.SKIPPED, str(reason))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the transport did not pass
+    except Exception as error:  # noqa: BLE001 - any error is a failure
         return Result(name, Outcome.FAILED, f"{type(error).__name__}: {error}")
     return Result(name, Outcome.PASSED)

@@ -74,7 +74,7 @@ class Scene:
 
     async def quiet(self, number: int = 1) -> None:
         """Wait until this number of workers listens and does not poll."""
-        await self.is_so(QUIET, number, "workers look again and again, as who hears nothing")
+        await self.is_so(QUIET, number, "workers poll as if they received no notifications")
 
     async def ended(self, task_id: int, state: str, what: str, within: float = SOON) -> Task:
         """Wait until a task has finished with this status."""
@@ -82,7 +82,7 @@ class Scene:
             task = await self.client.wait(task_id, timeout=within)
         except WaitTimeout:
             raise AssertionError(f"{what}: not noticed within {within:g} s") from None
-        require(task.state == state, f"{what}: it is {task.state}")
+        require(task.state == state, f"{what}: the task is {task.state}")
         return task
 
 
@@ -133,7 +133,7 @@ async def a_worker_hears_of_pauses_commands_and_handlers(ground: Ground) -> None
     async with scene(ground, transport) as here, hearing(ground.transport(), PAUSE_CHANNEL) as pauses:
         await here.quiet()
         await run_async(here.connection, roles.pause(ROLE, None, None))
-        require(await _next(pauses) == ROLE, "the pause of another role was heard")
+        require(await _next(pauses) == ROLE, "the pause of another role was received")
         waiting = await here.client.enqueue("count", {"n": 1})
         await here.quiet()
         await run_async(here.connection, roles.resume(ROLE))
@@ -144,7 +144,7 @@ async def a_worker_hears_of_pauses_commands_and_handlers(ground: Ground) -> None
         step = other.procedure("conformance_step", "public.conformance_step", role=ROLE)
         async with AsyncClient(ground.dsn, app=other) as client:
             stepping = await client.enqueue(step.task())
-        await here.ended(stepping.id, "completed", "a handler that was declared meanwhile")
+        await here.ended(stepping.id, "completed", "a handler declared in the meantime")
 
         worker_id = await here.ask("select id from rolecall.workers")
         await run_async(here.connection, workers.command(worker_id, WorkerCommand.DRAIN))
@@ -161,7 +161,7 @@ async def a_wake_names_one_worker_more_than_there_are_tasks(ground: Ground) -> N
         for number in (1, 3):
             await here.client.enqueue_many([new_task("count", {"n": n}, {}, here.app) for n in range(number)])
             role, _, names = (await _next(wakes)).partition(":")
-            require(role in {ROLE, ""}, f"it wakes {role!r}")
+            require(role in {ROLE, ""}, f"the wake is for {role!r}")
             count = len(set(filter(None, names.split(","))))
             require(count in {0, number + 1}, f"{count} workers were named for {number} tasks")
 
@@ -173,12 +173,12 @@ async def only_who_is_named_looks(ground: Ground) -> None:
         await here.quiet(2)
         chosen, since = await here.ask("select min(id) from rolecall.workers"), await _now(here)
         await transport.publish(WAKE_CHANNEL, f"{ROLE}:{chosen}")
-        await here.is_so(LOOKED, 1, "who was named did not look", since, within=SOON)
+        await here.is_so(LOOKED, 1, "the named worker did not look for tasks", since, within=SOON)
         await here.quiet(2)
-        require(await here.ask(LOOKED, since) == 1, "who was not named looked, too")
+        require(await here.ask(LOOKED, since) == 1, "a worker that was not named looked for tasks")
         since = await _now(here)
         await transport.publish(WAKE_CHANNEL, ROLE)
-        await here.is_so(LOOKED, 2, "not all looked", since, within=SOON)
+        await here.is_so(LOOKED, 2, "not all workers looked for tasks", since, within=SOON)
     await transport.close()
 
 
@@ -227,7 +227,7 @@ CASES: tuple[Case, ...] = (
 def _of_the_database(ground: Ground) -> Transport:
     transport = ground.carrying()
     if transport.reach is Reach.PROCESS:
-        raise NotHere("it carries only what this process says")
+        raise NotHere("the transport is limited to this process")
     return transport
 
 
@@ -248,7 +248,7 @@ async def _settled(client: AsyncClient, wakes: asyncio.Queue[str]) -> None:
     """Wait until a relay, which may have just started, forwards wakes and no more arrive."""
     deadline = monotonic() + PATIENCE
     while wakes.empty():
-        require(monotonic() < deadline, "no wake is heard")
+        require(monotonic() < deadline, "no wake was received")
         await client.enqueue("count", {"n": 0})
         await asyncio.sleep(MOMENT)
     while not wakes.empty():
@@ -261,7 +261,7 @@ async def _next(payloads: asyncio.Queue[str]) -> str:
         async with asyncio.timeout(SOON):
             return await payloads.get()
     except TimeoutError:
-        raise AssertionError(f"nothing was heard within {SOON:g} s") from None
+        raise AssertionError(f"nothing was received within {SOON:g} s") from None
 
 
 async def _now(here: Scene) -> datetime:

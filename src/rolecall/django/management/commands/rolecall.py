@@ -26,7 +26,7 @@ PATH = "PYTHONPATH"
 class Command(BaseCommand):
     """Runs any `rolecall` command for this project: worker, up, serve, doctor, tasks list ..."""
 
-    help = "Run a command of Rolecall for this project: worker, serve, doctor, tasks list ... (--help lists them)"
+    help = "Run a rolecall command for this project: worker, serve, doctor, tasks list ... (--help lists them)"
     requires_system_checks = ()
 
     def run_from_argv(self, argv: list[str]) -> None:

@@ -139,7 +139,7 @@ class Tasks(TestCase):
         self.assertEqual(result.return_value, {"pair": [1, 2], "nothing": None})
 
     def test_a_task_where_no_worker_looks_is_refused_at_once(self) -> None:
-        with self.assertRaisesMessage(InvalidTask, "shop.tests.elsewhere.lost is not where workers look for tasks"):
+        with self.assertRaisesMessage(InvalidTask, "shop.tests.elsewhere.lost is not imported by workers"):
             elsewhere.lost.enqueue()
 
     def test_an_id_of_no_task_of_djangos_has_no_result(self) -> None:

@@ -64,7 +64,7 @@ class Schema(SimpleTestCase):
         stored = client.enqueue(send_receipt, order_id=1)
         self.addCleanup(client.delete_chains, stored.id)
 
-        with self.assertRaisesMessage(IrreversibleError, "tasks may stand in it"):
+        with self.assertRaisesMessage(IrreversibleError, "it may contain tasks"):
             said("migrate", "rolecall", "zero")
         self.assertTrue(Task.objects.filter(pk=stored.id).exists())
 

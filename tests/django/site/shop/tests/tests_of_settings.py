@@ -31,7 +31,7 @@ class Settings(SimpleTestCase):
     def test_an_alias_that_is_not_there_is_refused(self) -> None:
         with (
             self.settings(ROLECALL={"DATABASE": "tasks"}),
-            self.assertRaisesMessage(ImproperlyConfigured, "'tasks', which DATABASES does not have"),
+            self.assertRaisesMessage(ImproperlyConfigured, "'tasks', which is not in DATABASES"),
         ):
             alias_of_pool()
 

@@ -55,9 +55,9 @@ class Enqueued(TestCase):
         [task] = Task.objects.all()
 
         for write in (task.save, task.delete, Task.objects.all().delete, Schedule.objects.create):
-            with self.subTest(write), self.assertRaisesMessage(TypeError, "written by its engine"):
+            with self.subTest(write), self.assertRaisesMessage(TypeError, "these rows are read-only"):
                 write()
-        with self.assertRaisesMessage(TypeError, "written by its engine"):
+        with self.assertRaisesMessage(TypeError, "these rows are read-only"):
             Task.objects.update(role="mine")
 
     def test_a_call_after_the_commit_is_djangos(self) -> None:
