@@ -78,11 +78,9 @@ class Session:
             await steps.clean_up()
 
     def begin(self) -> None:
-        """Count one more user."""
         self._users += 1
 
     async def end(self) -> None:
-        """Count one user less."""
         self._users -= 1
         await self._close_if_done()
 
@@ -134,7 +132,6 @@ class Sessions:
             await current.retire()
 
     async def close(self) -> None:
-        """Close all sessions."""
         for session in self._by_route.values():
             await session.http.aclose()
         self._by_route.clear()
@@ -158,7 +155,6 @@ class Steps:
         self._is_refused = False
 
     async def __call__(self, step: str, details: dict[str, Any]) -> None:
-        """Record a step."""
         if step == TUNNEL_STANDS:
             self.is_in_tunnel = True
         elif step == SOCKS_REACHED:

@@ -241,5 +241,4 @@ class Menu:
 
     @property
     def special_count(self) -> int:
-        """Products with at least one option on special."""
         return sum(any(variant.on_special for variant in product.variants) for product in self.products)

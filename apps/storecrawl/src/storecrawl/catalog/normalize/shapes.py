@@ -70,7 +70,6 @@ def _from_object(document: Record) -> MenuRecords:
 
 
 def _from_holder(document: Record, holder: Record) -> MenuRecords | None:
-    """Return the records in a document's data, or in a document without the data wrapper."""
     if "filteredProducts" in holder:
         return _from_graphql(document, record_at(holder, "filteredProducts"))
     if "products_list" in holder:
@@ -158,7 +157,6 @@ def _is_answer(member: object) -> bool:
 
 
 def _total(section: Record) -> int | None:
-    """Return the highest product count that an envelope claims."""
     stated = [section.get(name) for name in COUNTS]
     counts = map(_count, (*stated, record_at(section, "queryInfo").get("totalCount")))
     return max((count for count in counts if count is not None), default=None)
@@ -192,7 +190,6 @@ def _is_plus(record: Record) -> bool:
 
 
 def _foreign(products: Sequence[object]) -> str | None:
-    """Return the name of the other platform to which these records belong, if known."""
     for record in products:
         variants = records_at(record, "variants") if isinstance(record, Mapping) else []
         seen = {name for variant in variants for name in variant}

@@ -27,7 +27,6 @@ class City(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def slug(self) -> str:
-        """The city's name in an address."""
         return self.name.lower().replace(".", "").replace(" ", "-")
 
 
