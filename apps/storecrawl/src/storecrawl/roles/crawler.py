@@ -33,7 +33,7 @@ FETCHING_ROLES = (
 """The roles whose tasks send requests."""
 
 STORE_KEY = "store:{store_id}"
-"""The key that whatever touches a store declares: of these tasks, at most one of a store runs."""
+"""The key of all tasks about a store: at most one of them runs at a time."""
 
 
 class Crawler:

@@ -24,7 +24,7 @@ FINAL_CODES = frozenset(
         "PERSISTED_QUERY_NOT_SUPPORTED",
     }
 )
-"""What the upstream says of requests that it will never accept as they are."""
+"""The codes of requests that the upstream rejects permanently."""
 
 Document = dict[str, Any]
 

@@ -19,7 +19,7 @@ from storecrawl.catalog.normalize.records import (
 from storecrawl.catalog.normalize.values import decimal_of, is_possible, unit_of
 
 MOST = 100
-"""More of a kind than any product has; what stands behind it is left out."""
+"""The most entries of a kind; further ones are dropped."""
 NAME_LIMIT = 200
 TAG_LIMIT = 100
 MEASURES: Final = {

@@ -148,7 +148,7 @@ class Variant:
     special_med_cents: int | None = None
     quantity: int | None = None
     quantity_capped: bool = False
-    """True when the source counts no further: `quantity` then means "at least"."""
+    """True if the source stops counting here: `quantity` then means "at least"."""
     in_stock: bool = False
     sku: str | None = None
     canonical_id: str | None = None

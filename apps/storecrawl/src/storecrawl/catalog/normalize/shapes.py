@@ -16,11 +16,11 @@ NAMED_MEMBERS = 8
 MEMBER_NAME_LIMIT = 40
 
 FOREIGN_VARIANTS: Final = {"Sweed": frozenset({"promoPrice", "unitSize", "availableQty"})}
-"""Platforms that also speak of products with variants, by what only their variants carry."""
+"""Other platforms with products and variants, by a member that only their variants have."""
 
 
 COUNTS: Final = ("totalCount", "productsCount", "products_count")
-"""By which names an envelope says how many products the menu has."""
+"""The names under which an envelope has the number of products of the menu."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class MenuRecords:
     total_count: int | None
     stated_complete: bool | None = None
     refused: Sequence[Record] = ()
-    """What our own fetch noted in the document, where it is one of ours: also the products that it could not read."""
+    """The notes of our own fetch in the document, if any, including the products that it could not read."""
 
     @property
     def record_count(self) -> int:

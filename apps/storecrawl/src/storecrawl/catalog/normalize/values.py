@@ -45,7 +45,7 @@ POTENCY_UNITS = {
 }
 HIGHEST_QUANTITY = 1_000_000_000
 SOURCE_CAP = 25
-"""Where the Plus and Joint sources stop counting: 25 means 25 or more."""
+"""The Plus and Joint sources stop counting here: 25 means 25 or more."""
 
 
 def decimal_of(value: object) -> Decimal | None:

@@ -13,7 +13,7 @@ from storecrawl.demo.upstream.stores import StoreKind, WorldStore, make_store
 
 EARTH_RADIUS_MILES = 3958.8
 FORMER = "old-"
-"""Every store was called so before its present slug."""
+"""The slugs that stores had before their current ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
