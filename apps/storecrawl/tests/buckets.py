@@ -1,4 +1,4 @@
-"""A real S3 server on this machine for the tests: SeaweedFS from its wheel, one a session, its data in a temporary folder."""
+"""A real S3 server for the tests: SeaweedFS from its wheel, one per session, with its data in a temporary folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STOP_SECONDS = 20.0
 
 @contextmanager
 def serving_buckets(folder: Path) -> Iterator[dict[str, str]]:
-    """Run the server with one empty bucket; give the AWS_* variables that reach it. Skips where it has no wheel."""
+    """Run the server with one empty bucket; yield the AWS_* variables for it. Skips if there is no wheel."""
     program = Path(sys.executable).with_name("weed")
     if not program.exists():
         pytest.skip("there is no S3 server for this platform")
@@ -46,7 +46,7 @@ def serving_buckets(folder: Path) -> Iterator[dict[str, str]]:
         f"-bucket={BUCKET}",
         "-admin.ui=false",
         "-webdav=false",
-        # They listen on fixed ports, where the server of another session would meet them and end.
+        # These listen on fixed ports, and the server of another session would exit because of them.
         "-s3.port.iceberg=0",
         "-s3.port.lance=0",
         "-master.telemetry=false",
@@ -63,7 +63,7 @@ def serving_buckets(folder: Path) -> Iterator[dict[str, str]]:
 
 
 def _wait(server: subprocess.Popen[bytes], endpoint: str, log: Path) -> None:
-    """Until the bucket is there: an unsigned request is refused then, instead of not found."""
+    """Wait until the bucket exists: until then, an unsigned request gets a 404 instead of a 403."""
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and server.poll() is None:
         try:

@@ -1,4 +1,4 @@
-"""A test's database has the crawler's tables beside Rolecall's; what is served stands over some stores, with files of its own."""
+"""Databases with the crawler's tables, and servers of the API over some stores with files."""
 
 from __future__ import annotations
 
@@ -33,26 +33,24 @@ __all__ = ["database_template", "heeded_hangups", "restored_logging"]
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
 CAPTURES = Path(os.environ.get("CAPTURED_MENUS") or Path(__file__).parents[4] / "shared" / "data" / "menus")
-"""Menus of real stores, which are not ours to copy: tests that compare them are skipped where they are not."""
+"""Menus of real stores, which are not in the repository. Tests that compare them are skipped without them."""
 
 
 @pytest.fixture(scope="session")
 def database_template(postgres_server: TestServer) -> Iterator[str]:
-    """Made here, not by the plugin's fixture: that one may stand already, with Rolecall's tables alone."""
+    """Created here: the plugin's own template may already exist, with Rolecall's tables only."""
     with template(postgres_server, (ROLECALL, MIGRATIONS)) as name:
         yield name
 
 
 @pytest.fixture(scope="session")
 def bucket_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The AWS_* variables of a real S3 server."""
     with serving_buckets(tmp_path_factory.mktemp("buckets")) as variables:
         yield variables
 
 
 @pytest.fixture
 def bucket_url(bucket_server: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> str:
-    """A place of its own in a real bucket; this process, and those that it starts, can reach it."""
     for name, value in bucket_server.items():
         monkeypatch.setenv(name, value)
     return f"s3://{BUCKET}/{secrets.token_hex(8)}"
@@ -60,7 +58,7 @@ def bucket_url(bucket_server: dict[str, str], monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def direct_route(connection: psycopg.Connection[Any]) -> None:
-    """Let workers leave directly: without an active route they do not start."""
+    """Add the direct route: without an active route, workers do not start."""
     ensure_direct(connection)
 
 
@@ -71,7 +69,7 @@ def app(tmp_path: Path) -> App:
 
 @pytest.fixture
 async def http(database: str, app: App) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client of the API; this machine is let in and may do everything."""
+    """A client of the API with the local token, which has all rights."""
     with Client(database, app=app) as client:
         client.cancel(client.enqueue("analytics_refresh").id)  # the first enqueue declares the app
     application = unguarded(database, app)
@@ -84,18 +82,16 @@ async def http(database: str, app: App) -> AsyncIterator[httpx2.AsyncClient]:
 
 
 class Shop:
-    """Stores and payloads as a crawl leaves them, and a look at what the API stored."""
+    """Stores and payloads in the state that a crawl leaves, and the tasks that the API stored."""
 
     def __init__(self, connection: psycopg.Connection[Any], root: Path) -> None:
         self._connection = connection
         self.root = root
 
     def stores(self, number: int, *, state: str = "AZ", **columns: object) -> list[int]:
-        """Enter crawlable stores, and return their ids."""
         return [self.store(name=f"Store {each}", state=state, **columns) for each in range(number)]
 
     def store(self, **columns: object) -> int:
-        """Enter a store; what is not given makes it a crawlable one of Arizona."""
         row = {"platform_store_id": None, "name": "A store", "state": "AZ", "slug": None, **columns}
         row.setdefault("crawl_enabled", True)
         names = ", ".join(row)
@@ -109,12 +105,10 @@ class Shop:
         return int(store_id)
 
     def route(self, **columns: object) -> int:
-        """Enter an outgoing route of a proxy, and return its id."""
         row = {"protocol": "http", "host": "127.0.0.1", "port": 9, **columns}
         return self._enter("routes", row)
 
     def block(self, store_id: int, because: str) -> None:
-        """Have the upstream refuse a store's menu, for a good while."""
         self._connection.execute(
             "insert into storecrawl.blocked_stores (store_id, blocked_until, because) values (%s, '2100-01-01', %s)",
             (store_id, because),
@@ -127,19 +121,17 @@ class Shop:
         self._connection.execute("update storecrawl.stores set crawl_enabled = true where id = %s", (store_id,))
 
     def payload(self, store_id: int, document: object, hour: int = 0, **columns: object) -> int:
-        """Write a document as a file, enter its row, and return its id; `columns` are lies about it."""
+        """Write a file and its row; `columns` override the row's true values."""
         raw = document if isinstance(document, bytes) else msgspec.json.encode(document)
         file = self._file(raw, f"store_{store_id}_1_1_{hour:016x}.json.gz")
         row = {"store_id": store_id, "product_count": 1, "fetched_at": START + timedelta(hours=hour), **file, **columns}
         return self._enter("payloads", row)
 
     def raw_menu(self, store_id: int, document: bytes, **columns: object) -> int:
-        """Write a fetch's answers as a file, enter its row, and return its id."""
         file = self._file(document, f"store_{store_id}_1_1_{secrets.token_hex(8)}.raw.gz")
         return self._enter("raw_menus", {"store_id": store_id, "fetched_at": START, **file, **columns})
 
     def refusal(self, store_id: int, payload_id: int, **columns: object) -> int:
-        """Enter what was refused of a payload, and return its id."""
         return self._enter("refusals", {"store_id": store_id, "payload_id": payload_id, "record_index": 0, **columns})
 
     def _file(self, content: bytes, name: str) -> dict[str, object]:
@@ -159,7 +151,6 @@ class Shop:
         return int(self._value(f"insert into storecrawl.{table} ({names}) values ({values}) returning id", row))
 
     def location(self, **columns: object) -> int:
-        """Enter a location that discovery has seen, and return its id; `raw` is a JSON text."""
         row = {
             "platform_store_id": secrets.token_hex(12),
             "name": "A place",
@@ -170,16 +161,13 @@ class Shop:
         return self._enter("locations", row)
 
     def city(self, **columns: object) -> int:
-        """Enter a city that the platform names, and return its id."""
         row = {"state": "AZ", "name": "Phoenix", **columns}
         return self._enter("cities", row)
 
     def file_of(self, payload_id: int) -> Path:
-        """The file behind a row."""
         return self.root / str(self._value("select storage_path from storecrawl.payloads where id = %s", (payload_id,)))
 
     def tasks(self, handler: str) -> list[dict[str, Any]]:
-        """The open tasks of a handler, in the order in which they were stored."""
         query = "select * from rolecall.all_tasks where handler = %s and finished_at is null order by id"
         with self._connection.cursor(row_factory=dict_row) as cursor:
             return cursor.execute(query, (handler,)).fetchall()
@@ -197,7 +185,6 @@ def shop(connection: psycopg.Connection[Any], tmp_path: Path) -> Shop:
 
 @pytest.fixture
 def make_document() -> Callable[..., dict[str, Any]]:
-    """A menu document of products by key, each with the members that differ from the usual."""
 
     def make(**products: dict[str, Any]) -> dict[str, Any]:
         usual = {"Status": "Active", "Options": ["1g"], "recPrices": [20], "type": "Flower"}
@@ -209,7 +196,6 @@ def make_document() -> Callable[..., dict[str, Any]]:
 
 @pytest.fixture
 def captured() -> Callable[[str], bytes]:
-    """A captured menu of a real store; the test is skipped where the captures are not here."""
 
     def read(name: str) -> bytes:
         if not (CAPTURES / name).is_file():

@@ -1,4 +1,4 @@
-"""Gzip as no honest sender makes it: layers that unpack to nothing for ever, members, and what follows the end."""
+"""Hostile gzip streams: layers that decompress to nothing, several members, and data after the end."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ MEBIBYTE = 1024**2
 
 
 def nothing(megabytes: int) -> bytes:
-    """So many megabytes of gzip that hold not one byte, and do not end."""
+    """Return this many megabytes of endless gzip without a single byte of content."""
     return HEADER + EMPTY_BLOCK * (megabytes * MEBIBYTE // len(EMPTY_BLOCK))
 
 
 def thrice_nothing(megabytes: int) -> bytes:
-    """The same within two more layers: a few kilobytes, whatever is in them."""
+    """Return the same within two more layers: a few kilobytes, whatever the size."""
     inner = _repeatable(EMPTY_BLOCK * (MEBIBYTE // len(EMPTY_BLOCK)))
     begun = _repeatable(HEADER)
     times = 512
@@ -25,12 +25,12 @@ def thrice_nothing(megabytes: int) -> bytes:
 
 
 def two_members(document: bytes) -> bytes:
-    """One document in two members, each of which unpacks to more than one piece where the document is large."""
+    """Return one document in two members, each of which takes several chunks if the document is large."""
     half = len(document) // 2
     return gzip.compress(document[:half], mtime=0) + gzip.compress(document[half:], mtime=0)
 
 
 def _repeatable(content: bytes) -> bytes:
-    """A deflate block that stands for itself: it may be written again and again."""
+    """Return a self-contained deflate block that can be repeated."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     return packer.compress(content) + packer.flush(zlib.Z_FULL_FLUSH)

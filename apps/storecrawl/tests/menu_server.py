@@ -18,20 +18,19 @@ STORE = "5f0e8d7c6b5a493827161504"
 
 
 def product(key: str, **changes: Any) -> dict[str, Any]:
-    """A product as the platform tells of one."""
     usual = {"Name": f"Product {key}", "Options": ["1g"], "recPrices": [20], "Status": "Active", "type": "Flower"}
     return {"_id": key, **usual, **changes}
 
 
 def page(*members: object, total: object = 0) -> bytes:
-    """An answer with these members; those that are texts are put in as they are."""
+    """Return a response with these members; texts are inserted as they are."""
     texts = [member if isinstance(member, str) else json.dumps(member) for member in members]
     info = json.dumps({"totalCount": total or len(members), "totalPages": 1})
     return f'{{"data": {{"filteredProducts": {{"products": [{", ".join(texts)}], "queryInfo": {info}}}}}}}'.encode()
 
 
 class MenuServer:
-    """`url`, and what is answered to who asks for a menu; who asks for the store is told that it is there."""
+    """`url`, and the response to requests for a menu; requests for the store are answered."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -41,7 +40,6 @@ class MenuServer:
         self.asked = 0
 
     async def answer(self, request: Request) -> Response:
-        """Answer a request."""
         if request.query_params.get("operationName") != "FilteredProducts":
             store = {"id": STORE, "name": "Sun", "cName": "sun", "recDispensary": True}
             return JSONResponse({"data": {"filteredDispensaries": [store]}})
@@ -51,7 +49,6 @@ class MenuServer:
 
 @asynccontextmanager
 async def menu_server() -> AsyncIterator[MenuServer]:
-    """Serve, until the block ends."""
     server = MenuServer()
     async with running(Starlette(routes=[Route("/{path:path}", server.answer, methods=["GET", "POST"])])) as server.url:
         yield server

@@ -1,4 +1,4 @@
-"""The `storecrawl` command as a person calls it: a process, its answers, its exit codes."""
+"""The `storecrawl` command in a process: its output and exit codes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,6 @@ def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedP
 
 @pytest.fixture
 async def menu(tmp_path: Path) -> Path:
-    """One store's menu, as a crawl keeps it."""
     world = UpstreamOptions(stores=1, menu_smallest=20, menu_median=30, menu_largest=40)
     async with LocalUpstream(world) as upstream, UpstreamClient(upstream.url) as client:
         [store] = await client.stores()

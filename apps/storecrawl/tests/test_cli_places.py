@@ -20,7 +20,6 @@ def shop(connection: psycopg.Connection[Any], tmp_path: Path) -> Shop:
 
 @pytest.fixture
 def say(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Run a command on the test's database and folder; its exit code, and what it printed."""
     monkeypatch.setenv("DATABASE_URL", database)
 
     def words(*arguments: str) -> tuple[int, str, str]:
@@ -113,7 +112,6 @@ def test_a_search_for_stores_is_asked_for(shop: Shop, say: Any) -> None:
 def test_text_from_outside_is_shown_as_text(
     shop: Shop, say: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Names, towns, errors and documents are of strangers."""
     hostile = "[/red]\x1b]0;PWNED\x07"
     shop.location(name=hostile, city=hostile), shop.city(name="Mesa", failures=1, error=hostile, failed_at="2026-05-01")
     store = shop.store()

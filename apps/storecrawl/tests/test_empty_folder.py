@@ -1,4 +1,4 @@
-"""The README's way from an empty folder to a crawl, by the letter, through real processes."""
+"""The README's commands from an empty folder to a crawl, verbatim, in real processes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECONDS = 120
 
 
 class Shell:
-    """A terminal in a folder of its own: `&` lets a command go on, and `export` counts for all that follow."""
+    """A shell in a separate folder: `&` starts a background command, and `export` applies to all later ones."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -32,7 +32,6 @@ class Shell:
         self.background: list[subprocess.Popen[bytes]] = []
 
     def run(self, line: str) -> str:
-        """Return what it says on stdout; it must end well."""
         words = shlex.split(line, comments=True)
         if words[0] == "export":
             self.environment |= [words[1].partition("=")[::2]]
@@ -53,7 +52,7 @@ class Shell:
         return ""
 
     def end(self) -> list[int]:
-        """End what still runs, the last one first, and return the exit codes."""
+        """Stop the running commands, the last one first, and return the exit codes."""
         for process in reversed(self.background):
             process.send_signal(signal.SIGTERM)
             process.wait(SECONDS)

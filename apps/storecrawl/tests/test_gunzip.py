@@ -1,4 +1,4 @@
-"""Gzip is unpacked to its end and no further, within bounds, in time that grows with its size only."""
+"""Gzip is decompressed exactly to its end, within limits, in time proportional to its size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from storecrawl.storage.gunzip import CHUNK, GzipBomb, GzipDamaged, GzipTooLarge
 
 from apps.storecrawl.tests.gzips import MEBIBYTE, nothing, two_members
 
-# Beyond a piece, packed and unpacked: shorter ones never went wrong.
+# Longer than a chunk, compressed and decompressed: shorter ones never failed.
 DOCUMENT = bytes(Random(5).choices(b"abcdefgh", k=600_000))
 
 
@@ -33,7 +33,7 @@ def test_a_document_comes_back_however_it_is_cut(pack: object, piece: int) -> No
 
 @pytest.mark.parametrize("tail", [b"\0", b"\0\0\0\0", b"\x1f", b"\x1f\x8b\x08", b"{}", b"\0" * 300_000])
 def test_data_after_the_end_of_a_large_document_is_refused(tail: bytes) -> None:
-    """It was looked at again and again, for ever."""
+    """This used to loop forever."""
     with pytest.raises(GzipDamaged, match="something follows its end"):
         _gunzip(gzip.compress(DOCUMENT) + tail)
 
@@ -65,7 +65,7 @@ def test_more_bytes_for_each_packed_one_than_allowed_are_not_handed_out() -> Non
 
 
 def test_a_stream_that_holds_nothing_takes_time_by_its_size() -> None:
-    """Sixteen times the bytes take not even forty times the time."""
+    """Sixteen times the size takes less than forty times the time."""
 
     def seconds(megabytes: int) -> float:
         packed, began = nothing(megabytes), time.process_time()

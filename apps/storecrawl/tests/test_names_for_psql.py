@@ -1,4 +1,4 @@
-"""The views for people with psql: tasks, schedules and capacity under the words that they know from before."""
+"""Views for psql users: tasks, schedules and capacity under their previous names."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ group by worker_id, role
 
 
 class Psql:
-    """What somebody sees who looks by SQL."""
-
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
 
@@ -41,23 +39,19 @@ class Psql:
             return cursor.execute(query.encode(), parameters).fetchall()
 
     def task(self, task_id: int) -> dict[str, Any]:
-        """One task under its old name."""
         [row] = self("select * from storecrawl.worker_tasks where id = %s", task_id)
         return row
 
     def worker(self, name: str = "resync-1", role: str = "payload_fetch") -> int:
-        """Register a worker; gives its number."""
         query = "select rolecall.register_worker(%s, array[%s], array[%s], 1, 'h', 1, '0') as id"
         return int(self(query, name, role, role)[0]["id"])
 
     def claim(self, worker: int, role: str = "payload_fetch") -> None:
-        """Claim a task without beginning it."""
         self("select * from rolecall.claim(%s, array[%s], array[%s], 1, 0)", worker, role, role)
 
 
 @pytest.fixture
 def psql(connection: psycopg.Connection[Any], database: str, app: App) -> Psql:
-    """A look at a database to which the crawler has been declared."""
     with Client(database, app=app) as client:
         client.cancel(client.enqueue("analytics_refresh").id)
     return Psql(connection)

@@ -130,7 +130,7 @@ def test_a_trial_says_whether_a_route_leads_anywhere(routes: Routes) -> None:
 
 @pytest.mark.parametrize("hostile", ["\x1b]0;PWNED\x07\x1b[31m", "[/red]", "[red]x", "\u202elevart", "a\nb\tc"])
 def test_text_from_outside_is_shown_as_text(routes: Routes, connection: psycopg.Connection[Any], hostile: str) -> None:
-    """No escape sequence reaches the terminal, no mark-up ends the command."""
+    """No escape sequence reaches the terminal, and no markup breaks the command."""
     assert routes("add", PROXY, "--city", hostile)[0] == 0
     connection.execute("update storecrawl.routes set last_error = %s", (hostile,))
 

@@ -1,4 +1,4 @@
-"""The named statements: how a file is read, and that the code and the files agree on every name."""
+"""Named statements: how a file is read, and that code and files agree on all names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ PACKAGES = (catalog_sql, egress_sql)
 
 
 def declared() -> dict[tuple[str, str], Statements]:
-    """Every file of statements, by the package and the constant that stand for it."""
     return {
         (package.__name__, name): value
         for package in PACKAGES
@@ -27,7 +26,6 @@ def declared() -> dict[tuple[str, str], Statements]:
 
 
 def asked_for() -> Iterator[tuple[str, str, str]]:
-    """Package, constant and statement of each `STORES.lock_store` in the source."""
     packages = {package.__name__ for package in PACKAGES}
     for file in sorted(SOURCE.rglob("*.py")):
         tree = ast.parse(file.read_text())

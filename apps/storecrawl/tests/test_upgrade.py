@@ -1,4 +1,4 @@
-"""A database of the release before is brought to this one's tables, with all that stands in it."""
+"""A database of the previous release, with data, is upgraded to the current tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAYLOAD = """
 insert into storecrawl.payloads (store_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at)
 values (1, %s, 1, 2, 3, repeat('0', 64), now())
 """
-# As the workers of that release disabled a route for good.
+# How workers of that release disabled a route.
 BANNED = """
 update storecrawl.routes
 set active = false, disabled_at = now(),
@@ -45,7 +45,6 @@ ROUTE = "insert into storecrawl.routes (protocol, host, port) values ('http', %s
 
 @pytest.fixture
 def released(postgres_server: TestServer, tmp_path: Path) -> Iterator[psycopg.Connection[Any]]:
-    """A database of the release before, with a store, a payload, and two routes that are disabled."""
     numbered = [file for file in MIGRATIONS.folder.iterdir() if file.name.endswith(".sql")]
     for file in sorted(numbered, key=lambda each: each.name)[:RELEASED]:
         (tmp_path / file.name).write_text(file.read_text())
@@ -99,7 +98,7 @@ def test_workers_of_the_release_before_still_write_what_they_write(released: psy
 def test_products_of_the_release_before_stay_as_they_are_and_say_nothing_new(
     released: psycopg.Connection[Any],
 ) -> None:
-    """Until they are next written; and that release's workers write them as before."""
+    """Until their next write; workers of that release write them as before."""
     for external_id in ("before", "after"):
         released.execute(PRODUCT, (external_id,))
         released.execute(VARIANT)

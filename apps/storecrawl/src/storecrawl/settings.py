@@ -83,7 +83,6 @@ class CrawlSettings:
 
     @property
     def hashes_by_operation(self) -> dict[str, tuple[str, ...]]:
-        """The persisted-query hashes by operation."""
         pairs = [one.split("=", 1) for one in self.hashes]
         return {name: tuple(digest for other, digest in pairs if other == name) for name, _ in pairs}
 

@@ -25,7 +25,6 @@ MEBIBYTE = 1024**2
 
 @pytest.fixture
 async def server(database: str, app: App) -> AsyncIterator[str]:
-    """The API behind a real socket; its address."""
     listener = socket.create_server(("127.0.0.1", 0))
     running = uvicorn.Server(uvicorn.Config(unguarded(database, app), log_level="warning"))
     serving = asyncio.create_task(running.serve(sockets=[listener]))
@@ -107,7 +106,6 @@ async def test_a_document_too_large_to_be_parsed_is_still_handed_out(http: httpx
 
 
 async def test_a_client_that_leaves_takes_its_file_and_connection_along(server: str, shop: Any) -> None:
-    """A slow download holds no connection of the pool, and a broken one no file."""
     payload = shop.payload(shop.store(), os.urandom(8 * MEBIBYTE).hex().encode())
     file = str(shop.file_of(payload))
 

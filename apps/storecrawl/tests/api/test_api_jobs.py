@@ -1,4 +1,4 @@
-"""Tasks for many stores, over HTTP: a day's resync, the job queue, staggered batches."""
+"""Tasks for many stores over HTTP: a day's resync, the job queue, staggered batches."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_a_day_is_generated_once_even_when_its_tasks_have_run(
 ) -> None:
     store = shop.store()
     first = await http.post("/api/tasks/generate/resync", json={"batches": 1})
-    shop.disable(store)  # so that the fetch behind it needs no upstream
+    shop.disable(store)  # so that the following fetch needs no upstream
     await drain(app, database)
     shop.enable(store)
 

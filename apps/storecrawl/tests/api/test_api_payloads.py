@@ -1,4 +1,4 @@
-"""Crawl payloads over HTTP: their rows, page by page, and how one is applied again."""
+"""Crawl payloads over HTTP: lists, single ones, and replays."""
 
 from __future__ import annotations
 

@@ -31,7 +31,6 @@ def test_whatever_takes_a_store_has_a_key_of_that_store(app: App) -> None:
 async def test_of_tasks_that_name_no_key_one_of_a_store_is_claimed(
     http: httpx2.AsyncClient, shop: Any, app: App, connection: psycopg.Connection[Any]
 ) -> None:
-    """By HTTP, the job queue and SQL; a task of another store does not wait for them."""
     store, other = shop.stores(2)
     for role in ("payload_fetch", "product_discovery", "product_resync"):
         for _ in range(2):

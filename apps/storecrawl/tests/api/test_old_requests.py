@@ -1,4 +1,4 @@
-"""Requests as programs send them that were written for the crawlers before: each is answered as it was there."""
+"""Requests of programs written for the previous crawlers have the same effect as there."""
 
 from __future__ import annotations
 
@@ -133,7 +133,6 @@ def places(
     make_document: Callable[..., Any],
     connection: psycopg.Connection[Any],
 ) -> dict[str, int]:
-    """What the requests speak of: a store with two payloads and a task, another one, and a schedule."""
     store, other = shop.store(), shop.store()
     run(connection, schedules.ensure(app.schedules.values()))
     [task] = rows(connection, "select rolecall.enqueue('payload_fetch', %s, p_key => %s)", *keyed(store))

@@ -1,4 +1,4 @@
-"""A fresh, migrated database for each test that asks for one, and short ways to fill it."""
+"""A new migrated database per test, and shortcuts to fill it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,12 @@ Query = Callable[..., Awaitable[list[dict[str, Any]]]]
 
 @pytest_asyncio.fixture
 async def connection(database: str) -> AsyncIterator[psycopg.AsyncConnection]:
-    """An open connection that commits each statement by itself, unless a test opens a transaction."""
     async with await psycopg.AsyncConnection.connect(database, autocommit=True) as opened:
         yield opened
 
 
 @pytest.fixture
 def query(connection: psycopg.AsyncConnection) -> Query:
-    """Run a query and return its rows by column name."""
 
     async def run(text: LiteralString, *parameters: object) -> list[dict[str, Any]]:
         async with connection.cursor(row_factory=dict_row) as cursor:
@@ -41,7 +39,6 @@ def query(connection: psycopg.AsyncConnection) -> Query:
 
 @pytest.fixture
 def new_store(query: Query) -> Callable[..., Awaitable[int]]:
-    """Enter a store and return its id; keyword arguments are its state and when it was last fetched."""
 
     async def make(
         state: str | None = None, last_fetch_at: datetime | None = None, *, crawl_enabled: bool = True
@@ -61,7 +58,6 @@ def new_store(query: Query) -> Callable[..., Awaitable[int]]:
 
 @pytest.fixture
 def make_menu() -> Callable[..., Menu]:
-    """A menu of products by external id, each with the members of its record that differ from the usual."""
 
     def make(products: Mapping[str, Mapping[str, object]] | Iterable[str], total: int | None = None) -> Menu:
         changes = products if isinstance(products, Mapping) else {key: {} for key in products}
@@ -84,7 +80,7 @@ def make_menu() -> Callable[..., Menu]:
 
 @pytest.fixture
 def new_payload(connection: psycopg.AsyncConnection) -> Callable[..., Awaitable[int]]:
-    """Enter the row of a payload that was fetched `hour` hours after the start; return its id."""
+    """Insert a payload fetched `hour` hours after the start; return its id."""
 
     async def make(store_id: int, hour: int, product_count: int = 1) -> int:
         path = f"2026/05/01/store_{store_id}_1_1_{secrets.token_hex(8)}.json.gz"
@@ -104,7 +100,7 @@ def new_payload(connection: psycopg.AsyncConnection) -> Callable[..., Awaitable[
 def refresh(
     connection: psycopg.AsyncConnection, new_payload: Callable[..., Awaitable[int]]
 ) -> Callable[..., Awaitable[RefreshReport]]:
-    """Apply a menu as fetched at an hour, in a transaction, as a new payload or as the given one."""
+    """Apply a menu fetched at an hour, in a transaction, as a new payload or as the given one."""
 
     async def run(store_id: int, hour: int, menu: Menu, payload_id: int | None = None) -> RefreshReport:
         payload = payload_id or await new_payload(store_id, hour, len(menu.products))

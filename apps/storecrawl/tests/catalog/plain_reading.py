@@ -1,7 +1,7 @@
 """A second, independent reader of captured menus, value by value.
 
-It shares nothing with the normalizer, which it is there to check: figures are decimals from the text on, products are
-looked for anywhere in the document, and each rule is written as the documents state it.
+It shares no code with the normalizer that it checks: figures are decimals from the beginning, products are
+searched in the whole document, and each rule is written as the documents state it.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What a file says: the values of each product by its key, and the largest count that stands near the list."""
+    """The values of each product by its key, and the largest count near the list."""
 
     products: dict[str, Values]
     claimed: int | None
 
 
 def read(path: Path) -> Reading | None:
-    """Read a captured menu; None for what holds no products that are sold by options."""
+    """Read a captured menu; None if it has no products with options."""
     try:
         document = json.loads(path.read_text("utf-8"), parse_float=Decimal)
     except ValueError:
@@ -201,7 +201,7 @@ def _cents(dollars: Any) -> int | None:
 
 
 def _content(content: Any) -> tuple[Decimal, Decimal, str | None] | None:
-    """Of today's documents a unit with a range or a value, of the oldest a bare figure."""
+    """Today's documents have a unit with a range or a value, the oldest ones a bare figure."""
     if not isinstance(content, dict):
         return (Decimal(content), Decimal(content), None) if content is not None else None
     figures = content.get("range") or ([content["value"]] if content.get("value") is not None else [])

@@ -1,6 +1,7 @@
 """Captured menus compared with the catalog, value by value, by a second reader.
 
-The captures are no part of this repository: CAPTURED_MENUS names their folder, and without one nothing is compared.
+CAPTURED_MENUS names the folder of the captures, which are not in this repository. Without it, nothing is
+compared.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ Apply = Callable[[int, Menu], Awaitable[RefreshReport]]
 
 @pytest.fixture
 def apply(connection: psycopg.AsyncConnection, new_payload: Callable[..., Awaitable[int]]) -> Apply:
-    """Apply a menu however much of it is left out: a capture may be one page of many."""
+    """Apply a menu even if products are left out: a capture may be one page of many."""
     rules = RefreshRules(plausibility=Plausibility(smallest_share=0))
 
     async def run(store_id: int, menu: Menu) -> RefreshReport:
@@ -74,7 +75,7 @@ def menu_in(file: Path) -> Menu:
 
 
 def differences(reading: Reading, stored: dict[str, Values]) -> list[tuple[str, str, object, object]]:
-    """Each value that the two have not alike: the product's key, what it is, what was read and what is stored."""
+    """Yield each different value: the product's key, the field, and both values."""
     return [
         (key, name, there.get(name), here.get(name))
         for key in reading.products.keys() | stored.keys()
@@ -85,7 +86,6 @@ def differences(reading: Reading, stored: dict[str, Values]) -> list[tuple[str, 
 
 
 async def stored_values(query: Query) -> dict[str, Values]:
-    """What the catalog has, in the words of the second reading."""
     products = {row["id"]: row for row in await query(PRODUCTS)}
     values = {row["external_id"]: product_values(row) for row in products.values()}
     for row in await query(VARIANTS):
@@ -129,5 +129,5 @@ def compound(each: dict[str, Any]) -> tuple[str, Decimal | None, str | None]:
 
 
 def figure(stated: float | None) -> Decimal | None:
-    """A figure of jsonb, which psycopg reads as a float: the shortest that reads back the same."""
+    """Return the exact figure of a float that psycopg read from jsonb."""
     return None if stated is None else Decimal(repr(stated))

@@ -104,7 +104,7 @@ async def test_an_older_payload_takes_no_details_back(
 async def test_that_the_platform_touched_a_product_is_noted_and_no_change(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
-    """Platforms touch whole menus for nothing: rows of options and details are left alone."""
+    """Platforms change the timestamps of whole menus for no reason: option and detail rows stay."""
     store = await new_store()
     await refresh(store, 0, make_menu({"a": TELLING}))
     before = await query(VERSIONS)

@@ -1,4 +1,4 @@
-"""From the platform's store objects to stores that are due."""
+"""From the platform's store objects to due stores."""
 
 from __future__ import annotations
 
@@ -172,7 +172,6 @@ async def test_a_store_takes_over_what_a_later_discovery_says(
 async def test_locations_that_a_discovery_does_not_see_stay_as_they_were(
     connection: psycopg.AsyncConnection, query: Query
 ) -> None:
-    """A partial answer deletes nothing and takes no promotion back."""
     await _discover(connection, _store(1), _store(2))
 
     await _discover(connection, _store(2))

@@ -1,4 +1,4 @@
-"""Products that a menu no longer has: counted, taken out of stock at the threshold, never deleted."""
+"""Products missing from menus: counted, out of stock at the threshold, never deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A menu that is too small to be true is refused before anything is written."""
+"""A menu that is implausibly small is refused before anything is written."""
 
 from __future__ import annotations
 

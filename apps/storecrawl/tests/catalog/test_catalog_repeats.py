@@ -62,7 +62,6 @@ SNAPSHOTS = (
 
 @pytest.fixture
 def repeat(connection: psycopg.AsyncConnection, new_payload: NewPayload) -> Repeat:
-    """Apply a payload unread, in a transaction; by default one more of the store, with the document of all others."""
 
     async def run(store: int, hour: int, payload: int | None = None) -> RefreshReport | None:
         payload_id = payload or await new_payload(store, hour)

@@ -1,4 +1,4 @@
-"""The same payload again, older payloads later, and two refreshes at once."""
+"""Replays: the same payload again, older payloads later, and two refreshes at once."""
 
 from __future__ import annotations
 

@@ -54,7 +54,6 @@ ROW: dict[str, Any] = {
 
 
 def test_a_whole_row_is_typed_and_kept_as_it_is() -> None:
-    """Identity, place, licence; orders, hours and the rest stay in `raw`."""
     [store] = stores_of(STORES, [ROW])
 
     assert (store.id, store.slug, store.chain_name, store.status) == (ROW["id"], ROW["cName"], "Green Door", "open")
@@ -82,7 +81,7 @@ def test_everything_but_its_identity_may_be_missing(missing: str) -> None:
 
 @pytest.mark.parametrize("platform_id", ["acMFAfbvyQ9CKsrNy", "605b64fa3da35500d1dd9d05"])
 def test_ids_of_both_forms_are_ids(platform_id: str) -> None:
-    """Older stores have 17 letters and digits, others 24 hex digits."""
+    """Older stores have ids of 17 letters and digits, others of 24 hex digits."""
     assert read_stores([{**ROW, "id": platform_id}])[0].platform_store_id == platform_id
 
 

@@ -37,7 +37,6 @@ DOCUMENT = {
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A menu with one good product and one bad one."""
     written = tmp_path / "menu.json"
     written.write_text(json.dumps(DOCUMENT))
     return written

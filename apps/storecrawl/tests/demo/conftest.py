@@ -1,4 +1,4 @@
-"""A folder in which the real command runs, with everything that it starts to be seen, killed and counted."""
+"""A folder in which the real command runs, and whose processes can be listed, killed and counted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KINDS = ("main", "worker", "api", "upstream", "postgres")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a demo that ended left behind."""
+    """The result of a demo that has ended."""
 
     code: int
     out: str
@@ -41,7 +41,6 @@ class Outcome:
 
 
 def eventually(fact: Callable[[], Any], seconds: float = PATIENCE) -> Any:
-    """Wait until a fact holds, and return it."""
     deadline = time.monotonic() + seconds
     while not (found := fact()):
         assert time.monotonic() < deadline, f"not within {seconds} s: {fact}"
@@ -50,15 +49,12 @@ def eventually(fact: Callable[[], Any], seconds: float = PATIENCE) -> Any:
 
 
 class DemoFolder:
-    """One working folder and its demos, one after the other."""
-
     def __init__(self, folder: Path) -> None:
         self.cwd = folder
         self.data = folder / "storecrawl-data"
         self._process: subprocess.Popen[str] | None = None
 
     def start(self, *flags: str, **environment: str) -> subprocess.Popen[str]:
-        """Start the command in this folder."""
         self._process = subprocess.Popen(
             [str(COMMAND), "demo", *flags],
             cwd=self.cwd,
@@ -71,22 +67,19 @@ class DemoFolder:
         return self._process
 
     def end(self) -> Outcome:
-        """Wait until the started command has ended."""
         assert self._process is not None
         out, err = self._process.communicate(timeout=PATIENCE)
         return Outcome(code=self._process.returncode, out=out, err=err)
 
     def run(self, *flags: str, **environment: str) -> Outcome:
-        """Run the command to its end."""
         self.start(*flags, **environment)
         return self.end()
 
     def processes(self, *kinds: str) -> list[psutil.Process]:
-        """The living processes of this folder that are of these kinds: main, worker, api, upstream, postgres."""
+        """Return the running processes of these kinds: main, worker, api, upstream, postgres."""
         return [process for process in psutil.process_iter() if self._kind_of(process) in (kinds or KINDS)]
 
     def sees(self, query: str) -> Any:
-        """The answer of the running demo's database; None while it has none."""
         try:
             with psycopg.connect(self._running_dsn(), connect_timeout=2) as connection:
                 return self._value(connection, query)
@@ -94,12 +87,11 @@ class DemoFolder:
             return None
 
     def value(self, query: str) -> Any:
-        """The answer of the database of a demo that has ended."""
         with EmbeddedServer(self.data) as server, psycopg.connect(server.dsn()) as connection:
             return self._value(connection, query)
 
     def kill(self, *kinds: str) -> None:
-        """Kill all processes, or those of these kinds, and wait until they are gone; a living demo starts others."""
+        """Kill all processes, or those of these kinds, and wait for them; a running demo restarts them."""
         killed = self.processes(*kinds)
         for process in killed:
             with suppress(psutil.NoSuchProcess):
@@ -107,7 +99,7 @@ class DemoFolder:
         eventually(lambda: not any(self._kind_of(process) for process in killed))
 
     def clear(self) -> None:
-        """Kill whatever is left, and what that had just started."""
+        """Kill all remaining processes and those that they have just started."""
         self.kill()
         if self._process is not None:
             self._process.communicate()
@@ -115,7 +107,7 @@ class DemoFolder:
             self.kill()
 
     def expect_nothing_left(self) -> None:
-        """Nothing runs any longer; of Postgres, the logger may outlive its server by a moment."""
+        """Wait until nothing runs; the logger of Postgres may outlive its server by a moment."""
         assert self.processes("main", "worker", "api", "upstream") == []
         eventually(lambda: not self.processes())
 
@@ -124,7 +116,7 @@ class DemoFolder:
             if process.status() == psutil.STATUS_ZOMBIE or not self._is_ours(process):
                 return ""
             words = process.cmdline()
-        except (psutil.NoSuchProcess, FileNotFoundError):  # the latter of one that is about to be gone
+        except (psutil.NoSuchProcess, FileNotFoundError):  # the latter for one that is just ending
             return ""
         marks = {"storecrawl.demo.upstream": "upstream", "serve": "api", "rolecall": "worker", str(COMMAND): "main"}
         return next((kind for mark, kind in marks.items() if mark in words), "postgres")
@@ -133,7 +125,7 @@ class DemoFolder:
         try:
             return Path(process.cwd()).is_relative_to(self.cwd)
         except psutil.AccessDenied:
-            # Root's server belongs to somebody else; it is known by its settings.
+            # For root, the server runs as another user and is recognized by its settings.
             return str(self.data) in " ".join(process.cmdline())
 
     def _running_dsn(self) -> str:

@@ -1,4 +1,4 @@
-"""The demo's API: a process of its own, where the demo says, for as long as the demo runs."""
+"""The demo's API: a separate process that serves the announced address as long as the demo runs."""
 
 from __future__ import annotations
 

@@ -14,14 +14,12 @@ STATES = ["completed", "failed", "cancelled", "pending", "running", "blocked", "
 
 @pytest.fixture(scope="module")
 def cycle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[DemoFolder, Outcome]]:
-    """A folder in which one cycle has run, and how it ended."""
     demo = DemoFolder(tmp_path_factory.mktemp("cycle"))
     yield demo, demo.run("--once", "--json", "--stores", "4")
     demo.clear()
 
 
 def test_a_cycle_ends_with_exit_code_0_and_nothing_to_complain_about(cycle: tuple[DemoFolder, Outcome]) -> None:
-    """Discovery, first crawl and refresh of every store."""
     _, outcome = cycle
 
     assert (outcome.code, outcome.err) == (0, "")
@@ -45,7 +43,6 @@ def test_every_store_has_one_payload_and_every_product_one_snapshot(cycle: tuple
 
 
 def test_every_task_of_a_cycle_is_completed(cycle: tuple[DemoFolder, Outcome]) -> None:
-    """One discovery of every state and city, a fetch and a refresh for each store; images and statistics as needed."""
     demo, outcome = cycle
     places = demo.value("select (select count(*) from storecrawl.states) + (select count(*) from storecrawl.cities)")
     others = "role in ('analytics_refresh', 'image_fetch')"

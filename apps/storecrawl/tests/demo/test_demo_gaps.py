@@ -26,7 +26,7 @@ STORES = 6
 WORLD = UpstreamOptions(stores=STORES, menu_smallest=20, menu_median=150, menu_largest=300)
 MAXIMUM = FaultDial(failure_rate=MOST_FAILURES, slow_seconds=0.01, retry_after_seconds=0)
 REFRESHED = "select array_agg(distinct store_id) from storecrawl.payloads where applied_at is not null"
-# After a slow round of statistics the next one may stand for later than a drain waits.
+# After a slow round of statistics, the next one may be due later than a drain waits.
 OPEN = """
 select count(*) from rolecall.all_tasks
 where finished_at is null and (role, state) <> ('analytics_refresh', 'pending')
@@ -35,7 +35,6 @@ AT_WILL = 10_000.0
 
 
 def app_for(upstream: LocalUpstream, folder: Path) -> App:
-    """The app with the demo's settings; only the pauses are shorter."""
     return build_app(
         CrawlSettings(
             upstream=upstream.url, data_dir=folder, schedules=False, page_pause=0.001, backoff=0.001, retry_first=0.01,
@@ -45,12 +44,10 @@ def app_for(upstream: LocalUpstream, folder: Path) -> App:
 
 
 async def run(app: App, database: str) -> None:
-    """Run all there is."""
     await drain(app, database, WorkerOptions(slots=8, maintenance=False, poll_interval=0.2), timeout=150.0)
 
 
 async def discover(app: App, database: str, connection: psycopg.Connection[Any]) -> None:
-    """Find the stores, and leave their menus for later."""
     options = WorkerOptions(slots=8, roles=("store_discovery",), maintenance=False, poll_interval=0.2)
     async with working(app, database, options), asyncio.timeout(150.0):
         while not value(connection, "select count(*) from rolecall.all_tasks where handler = 'product_discovery'"):

@@ -1,4 +1,4 @@
-"""kill -9 of the demo's processes, one or all: nothing is lost, nothing is doubled, nothing is left running."""
+"""kill -9 of one or all of the demo's processes: nothing is lost, duplicated or left running."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from .conftest import DemoFolder, eventually
 
-# So many that a cycle is far from its end when its first payload is there.
+# Enough that a cycle is far from its end when its first payload exists.
 STORES = 12
 CYCLE = ("--once", "--json", "--no-api", "--stores", str(STORES))
 PAYLOADS = "select count(*) from storecrawl.payloads"
@@ -70,7 +70,7 @@ def test_a_demo_killed_before_its_workers_are_up_leaves_its_database_to_the_next
 
 @pytest.mark.parametrize("moment", [FIRST_TASK, PAYLOADS])
 def test_after_a_kill_of_everything_the_next_demo_goes_on(demo: DemoFolder, moment: str) -> None:
-    """An acknowledged task survives the death of all processes, the database's among them."""
+    """An enqueued task survives the death of all processes, including the database's."""
     demo.start(*CYCLE)
     eventually(lambda: demo.sees(moment))
 

@@ -1,4 +1,4 @@
-"""State that a folder keeps of its simulated world."""
+"""The state of a folder's simulated world."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A child process of the demo: kept alive, given up when that is in vain, ended for certain."""
+"""Child processes of the demo: restarted, given up after repeated failures, always ended."""
 
 from __future__ import annotations
 
@@ -54,7 +54,6 @@ def test_an_interrupted_wait_kills_what_does_not_listen(tmp_path: Path, monkeypa
 
 
 def _running(folder: Path) -> psutil.Process | None:
-    """The living child of this test process that was started for the folder."""
     return next((process for process in psutil.Process().children() if _is_for(folder, process)), None)
 
 

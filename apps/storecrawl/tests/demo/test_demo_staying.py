@@ -1,4 +1,4 @@
-"""`storecrawl demo` without --once: it stays up, shows how it goes, and ends in order."""
+"""`storecrawl demo` without --once: it keeps running, shows its progress, and ends in order."""
 
 from __future__ import annotations
 
@@ -62,7 +62,6 @@ def test_in_a_terminal_it_shows_one_board_and_ctrl_c_ends_it(demo: DemoFolder) -
 
 
 def test_it_keeps_fetching_every_store_until_a_single_cycle_is_requested(demo: DemoFolder) -> None:
-    """The schedule, the fan-out, the fetches, the refreshes."""
     process = demo.start(*SMALL, "--no-api")
     eventually(lambda: (demo.sees(APPLIED) or 0) >= 5)
     process.terminate()
@@ -98,7 +97,7 @@ def test_a_second_demo_in_the_same_folder_is_refused(demo: DemoFolder) -> None:
 
 
 def _take_terminal(terminal: int) -> None:
-    """Make it this session's own, so that a Ctrl-C typed there becomes a signal."""
+    """Take the terminal for this session, so that a Ctrl-C typed there becomes a signal."""
     os.setsid()
     fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
 

@@ -21,8 +21,6 @@ NOTHING = json.dumps({"data": {"getAllCitiesByState": [], "filteredDispensaries"
 
 
 class _Desert(BaseHTTPRequestHandler):
-    """An upstream without a single store."""
-
     def do_GET(self) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "application/json")

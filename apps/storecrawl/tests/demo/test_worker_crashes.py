@@ -1,4 +1,4 @@
-"""A worker process that dies, as by kill -9, at a chosen point of one of the pipeline's tasks."""
+"""A worker process that dies, as by kill -9, at a given point of a task of the pipeline."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from rolecall.testing import drain, working
 KILLED = 137
 LEASE_SECONDS = 1.0
 ONE_STORE = UpstreamOptions(stores=1, menu_smallest=20, menu_median=30, menu_largest=40)
-# Between the payload's files, which are written, and the commit of its row, its follow-up and the completion.
+# After the payload's files are written, before its row, its follow-up and the completion commit.
 BEFORE_COMMIT = "mid_handler"
 
-# A fetch keeps two files: the menu, and the answer as it came.
+# A fetch stores two files: the menu, and the unchanged response.
 MENU_FILES = """
 select array_agg(storage_path)
 from (select storage_path from storecrawl.payloads union all select storage_path from storecrawl.raw_menus) as kept
@@ -46,8 +46,6 @@ SNAPSHOTS_TOO_MANY = "select count(*) - count(distinct (payload_id, product_id))
 
 
 class Crawl:
-    """One crawled store, its app and its database."""
-
     def __init__(self, app: App, settings: CrawlSettings, connection: psycopg.Connection[Any], dsn: str) -> None:
         self.app = app
         self.storage = open_storage(settings.store, settings.data_dir, "payloads")
@@ -65,7 +63,7 @@ class Crawl:
             client.enqueue_many([task])
 
     def crash(self, role: str, place: str) -> int:
-        """Run a worker of one role that dies at the place; return its exit code."""
+        """Run a worker of one role that dies at this point; return its exit code."""
         flags = ["--app", "storecrawl.app:app", "--roles", role, "--database-url", self._dsn]
         return subprocess.run(
             [sys.executable, "-m", "rolecall", "worker", *flags],
@@ -75,7 +73,7 @@ class Crawl:
         ).returncode
 
     async def recover(self) -> None:
-        """Run everything to its end with a worker that rescues what the dead one held."""
+        """Finish all tasks with a worker that rescues those of the dead one."""
         options = WorkerOptions(slots=4, poll_interval=0.2)
         async with working(self.app, self._dsn, options):
             while self.value("select count(*) from rolecall.tasks"):
@@ -89,7 +87,6 @@ def store(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def crawl(tmp_path: Path, store: str, database: str, connection: psycopg.Connection[Any]) -> AsyncIterator[Crawl]:
-    """A store that has been discovered, fetched and refreshed once."""
     async with LocalUpstream(ONE_STORE) as upstream:
         settings = CrawlSettings(
             upstream=upstream.url,
@@ -124,7 +121,6 @@ async def test_a_crash_between_payload_files_and_row_leaves_one_row_and_one_refr
 
 @pytest.mark.parametrize("store", ["folder", "bucket"], indirect=True)
 async def test_only_files_orphaned_by_a_crash_are_swept(crawl: Crawl) -> None:
-    """No orphan stays, in a folder as in a bucket."""
     crawl.enqueue(_fetch(crawl))
     crawl.crash("payload_fetch", BEFORE_COMMIT)
     await crawl.recover()

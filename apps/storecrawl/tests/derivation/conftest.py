@@ -1,4 +1,4 @@
-"""Menus that change, workers that count them, and the same figures read straight from the products."""
+"""Changing menus, workers that count them, and the same figures computed directly from the products."""
 
 from __future__ import annotations
 
@@ -57,13 +57,12 @@ group by 1, 2 order by 1, 2
 
 
 def menu(products: Mapping[str, Mapping[str, object]]) -> Any:
-    """A complete menu of products by key, each with the members that differ from the usual."""
     records = [{"_id": key, "Name": f"Product {key}", **USUAL, **members} for key, members in products.items()]
     return normalize({"data": {"filteredProducts": {"products": records, "queryInfo": {"totalCount": len(records)}}}})
 
 
 class Market:
-    """Some stores, the app that derives statistics from their menus, and what there is of both."""
+    """Some stores, and the app that derives statistics from their menus."""
 
     def __init__(self, dsn: str, folder: Path) -> None:
         self.dsn = dsn
@@ -88,7 +87,7 @@ class Market:
     async def change(
         self, store_id: int, hour: int, connection: psycopg.AsyncConnection[Any] | None = None, **products: Any
     ) -> None:
-        """Bring a menu into the catalog and commit; or in the caller's transaction, without committing."""
+        """Apply a menu and commit; or apply it in the caller's transaction."""
         if connection is not None:
             await self._apply(connection, store_id, hour, products)
             return
@@ -107,24 +106,22 @@ class Market:
         await apply_menu(connection, payload_id, store_id, fetched_at, menu(products))
 
     async def derive(self, *tasks: NewTask) -> None:
-        """Enqueue tasks, then have a real worker do all that there is."""
         if tasks:
             with Client(self.dsn, app=self.app) as client:
                 client.enqueue_many(tasks)
         await self._work(WorkerOptions(roles=(ROLE,), slots=4, maintenance=False, poll_interval=0.2))
 
     async def recover(self) -> None:
-        """Do all that there is with a worker that also takes over what a dead one held."""
         await self._work(WorkerOptions(roles=(ROLE,), slots=4, poll_interval=0.2))
 
     async def _work(self, options: WorkerOptions) -> None:
-        """Work until nothing is open: after a slow round the next one may stand for later than a drain waits."""
+        """Work until nothing is open: after a slow round, the next one may be due later than a drain waits."""
         async with working(self.app, self.dsn, options):
             while self.value("select count(*) from rolecall.tasks"):
                 await asyncio.sleep(0.05)
 
     def crash_worker(self, place: str) -> int:
-        """Run a worker that dies, as by kill -9, at the place; return its exit code."""
+        """Run a worker that dies, as by kill -9, at this point; return its exit code."""
         flags = ["--app", "storecrawl.app:app", "--roles", ROLE, "--database-url", self.dsn]
         return subprocess.run(
             [sys.executable, "-m", "rolecall", "worker", *flags],
@@ -134,12 +131,11 @@ class Market:
         ).returncode
 
     def handlers(self) -> list[str]:
-        """What has run, in this order."""
         query = "select handler from rolecall.all_tasks where role = %s order by started_at, id"
         return [handler for (handler,) in self.ask(query, ROLE)]
 
     def wrong_figures(self) -> list[object]:
-        """Where the derived figures differ from what the products say at this moment."""
+        """Return the derived figures that differ from the products."""
         return [
             (derived, afresh)
             for query, same in ((DERIVED, COUNTED_AFRESH), (CATEGORIES, CATEGORIES_AFRESH))

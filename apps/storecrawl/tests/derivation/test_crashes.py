@@ -1,4 +1,4 @@
-"""Workers that die in the middle of a round, and a database server that does: the figures are right afterwards."""
+"""Workers and a database server that crash in the middle of a round: the figures are correct afterwards."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_a_worker_that_dies_in_the_middle_of_a_round_costs_no_figure(marke
 
 
 async def test_partials_emptied_by_a_server_crash_are_not_merged(market: Any) -> None:
-    """The round is given up, and another one counts everything."""
+    """The round is abandoned, and another one counts everything."""
     stores = market.stores(3)
     for store in stores:
         await market.change(store, 0, a={}, b={"brandName": f"Brand {store}"})
@@ -61,7 +61,7 @@ async def test_partials_emptied_by_a_server_crash_are_not_merged(market: Any) ->
 
 @pytest.fixture
 def crashing(tmp_path: Path) -> Any:
-    """A market on a server of its own, and what makes that server stop as if its machine had lost power."""
+    """A market on a separate server, and a function that stops it as in a power failure."""
     with EmbeddedServer(tmp_path / "server") as server:
         with psycopg.connect(server.dsn(), autocommit=True) as connection:
             migrate(connection)

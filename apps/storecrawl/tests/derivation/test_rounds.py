@@ -1,4 +1,4 @@
-"""Changes are logged, one task takes the log, and the statistics follow."""
+"""Changes are logged, one task takes the log, and the statistics are updated."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def test_a_round_overwrites_what_it_counts_and_deletes_what_is_no_longer_s
 
 
 async def test_a_full_round_corrects_changes_that_were_not_logged(market: Any) -> None:
-    """Stores are null, and rows that the source does not have are deleted."""
+    """Stores are null, and rows without products are deleted."""
     stores = market.stores(3)
     for store in stores:
         await market.change(store, 0, a={}, b={"brandName": "Wana"})

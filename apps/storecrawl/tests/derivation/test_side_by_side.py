@@ -21,7 +21,6 @@ IDLE = "select count(*) from rolecall.all_workers where idle"
 
 @asynccontextmanager
 async def holding(market: Any, statement: str) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-    """A transaction that has done this and goes on."""
     async with await psycopg.AsyncConnection.connect(market.dsn) as connection:
         await connection.execute(statement.encode())
         yield connection
@@ -75,7 +74,7 @@ async def test_a_round_waits_for_no_refresh_and_loses_none(market: Any) -> None:
 
 
 async def test_a_round_is_claimed_only_after_its_change_commits(market: Any) -> None:
-    """The one moment at which a change could fall between two rounds."""
+    """This is the only point at which a change could be lost between two rounds."""
     first, second = market.stores(2)
     await market.change(first, 0, a={})
 
@@ -91,7 +90,7 @@ async def test_a_round_is_claimed_only_after_its_change_commits(market: Any) -> 
 
 
 async def test_refreshes_of_two_stores_do_not_wait_for_each_other(market: Any) -> None:
-    """Both ask for the same round, each as it commits."""
+    """Both request the same round when they commit."""
     first, second = market.stores(2)
     await market.derive()
 
@@ -105,7 +104,7 @@ async def test_refreshes_of_two_stores_do_not_wait_for_each_other(market: Any) -
 
 
 async def test_edits_all_the_while_are_all_counted_in_the_end(market: Any) -> None:
-    """Rounds of edits and rounds of everything, none within another."""
+    """Rounds of edits alternate with full rounds."""
     stores = market.stores(4)
 
     async def edit(store: int) -> None:

@@ -1,4 +1,4 @@
-"""An upstream that is always well, routes in a real database, and clients that leave by them."""
+"""A reliable upstream, routes in a real database, and clients that use them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,9 @@ QUICK = ClientOptions(backoff=0.01, page_pause=0.0)
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """The routes of the test's database."""
-
     connection: psycopg.Connection[Any]
 
     def add(self, proxy: ForwardProxy | None = None, **columns: object) -> int:
-        """Enter a route, the direct one if there is no proxy, and return its id."""
         row: dict[str, object] = {"protocol": "direct"}
         if proxy is not None:
             row = {"protocol": proxy.protocol, "host": "127.0.0.1", "port": proxy.port}
@@ -43,7 +40,6 @@ class Book:
         return int(found[0])
 
     def route(self, route_id: int) -> dict[str, Any]:
-        """A row."""
         with self.connection.cursor(row_factory=dict_row) as cursor:
             found = cursor.execute("select * from storecrawl.routes where id = %s", (route_id,)).fetchone()
         assert found is not None
@@ -63,7 +59,6 @@ async def upstream() -> AsyncIterator[LocalUpstream]:
 
 @pytest.fixture
 async def proxy() -> AsyncIterator[Callable[..., Awaitable[ForwardProxy]]]:
-    """Start forward proxies that end with the test."""
     async with AsyncExitStack() as stack:
 
         async def start(**how: Any) -> ForwardProxy:
@@ -74,7 +69,7 @@ async def proxy() -> AsyncIterator[Callable[..., Awaitable[ForwardProxy]]]:
 
 @pytest.fixture
 async def leaving(database: str) -> AsyncIterator[Callable[..., Awaitable[UpstreamClient]]]:
-    """Make clients that leave by the database's routes; what they did is written down when the test closes them."""
+    """Create clients that use the database's routes; closing them stores the counts."""
     async with AsyncExitStack() as stack:
 
         async def make(url: str, options: ClientOptions = QUICK, **egress: Any) -> UpstreamClient:
@@ -88,7 +83,7 @@ async def leaving(database: str) -> AsyncIterator[Callable[..., Awaitable[Upstre
 
 @pytest.fixture
 def eventually() -> Callable[[Callable[[], Any]], Awaitable[None]]:
-    """Wait until a fact is one, 40 seconds at most."""
+    """Wait at most 40 seconds until the condition is true."""
 
     async def wait(fact: Callable[[], Any]) -> None:
         async with asyncio.timeout(40.0):

@@ -1,4 +1,6 @@
-"""A real forward proxy on loopback, HTTP or HTTPS (absolute form and CONNECT) or SOCKS5, that can refuse everybody."""
+"""A real forward proxy on loopback, HTTP or HTTPS (absolute form and CONNECT) or SOCKS5, which can reject all
+requests.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 @dataclass(slots=True, kw_only=True)
 class ForwardProxy:
-    """Forwards one request a connection; `heads` are the heads of those that it saw, as texts."""
+    """Forwards one request per connection; `heads` are the heads of the received requests."""
 
     protocol: str = "http"
     credentials: tuple[str, str] | None = None
@@ -127,7 +129,7 @@ async def _socks_target(reader: asyncio.StreamReader) -> tuple[str, int]:
 
 
 async def join(client: Streams, upstream: Streams) -> None:
-    """Pass on what either side says until the upstream has said everything."""
+    """Forward data in both directions until the upstream has sent everything."""
     up = asyncio.create_task(_pump(client[0], upstream[1]))
     try:
         await _pump(upstream[0], client[1])

@@ -1,6 +1,6 @@
 """Attribution of 403 responses to a route, to a store, or to neither.
 
-A blamed route is paused, tried by one visit, and paused for longer if that fails.
+A blamed route is paused, probed by one visit, and paused for longer if the probe fails.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ async def recorder(database: str) -> AsyncIterator[Recorder]:
 
 @pytest.fixture
 def forbid(recorder: Recorder) -> Forbid:
-    """Report that these stores were forbidden on a route, after a good answer on it if so; returns how it stands."""
+    """Report that these stores were forbidden on a route, optionally after a good response; return its verdict."""
 
     async def report(route: int, *stores: str, recovered: bool = False) -> Verdict:
         counters = Counters()
@@ -94,7 +94,7 @@ async def test_a_store_forbidden_by_a_route_that_is_disabled_counts_against_the_
 async def test_each_pause_in_a_row_is_twice_as_long_and_the_last_routes_is_not(
     book: Book, forbid: Forbid, recorder: Recorder
 ) -> None:
-    """A mistake about the last route costs a minute at a time."""
+    """A wrong verdict about the last route costs a minute at a time."""
     route, other = (book.add(protocol="http", host=f"10.0.0.{number}", port=1) for number in range(2))
 
     async def paused_for(verdict: Verdict) -> int:
@@ -167,7 +167,7 @@ async def test_counts_that_could_not_be_reported_are_added_to_later_ones() -> No
 
 
 async def test_a_visit_about_no_store_is_not_evidence() -> None:
-    """An image that its host has, or has not, says nothing about the upstream."""
+    """Whether a host has an image is no evidence about the upstream."""
     counters = Counters()
     counters.forbidden(1, "a", "store a", "HTTP 403")
     counters.succeeded(1, recovered=False)

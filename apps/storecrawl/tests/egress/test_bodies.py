@@ -21,7 +21,7 @@ from apps.storecrawl.tests.gzips import MEBIBYTE, nothing, thrice_nothing, two_m
 
 from .conftest import QUICK
 
-# No time is set for an answer: what ends it is how much of it there is.
+# The timeout is unreachable: only the amount of data ends a response.
 PATIENT = replace(QUICK, retries=0, timeout=3_600.0)
 MOST = 64 * MEBIBYTE
 NO_STORES = b'{"data": {"filteredDispensaries": []}}'
@@ -30,8 +30,8 @@ Serve = Callable[..., Awaitable[str]]
 
 @pytest.fixture
 async def serve() -> AsyncIterator[Serve]:
-    """Start servers that answer every request with these headers and these bytes, again and again if `endless`: until
-    more has been sent than anybody reads.
+    """Start servers that answer every request with these headers and this body, repeated if `endless` until more has
+    been sent than any client reads.
     """
     servers: list[asyncio.Server] = []
 
@@ -55,7 +55,7 @@ async def serve() -> AsyncIterator[Serve]:
 
 
 async def test_codings_around_each_other_are_refused_unread(serve: Serve) -> None:
-    """Some kilobytes that unpacked to nothing for a minute."""
+    """A few kilobytes that took a minute to decompress to nothing."""
     bomb = thrice_nothing(4_096)
     assert len(bomb) < 16_000
     url = await serve("Content-Encoding: gzip, gzip, gzip\r\n", bomb)
@@ -104,7 +104,7 @@ async def test_an_answer_that_unpacks_to_a_multiple_of_itself_is_refused(serve: 
 
 
 async def test_the_loop_turns_while_a_body_comes_in_many_pieces() -> None:
-    """A server that sends its bytes one by one, each in a piece, has many of them read at once."""
+    """If a server sends single bytes, many chunks are read in a row."""
     turns = 0
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -153,7 +153,7 @@ async def test_only_a_large_answer_is_unpacked_beside_the_loop(
 @pytest.mark.parametrize("size", [0, 300_000])
 @pytest.mark.parametrize("pack", [gzip.compress, two_members])
 async def test_an_answer_of_one_gzip_is_read(serve: Serve, size: int, pack: Callable[[bytes], bytes]) -> None:
-    """Below and above what is unpacked on the loop, in one member or in two."""
+    """Below and above the size decompressed on the event loop, in one member or in two."""
     url = await serve("Content-Encoding: gzip\r\n", pack(NO_STORES + _white(size)))
 
     assert await UpstreamClient(url, options=PATIENT).stores() == []
@@ -184,7 +184,7 @@ async def test_only_gzip_is_asked_for(serve: Serve) -> None:
 
 @contextmanager
 def _spending(most: float) -> Iterator[None]:
-    """The block, with whatever this thread does meanwhile, takes so many seconds of processor time at most."""
+    """Assert that the block, and everything else in this thread, takes at most this much CPU time."""
     began = time.thread_time()
     yield
     assert time.thread_time() - began < most
@@ -202,5 +202,5 @@ async def _closing(writer: asyncio.StreamWriter) -> AsyncIterator[None]:
 
 
 def _white(size: int) -> bytes:
-    """White space that packs badly enough to be no bomb."""
+    """White space that compresses badly enough not to be a bomb."""
     return bytes(Random(3).choices(b" \n\t\r", k=size))

@@ -59,7 +59,7 @@ async def test_an_unforeseen_error_is_logged_once_and_loses_no_count(
     await client.stores()
     await eventually(lambda: book.route(route)["successes"] == 1)
 
-    # Not on this loop: the egress may hold the table in a transaction that it ends there.
+    # Not on this event loop: the egress may hold a lock on the table in a transaction that ends there.
     await asyncio.to_thread(book.connection.execute, "alter table storecrawl.routes rename to away")
     await client.stores()
     await eventually(lambda: caplog.records)

@@ -1,4 +1,4 @@
-"""Each way of failing leads to its stated outcome: another try, another route, or an error that says so."""
+"""Each kind of failure has its documented outcome: another attempt, another route, or a specific error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PATIENT = replace(QUICK, retries=TRIES - 1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a fault that does not pass ends in, and over how many of two routes it was tried."""
+    """The outcome of a permanent fault, and how many of two routes were tried."""
 
     error: type[UpstreamFailure]
     routes: int

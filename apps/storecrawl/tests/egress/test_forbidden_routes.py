@@ -36,7 +36,7 @@ async def test_a_forbidden_request_is_sent_again_over_another_route_with_another
 async def test_one_store_that_is_forbidden_leaves_the_only_route_in_use(
     upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any
 ) -> None:
-    """Each time another profile asks, and all of it is one store."""
+    """Each request uses another profile, but all of them are about one store."""
     route, client = book.add(), await leaving(upstream.url)
     walled, *others = [store["id"] for store in World(upstream.options).stores({})]
     upstream.wall_off(walled)
@@ -121,7 +121,7 @@ async def test_a_limit_of_none_blames_nobody(
 async def test_a_host_that_forbids_every_visit_is_left_alone_for_a_while(
     upstream: LocalUpstream, book: Book, leaving: Any
 ) -> None:
-    """Where every route is forbidden everything, nobody is to blame, and nobody goes on asking either."""
+    """If everything is forbidden on every route, none is to blame, but the host is paused."""
     book.add()
     client = await leaving(upstream.url, ONLY_ONCE, forbidden_limit=0, breaker_failures=3)
     upstream.set_failures(FaultDial(failure_rate=1.0, weights={FaultKind.BLOCKED: 1.0}))

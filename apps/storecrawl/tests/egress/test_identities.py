@@ -1,4 +1,4 @@
-"""Client identities: one per errand, with its cookies and few open connections."""
+"""Client identities: one per visit, with its cookies and few open connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often a host is asked, and when it is left alone."""
+"""The rate of requests to a host, and its pauses."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ async def test_a_route_that_is_asked_to_wait_rests_while_another_is_used(
     for _ in range(3):
         await client.stores()
 
-    assert sorted([len(one.heads), len(other.heads)]) == [1, 4]  # the first hash was not known there
+    assert sorted([len(one.heads), len(other.heads)]) == [1, 4]  # the first hash was unknown there
 
 
 async def test_the_wait_that_the_upstream_asks_for_is_bounded(upstream: LocalUpstream) -> None:

@@ -1,4 +1,4 @@
-"""The profiles under which requests leave."""
+"""The profiles of requests."""
 
 from __future__ import annotations
 

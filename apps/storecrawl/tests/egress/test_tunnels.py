@@ -1,4 +1,4 @@
-"""Requests to an https upstream, which go through a tunnel wherever there is a proxy."""
+"""Requests to an https upstream, which go through a tunnel if there is a proxy."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> trustme.CA:
 
 @pytest.fixture
 def door(upstream: LocalUpstream, authority: trustme.CA) -> Any:
-    """The upstream by https, under a name that this signer vouches for."""
     return lambda name=HERE, signer=authority: tls_door(upstream.url, speaking_as(signer, name))
 
 

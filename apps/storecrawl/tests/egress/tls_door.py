@@ -1,4 +1,4 @@
-"""Stands before a server of plain HTTP on loopback and speaks TLS for it, with a certificate of the test's own."""
+"""A TLS proxy in front of a plain HTTP server on loopback, with a certificate of the test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from .forward_proxy import Streams, join
 
 
 def speaking_as(authority: trustme.CA, *names: str) -> ssl.SSLContext:
-    """A server's side of TLS, under these names."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     authority.issue_cert(*names).configure_cert(context)
     return context
@@ -22,7 +21,6 @@ def speaking_as(authority: trustme.CA, *names: str) -> ssl.SSLContext:
 
 @asynccontextmanager
 async def tls_door(url: str, tls: ssl.SSLContext) -> AsyncIterator[str]:
-    """Open an https address that leads to a plain one."""
     behind, tasks = urlsplit(url), set[asyncio.Task[None]]()
 
     async def lead_through(client: Streams) -> None:

@@ -1,4 +1,4 @@
-"""Pictures of some kinds, and a server on this machine that answers as a test says."""
+"""Images of several kinds, and a local server with configurable responses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from storecrawl.egress import Egress, EgressOptions
 
 @pytest.fixture
 def picture() -> Callable[..., bytes]:
-    """Make an image of a kind and a size."""
 
     def make(kind: str = "PNG", size: tuple[int, int] = (60, 40), colour: str = "red") -> bytes:
         buffer = io.BytesIO()
@@ -31,7 +30,7 @@ def picture() -> Callable[..., bytes]:
 
 
 class Site:
-    """What a server answers by path, and the requests that it had."""
+    """A server's responses by path, and its requests."""
 
     def __init__(self) -> None:
         self.port = 0
@@ -62,6 +61,5 @@ async def site() -> AsyncIterator[Site]:
 
 @pytest.fixture
 async def egress() -> AsyncIterator[Egress]:
-    """Requests leave directly, as fast as they like."""
     async with AsyncExitStack() as stack:
         yield await stack.enter_async_context(Egress(EgressOptions(host_rate=1000.0, store_rate=1000.0)))

@@ -17,7 +17,7 @@ PRIVATE = [
     "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.1", "224.0.0.1",
     "255.255.255.255", "192.0.2.1", "::1", "::", "fe80::1", "fc00::1", "fd00:ec2::254", "ff02::1",
     "::ffff:127.0.0.1", "::ffff:169.254.169.254", "64:ff9b::7f00:1", "2002:7f00:1::",
-    # What Python took for public at one patch level or another.
+    # Addresses that some patch level of Python considers public.
     "64:ff9b:1::a00:1", "192.0.0.192", "192.0.0.9", "fec0::1", "::10.0.0.1", "::a00:1", "168.63.129.16", "192.88.99.1",
     "5f00::1", "3fff::1", "3fff:fff::1", "100.100.100.200", "198.18.0.1", "240.0.0.1", "2001::1", "2001:1::1",
     "2001:db8::1", "100::1", "4000::1", "::ffff:168.63.129.16", "::ffff:192.0.0.192",
@@ -29,7 +29,7 @@ PUBLIC = [
 
 
 class Names:
-    """A name server whose answers change with each question."""
+    """A name server whose answers change with each query."""
 
     def __init__(self, *answers: Sequence[str]) -> None:
         self.answers = list(answers)
@@ -93,7 +93,7 @@ async def test_only_the_ports_of_the_web_are_asked() -> None:
 
 
 async def test_a_name_is_asked_for_at_the_address_that_was_judged(site: Any, egress: Egress) -> None:
-    """A name that means another place a moment later (rebinding) leads nowhere else."""
+    """A name that resolves to another address a moment later (rebinding) does not lead there."""
     site.answers["/a.png"] = Response(b"x")
     names = Names(["127.0.0.1"], ["10.9.9.9"])
     client = ImageClient(egress, Addresses(["127.0.0.1/32"], look_up=names), max_bytes=100)

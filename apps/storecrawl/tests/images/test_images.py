@@ -65,7 +65,7 @@ def test_images_are_known_by_their_bytes(picture: Callable[..., bytes], kind: st
     ],
 )
 def test_anything_else_is_refused(content: bytes) -> None:
-    """No SVG, no HTML, nothing that only begins like an image."""
+    """No SVG, no HTML, nothing that only starts like an image."""
     with pytest.raises(ImageRefused):
         inspect(content, LIMITS)
 

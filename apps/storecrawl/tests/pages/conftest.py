@@ -1,4 +1,4 @@
-"""Stores with payloads that became products, as a crawl leaves them."""
+"""Stores with applied payloads, as a crawl leaves them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ Apply = Callable[..., Awaitable[int]]
 
 @pytest.fixture
 def apply(database: str, shop: Any, make_document: Callable[..., dict[str, Any]]) -> Apply:
-    """Enter a payload of these products and bring it into the catalog; return its id."""
 
     async def run(store_id: int, hour: int, **products: dict[str, Any]) -> int:
         payload_id: int = shop.payload(store_id, make_document(**products), hour=hour, product_count=len(products))
@@ -36,7 +35,6 @@ def apply(database: str, shop: Any, make_document: Callable[..., dict[str, Any]]
 def open_hostile_shop(
     connection: psycopg.Connection[Any], shop: Any, apply: Apply
 ) -> Callable[[], Awaitable[list[str]]]:
-    """Enter a shop whose every name wants to be markup, and return the pages that tell of it."""
 
     def first_of(table: str) -> int:
         row = connection.execute(f"select min(id) from storecrawl.{table}".encode()).fetchone()

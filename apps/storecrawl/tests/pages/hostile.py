@@ -1,4 +1,4 @@
-"""A shop whose every name wants to be markup."""
+"""A store with markup in every name."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ CORPUS = """<script>window.hacked=1</script><img src=x onerror="window.hacked=1"
 HOSTILE_ANSWER = write_raw_pages(
     [RawPage(pricing_type=CORPUS, mode=MenuMode.FULL, number=0, status=200, content_type=CORPUS, body=CORPUS.encode())]
 )
-# What would have been markup had it not been written as text.
+# Tags that would exist if names were not escaped.
 MARKUP = ("<script>window", "<img src=x", "</textarea>")
 
 
 async def hostile_paths(shop: Any, apply: Callable[..., Awaitable[int]], first_of: Callable[[str], int]) -> list[str]:
-    """Enter the shop; return every page that tells of it."""
+    """Insert the store; return every page that shows it."""
     store = shop.store(name=f"Store {CORPUS}", chain=CORPUS, city=CORPUS, slug=CORPUS, timezone=CORPUS)
     shop.route(host=CORPUS, username=CORPUS, city=CORPUS, timezone=CORPUS, last_error=CORPUS)
     shop.route(host="10.0.0.1", paused_until="2100-01-01", paused_because=CORPUS)

@@ -1,4 +1,4 @@
-"""Two payloads side by side."""
+"""The comparison of two payloads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ SECTION = re.compile(r'<section aria-labelledby="(\w+)-title">')
 
 
 def counts(page: str) -> list[str]:
-    """The figures at the top: price changes, stock changes, added, removed."""
     return re.findall(r'class="value">([^<]+)<', page)
 
 

@@ -1,4 +1,4 @@
-"""The beginning of a JSON document, one thing a line."""
+"""The beginning of a JSON document, one item per line."""
 
 from __future__ import annotations
 

@@ -15,7 +15,6 @@ CHART = re.compile(r'<line-chart id="prices"[^>]* data="([^"]*)"')
 
 
 def named(page: str) -> list[str]:
-    """The products of a list."""
     return re.findall(r'href="/products/\d+">([^<]+)<', page)
 
 

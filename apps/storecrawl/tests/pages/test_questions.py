@@ -13,7 +13,7 @@ from tests.dashboard.reading import read
 from tests.web.matrix import read_table
 
 CHANGES = [entry.path for entry in read_table(Path(__file__).with_name("routes.txt")) if entry.method == "POST"]
-# What asks the upstream for no more than schedules do, and what gives back.
+# Forms whose effect is no larger than that of a schedule, or that undo something.
 AT_ONCE = {"/discovery/search", "/stores/{store_id:int}/fetch", "/routes/{route_id:int}/enable"}
 STATE = """
 select

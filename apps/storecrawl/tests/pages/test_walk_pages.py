@@ -1,4 +1,4 @@
-"""The crawler's pages as they look to people, with a shop whose names want to be markup."""
+"""The crawler's pages in a browser, including a store with markup in its names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store of crawl payload files in a folder of its own, and a document that does not compress to nothing."""
+"""Crawl payload files in a temporary folder, and a document that does not compress to nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from storecrawl.storage import FolderStorage
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """The folder of crawl payloads; it does not exist before the first write."""
     return tmp_path / "data" / "payloads"
 
 
@@ -24,6 +23,5 @@ def store(root: Path) -> PayloadStore:
 
 @pytest.fixture
 def document() -> bytes:
-    """Some 60 kB of JSON, the same each time."""
     chance = random.Random(7)
     return msgspec.json.encode([{"id": chance.randbytes(12).hex(), "price": n} for n in range(1_500)])

@@ -1,4 +1,4 @@
-"""Damaged and hostile files: the reader gives the written document or a typed error, and stays small."""
+"""Damaged and hostile files: the reader returns the written document or a typed error, with little memory."""
 
 from __future__ import annotations
 
@@ -45,7 +45,6 @@ except PayloadError as error:
 
 @pytest.fixture
 def plant(root: Path) -> str:
-    """The path of a file that a test may fill as it likes."""
     root.mkdir(parents=True)
     return "planted.json.gz"
 

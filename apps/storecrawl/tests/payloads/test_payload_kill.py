@@ -1,4 +1,4 @@
-"""kill -9 of a writer, in a process of its own, at every step of a write: no half file is ever visible."""
+"""kill -9 of a writer process at every step of a write: a partial file is never visible."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 from storecrawl.payloads import PayloadStore
 from storecrawl.storage import FolderStorage
 
-# Every system call of a write goes through `os`: the writer dies before or after the n-th of them, and a
-# write that it dies "after" has reached the disk only in part.
+# Every system call of a write goes through `os`: the writer dies before or after the n-th call. If it dies
+# after a write, only a part of the data has reached the disk.
 WRITER = """
 import os, signal, sys
 from pathlib import Path
@@ -49,7 +49,6 @@ print(steps)
 
 @pytest.fixture
 def source(tmp_path: Path, document: bytes) -> Path:
-    """The document as a file, for the writer."""
     file = tmp_path / "document.json"
     file.write_bytes(document)
     return file
@@ -92,7 +91,7 @@ def _write(root: Path, source: Path, victim: int, moment: str) -> subprocess.Com
 
 
 def _with_a_temporary_file(folder: Path, source: Path) -> Path:
-    """The folder of a writer that was killed at the first step after which a temporary file is left."""
+    """Return the folder of a writer killed at the first step that leaves a temporary file."""
     for victim in range(1, 100):
         root = folder / f"killed-{victim}"
         assert _write(root, source, victim, "after").returncode == -signal.SIGKILL

@@ -1,4 +1,4 @@
-"""Finding the files that may be orphans."""
+"""Finding possible orphans."""
 
 from __future__ import annotations
 

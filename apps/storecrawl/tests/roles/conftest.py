@@ -1,4 +1,4 @@
-"""A small world to crawl: a local upstream, a database, and the app between them."""
+"""A small world to crawl: a local upstream, a database, and the app."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def settings(upstream: LocalUpstream, tmp_path: Path) -> CrawlSettings:
 
 
 class Crawl:
-    """The app with its database: enqueue, run everything, look at what came of it."""
+    """The app with its database: enqueue, run everything, read the results."""
 
     def __init__(self, settings: CrawlSettings, database: str, connection: psycopg.Connection[Any]) -> None:
         self.app: App = build_app(settings)
@@ -61,7 +61,6 @@ class Crawl:
         await drain(self.app, self.database, timeout=50.0)
 
     async def until(self, fact: Callable[[], object]) -> None:
-        """Wait until something is so."""
         async with asyncio.timeout(40.0):
             while not fact():
                 await asyncio.sleep(0.02)
@@ -70,12 +69,11 @@ class Crawl:
         return self._connection.execute(query.encode(), parameters).fetchall()
 
     def states(self) -> set[str]:
-        """In which states the tasks are; after a slow round the next one may stand for later than a drain waits."""
+        """Return the states of tasks; after a slow round, the next one may be due later than a drain waits."""
         of_all = "select distinct state::text from rolecall.all_tasks"
         return {state for (state,) in self.rows(f"{of_all} where (role, state) <> ('analytics_refresh', 'pending')")}
 
     def empty(self, table: str) -> None:
-        """Forget all rows of a table, and of those that refer to it."""
         self._connection.execute(f"truncate {table} cascade".encode())
 
     def value(self, query: str, *parameters: object) -> Any:

@@ -1,4 +1,4 @@
-"""A feed that breaks off takes nothing away from the catalog, and says why."""
+"""A feed that was cut removes nothing from the catalog, and the reason is reported."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ MISSED = "select count(*) from storecrawl.products where consecutive_misses > 0"
 
 @pytest.fixture
 async def store(crawl: Any) -> int:
-    """The store with the largest menu, of five that were crawled once."""
     await crawl.run(DISCOVER)
     return int(crawl.value("select store_id from storecrawl.payloads order by product_count desc, store_id limit 1"))
 

@@ -33,13 +33,11 @@ DONE = (
 
 @pytest.fixture
 async def upstream() -> AsyncIterator[LocalUpstream]:
-    """Enough stores for several cities in each of some states."""
     async with LocalUpstream(UpstreamOptions(stores=30, menu_smallest=20, menu_median=20, menu_largest=20)) as running:
         yield running
 
 
 async def test_every_city_is_crawled_and_says_what_it_found(crawl: Any) -> None:
-    """Cities of each state, stores of each city, locations, stores."""
     await _discover_only(crawl)
 
     assert (
@@ -99,7 +97,7 @@ async def test_a_discovery_without_any_answer_fails_and_says_so(crawl_with: Call
 
 
 async def test_a_crash_in_the_middle_resumes_at_the_city(crawl_with: Callable[..., Any]) -> None:
-    """What was crawled before a kill -9 is not crawled again."""
+    """Cities crawled before a kill -9 are not crawled again."""
     crawl = crawl_with(lease=1.0)
     crawl.enqueue(DISCOVER)
 
@@ -116,7 +114,6 @@ async def test_a_crash_in_the_middle_resumes_at_the_city(crawl_with: Callable[..
 
 
 async def _discover_only(crawl: Any) -> None:
-    """Run the discovery and none of the crawls that follow from it."""
     crawl.enqueue(DISCOVER)
     await _finish(crawl)
 
@@ -142,7 +139,7 @@ def _crash(crawl: Any, place: str) -> int:
 
 @asynccontextmanager
 async def _failing_for(upstream: LocalUpstream, city: str) -> AsyncIterator[str]:
-    """A server before the upstream that answers nothing about one city."""
+    """A proxy of the upstream that does not answer requests about one city."""
     target = urlsplit(upstream.url)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""Workers and the routes by which they fetch."""
+"""Workers and the routes of their requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Ids and entry points that lead nowhere: healed where the platform knows the store by another, else left to a person."""
+"""Ids and entry points that lead nowhere: repaired if the platform knows the store by another id, otherwise left
+to a person.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ def _entry(entry: str) -> NewTask:
 
 
 def _rename(crawl: Any, store: int, *, slug: str | None = None) -> str:
-    """Let a store be known by an id that the platform has never given; returns its real one."""
+    """Give a store an id that the platform does not know; return its real one."""
     real: str = crawl.value("select platform_store_id from storecrawl.stores where id = %s", store)
     crawl.rows("update storecrawl.locations set platform_store_id = %s where store_id = %s returning 1", DEAD, store)
     crawl.rows(
@@ -46,7 +48,6 @@ async def test_a_store_whose_id_has_changed_is_crawled_by_its_new_one(crawl: Any
 
 
 async def test_a_store_that_the_platform_no_longer_has_needs_investigation(crawl: Any) -> None:
-    """Found nowhere, it is left to a person with the reason; the store stays."""
     await crawl.run(DISCOVER)
     _rename(crawl, 1, slug="nowhere-at-all")
 
@@ -72,7 +73,7 @@ async def test_an_investigation_is_settled_when_discovery_sees_the_location_agai
 
 
 async def test_a_known_id_is_found_without_asking_the_upstream(crawl: Any, upstream: LocalUpstream) -> None:
-    """First the locations of discovery are looked through for an id."""
+    """The locations found by discovery are searched first."""
     await crawl.run(DISCOVER)
     slug = crawl.value("select slug from storecrawl.stores where id = 1")
     asked = upstream.stats()["requests"]
@@ -84,7 +85,6 @@ async def test_a_known_id_is_found_without_asking_the_upstream(crawl: Any, upstr
 
 
 async def test_a_store_that_no_discovery_saw_is_found_promoted_and_crawled(crawl: Any) -> None:
-    """On demand, and never chained by a discovery."""
     await crawl.run(DISCOVER)
     slug = crawl.value("select slug from storecrawl.stores where id = 1")
     assert crawl.value("select count(*) from rolecall.all_tasks where handler = 'entry_point_discovery'") == 0

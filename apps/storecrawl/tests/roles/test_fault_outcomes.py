@@ -16,7 +16,7 @@ from rolecall import NewTask
 from rolecall.testing import working
 
 PRODUCTS = 60
-# A route is disabled when its 403s are written down: attempts may have failed before that, but not all of them.
+# A route is disabled when its 403s are stored: attempts may have failed before that, but not all of them.
 LAST_TASK = """
 select handler, state::text, attempt, coalesce(info ->> 'held_back', error, ''), scheduled_for > now() + interval '100 s'
 from rolecall.all_tasks where key = 'store:1' order by id desc limit 1
@@ -26,7 +26,7 @@ CATALOG = "select count(*), count(*) filter (where in_stock), max(last_payload_i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How the store's last task stands when a fault has stayed, and what it says; `later`: it waits for a good while."""
+    """The state of the store's last task under a permanent fault, and its error; `later` if it waits for long."""
 
     handler: str = "payload_fetch"
     state: str = "failed"
@@ -43,7 +43,7 @@ OUTCOMES = {
     FaultKind.ERRORS: Outcome(says="the upstream answered: "),
     FaultKind.SCHEMA_DRIFT: Outcome(says="FilteredProducts: "),
     FaultKind.FOREIGN_REDIRECT: Outcome(says="redirected to another host"),
-    # Fetched, it is refused where the upstream counts what it does not serve; and applied, where it counts nothing either.
+    # The upstream still counts the products that it does not serve, so the menu is fetched and then refused.
     FaultKind.EMPTY_PAGE: Outcome(handler="product_refresh", attempts=1, says="ImplausibleMenu: 0 products"),
     FaultKind.TRUNCATED: Outcome(handler="product_refresh", attempts=1, says="ImplausibleMenu"),
     FaultKind.SLOW: Outcome(handler="product_refresh", state="completed", attempts=1),
@@ -54,7 +54,6 @@ FETCH = NewTask(handler="payload_fetch", payload={"store_id": 1}, key="store:1")
 
 @pytest.fixture
 async def upstream() -> AsyncIterator[LocalUpstream]:
-    """One store with a menu long enough to be missed."""
     options = UpstreamOptions(stores=1, menu_smallest=PRODUCTS, menu_median=PRODUCTS, menu_largest=PRODUCTS)
     async with LocalUpstream(options) as running:
         yield running
@@ -62,7 +61,7 @@ async def upstream() -> AsyncIterator[LocalUpstream]:
 
 @pytest.fixture
 async def crawled(crawl_with: Callable[..., Any], upstream: LocalUpstream) -> Any:
-    """The crawl with the store's first menu in its catalog; its host is never left alone."""
+    """The crawl with the store's first menu in its catalog; its host is never paused."""
     crawl = crawl_with(retry_first=0.01, backoff=0.001, breaker_failures=1000)
     async with UpstreamClient(upstream.url) as client:
         [store] = await client.stores()

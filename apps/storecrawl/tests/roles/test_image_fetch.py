@@ -1,4 +1,4 @@
-"""A crawl with images: they are fetched after a refresh, kept once, served and shown."""
+"""A crawl with images: fetched after a refresh, stored once, served and shown."""
 
 from __future__ import annotations
 

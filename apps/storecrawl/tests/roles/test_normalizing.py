@@ -1,6 +1,4 @@
-"""A large menu is normalized in a process, which dies with the attempt's timeout, whatever strangers wrote in it; a small
-one in the worker.
-"""
+"""A large menu is normalized in a process that the attempt's timeout kills, a small one in the worker."""
 
 from __future__ import annotations
 
@@ -26,14 +24,13 @@ select state::text, error from rolecall.all_tasks where handler = 'product_refre
 
 
 def processes() -> list[psutil.Process]:
-    """The processes that workers of this process have started for what can be killed."""
+    """Return the process-handler children of this process's workers."""
     return [
         each for each in psutil.Process().children() if "rolecall.worker.subprocess.child" in " ".join(each.cmdline())
     ]
 
 
 def payload(crawl: Crawl, folder: Path, products: int, options: int = 1) -> int:
-    """Enter a payload of so many products, with so many options each; returns its id."""
     one = json.dumps(product("KEY", Options=["1g"] * options, recPrices=[20] * options))
     members = [one.replace("KEY", f"k{number}") for number in range(products)]
     written = PayloadStore(FolderStorage(folder)).write(1, page(*members), task_id=1, attempt=1)
@@ -50,7 +47,7 @@ def refresh(crawl: Crawl, payload_id: int) -> NewTask:
 
 
 async def test_normalizing_is_killed_by_its_timeout(crawl: Crawl, tmp_path: Path) -> None:
-    """A thread would go on for ever, and hold its worker's end up."""
+    """A thread would run forever and keep its worker from exiting."""
     too_large = payload(crawl, tmp_path / "payloads", products=8_000, options=200)
     crawl.enqueue(refresh(crawl, too_large).options(timeout=4.0, max_attempts=1))
 
@@ -67,7 +64,7 @@ async def test_normalizing_is_killed_by_its_timeout(crawl: Crawl, tmp_path: Path
 async def test_only_a_large_menu_is_worth_a_process(
     crawl: Crawl, tmp_path: Path, products: int, has_process: bool
 ) -> None:
-    """A process that was started stays for the next one."""
+    """A process that was started is reused."""
     menu = payload(crawl, tmp_path / "payloads", products)
     assert (crawl.value("select size_raw from storecrawl.payloads") > SMALL) is has_process
     crawl.enqueue(refresh(crawl, menu))

@@ -14,7 +14,6 @@ FETCH_ALL = NewTask(handler="payload_fetch_all")
 
 
 async def test_stores_that_are_due_are_fetched_again(crawl_with: Callable[..., Any]) -> None:
-    """One fetch for each store that needs a crawl."""
     crawl = crawl_with(fetch_every=0.001)
     await crawl.run(DISCOVER)
 
@@ -34,7 +33,7 @@ async def test_stores_that_were_just_fetched_are_left_alone(crawl: Any) -> None:
 
 
 async def test_the_fetches_of_a_round_are_spread_over_it(crawl: Any) -> None:
-    """Batches over the four hours, every store once in them."""
+    """Batches over the four hours, with every store in one of them."""
     await crawl.run(DISCOVER)
     crawl.rows("update storecrawl.stores set last_fetch_at = last_fetch_at - interval '4 hours' returning 1")
     [generator] = crawl.enqueue(FETCH_ALL)
@@ -52,7 +51,7 @@ async def test_the_fetches_of_a_round_are_spread_over_it(crawl: Any) -> None:
 
 
 async def test_a_store_keeps_its_place_from_round_to_round(crawl: Any) -> None:
-    """What was fetched late in one round is fetched late in the next, not left out."""
+    """A store fetched late in one round is fetched late in the next, not skipped."""
     await crawl.run(DISCOVER)
     last = crawl.value("select max(id) from storecrawl.stores")
     crawl.rows(
@@ -68,7 +67,6 @@ async def test_a_store_keeps_its_place_from_round_to_round(crawl: Any) -> None:
 
 
 async def test_a_schedule_may_be_for_one_state(crawl: Any) -> None:
-    """state_code is the generator's `state`: the stores of others are left alone."""
     await crawl.run(DISCOVER)
     crawl.rows(
         "update storecrawl.stores set last_fetch_at = null, state = case id when 1 then 'ZZ' else state end returning 1"

@@ -20,7 +20,6 @@ def crawl(crawl_with: Callable[..., Any]) -> Any:
 
 
 def leave_files(crawl: Any, number: int) -> None:
-    """Write files that no row names."""
     store = payload_store(crawl.settings)
     for task_id in range(number):
         store.write(1, b"{}", task_id=task_id, attempt=1)

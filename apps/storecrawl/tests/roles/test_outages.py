@@ -28,7 +28,6 @@ NOT_DONE = "select count(*) from rolecall.all_tasks where finished_at is null an
 
 @pytest.fixture
 async def away(tmp_path: Path, settings: CrawlSettings) -> AsyncIterator[tuple[Crawl, EmbeddedServer]]:
-    """A crawl on a server of its own, which a test may stop."""
     with EmbeddedServer(tmp_path / "server") as server, psycopg.connect(server.dsn(), autocommit=True) as connection:
         migrate(connection)
         migrate(connection, MIGRATIONS)
@@ -38,7 +37,7 @@ async def away(tmp_path: Path, settings: CrawlSettings) -> AsyncIterator[tuple[C
 async def test_an_outage_of_the_database_spends_no_attempt(
     away: tuple[Crawl, EmbeddedServer], upstream: LocalUpstream, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The server is stopped while menus are on their way, and comes back when handlers have given up on it."""
+    """The server stops while menus are being fetched, and returns after handlers have given up on it."""
     crawl, server = away
     for store in World(upstream.options).stores({})[:2]:
         crawl.rows("insert into storecrawl.stores (platform_store_id, name) values (%s, 'A') returning id", store["id"])
@@ -61,7 +60,7 @@ async def test_an_outage_of_the_database_spends_no_attempt(
 
 
 class _Asked:
-    """As much of a context as the middleware asks for."""
+    """The part of a context that the middleware uses."""
 
     class log:  # noqa: N801 - an attribute
         warning = staticmethod(lambda *_: None)

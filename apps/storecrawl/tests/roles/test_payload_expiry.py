@@ -20,7 +20,7 @@ from rolecall.testing import drain
 
 
 class Keeper:
-    """Payloads of some ages, in hours, and which of them have their file after the policy had its way."""
+    """Payloads of several ages in hours, and those whose file remains after the expiry."""
 
     def __init__(self, shop: Shop, folder: Path, database: str, connection: psycopg.Connection[Any]) -> None:
         self.shop = shop
@@ -100,7 +100,7 @@ async def test_the_two_that_a_comparison_reads_stay_however_old(keeper: Keeper) 
 
 
 async def test_a_payload_that_was_never_applied_stays(keeper: Keeper) -> None:
-    """The file is all that there is of that fetch."""
+    """Nothing else is left of that fetch."""
     store = keeper.shop.store()
     unapplied = keeper.payload(store, 9_000, applied=False)
     newest = [keeper.payload(store, age) for age in (2, 1)]
@@ -122,7 +122,7 @@ async def test_a_payload_that_an_open_task_is_about_to_read_stays(keeper: Keeper
 
 
 async def test_a_file_that_is_gone_already_is_marked(keeper: Keeper) -> None:
-    """A crash between the file and its row's mark is made good by the next run."""
+    """If the task crashes between removing a file and marking its row, the next run marks it."""
     store = keeper.shop.store()
     payloads = [keeper.payload(store, age) for age in (3, 2, 1)]
     keeper.shop.file_of(payloads[0]).unlink()

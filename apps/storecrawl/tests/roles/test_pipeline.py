@@ -83,7 +83,7 @@ async def test_a_menu_that_did_not_change_is_fetched_and_kept_and_not_read_again
 
 
 async def test_a_refresh_without_the_store_of_its_payload_goes_on_as_one_with_it(crawl: Any) -> None:
-    """So it takes its turn with the store's other tasks, though whoever made it knew the payload only."""
+    """So it has the store's key, although its creator only knew the payload."""
     await crawl.run(DISCOVER)
     payload, store = crawl.rows("select id, store_id from storecrawl.payloads order by id limit 1")[0]
 
@@ -128,7 +128,6 @@ async def test_the_views_are_refreshed(crawl: Any) -> None:
 
 
 async def test_an_upstream_that_often_fails_is_crawled_all_the_same(crawl: Any, upstream: LocalUpstream) -> None:
-    """Each fault leads to a retry, in the client or by the task's policy."""
     upstream.set_failures(FaultDial(failure_rate=0.4, slow_seconds=0.01, retry_after_seconds=0))
 
     await crawl.run(DISCOVER)

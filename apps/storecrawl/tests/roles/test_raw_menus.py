@@ -37,14 +37,13 @@ async def server() -> AsyncIterator[MenuServer]:
 
 @pytest.fixture
 def single(settings: CrawlSettings, database: str, connection: psycopg.Connection[Any], server: MenuServer) -> Crawl:
-    """A crawl of the one store of the menu server; what fails, fails at once."""
+    """A crawl of the menu server's only store, without retries."""
     crawl = Crawl(replace(settings, upstream=server.url, retry_first=30.0), database, connection)
     crawl.rows("insert into storecrawl.stores (platform_store_id, name) values (%s, 'Sun') returning id", STORE)
     return crawl
 
 
 def raw_pages(crawl: Crawl, where: str = "true") -> dict[int, list[RawPage]]:
-    """The answers in each raw menu that is kept, by store."""
     rows = crawl.rows(f"select store_id, storage_path from storecrawl.raw_menus where {where} order by id")
     root = crawl.settings.data_dir / "payloads"
     return {store: list(read_raw_pages([gzip.decompress((root / path).read_bytes())])) for store, path in rows}
@@ -82,7 +81,7 @@ async def test_every_product_that_anybody_may_buy_is_in_the_catalog(crawl: Crawl
 
 
 async def test_what_patients_may_not_buy_has_no_price_of_theirs_in_the_catalog(crawl: Crawl) -> None:
-    """The upstream states a price of zero for it; that is not filled from the list of the others."""
+    """The upstream's price of zero is not replaced with that of the other list."""
     await crawl.run(DISCOVER)
 
     priced = crawl.rows(
@@ -108,7 +107,6 @@ async def test_what_patients_may_not_buy_has_no_price_of_theirs_in_the_catalog(c
 async def test_an_answer_that_is_refused_is_kept_as_it_came_with_the_reason(
     single: Crawl, server: MenuServer, body: bytes, says: str
 ) -> None:
-    """Nothing was kept of it, so there was nothing to look at."""
     server.body = body
 
     await single.run(FETCH)

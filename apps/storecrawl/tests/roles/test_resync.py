@@ -1,4 +1,6 @@
-"""A day's resync: what is generated under product_resync, scaled and measured is the fetching itself."""
+"""A day's resync: the tasks under product_resync fetch the menus themselves, so that scaling and capacity count
+fetches.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from rolecall import NewTask
 
 DISCOVER = NewTask(handler="store_discovery")
 PAUSE_SECONDS = 0.3
-# A page holds 100 products, and a menu of one page is fetched without a pause.
+# A page has 100 products, and a menu of one page is fetched without a pause.
 MENUS_OF_TWO_PAGES = UpstreamOptions(stores=5, menu_smallest=120, menu_median=140, menu_largest=180)
 STORES = "select array_agg(id order by id) from storecrawl.stores"
 TARGET = "select rolecall.scale_target('product_resync')"
@@ -33,7 +35,6 @@ where made.handler = 'product_resync'
 
 
 def generated(crawl: Any) -> list[NewTask]:
-    """Today's resync of every store, in one batch: it was due at midnight."""
     _, tasks = resync(crawl.value(STORES), datetime.now(UTC).date(), 1)
     return tasks
 
@@ -48,7 +49,7 @@ async def test_a_resync_fetches_in_its_own_task_and_goes_on_to_product_refresh(c
 
 
 async def test_what_scales_the_resyncs_counts_fetches(crawl: Any) -> None:
-    """Five menus are to be fetched: the target says five before, and nothing after."""
+    """Five menus must be fetched: the target is five before, and none afterwards."""
     await crawl.run(DISCOVER)
     before = crawl.value(TARGET)
 
@@ -61,7 +62,7 @@ async def test_what_scales_the_resyncs_counts_fetches(crawl: Any) -> None:
 
 
 async def test_capacity_of_resyncs_is_measured_on_requests(crawl_with: Callable[..., Any]) -> None:
-    """A fetch pauses between pages, so that no slot can do more of them in an hour than the pauses leave room for."""
+    """A fetch pauses between pages, which limits the fetches per slot and hour."""
     async with LocalUpstream(MENUS_OF_TWO_PAGES) as upstream:
         crawl = crawl_with(upstream=upstream.url, page_pause=PAUSE_SECONDS)
         await crawl.run(DISCOVER)

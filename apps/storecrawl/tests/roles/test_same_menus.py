@@ -1,4 +1,4 @@
-"""A fetch that brings the answers of the one before keeps them and that one's document, and looks into neither."""
+"""A fetch with the same responses as the previous one stores them and reuses its document, without parsing either."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def test_a_cycle_in_which_nothing_changed_parses_and_normalizes_nothing(
 
 
 async def test_what_it_keeps_is_whole_and_of_its_own(crawl: Crawl) -> None:
-    """The retention policy removes the files of each fetch by themselves."""
+    """The retention policy removes the files of each fetch independently."""
     await crawl.run(DISCOVER)
     await crawl.run(*FETCH_ALL)
 
@@ -96,14 +96,13 @@ async def test_a_document_that_cannot_be_kept_again_is_made_of_the_answers(crawl
 
 
 def documents(crawl: Crawl, first: int = 0) -> list[bytes]:
-    """The documents that are kept, by store, from the first one on in the order of their fetch."""
     root = crawl.settings.data_dir / "payloads"
     rows = sorted(crawl.rows(KEPT)[first:], key=lambda row: row[0])
     return [gzip.decompress((root / path).read_bytes()) for _, _, path, *_ in rows]
 
 
 def differing(crawl: Crawl) -> Iterator[str]:
-    """Payloads whose document, size or number of products is not what their answers make."""
+    """Return payloads whose document, size or product count does not match their responses."""
     root = crawl.settings.data_dir / "payloads"
     for _, platform_id, path, raw_path, count, size in crawl.rows(KEPT):
         answers = read_raw_pages([gzip.decompress((root / raw_path).read_bytes())])

@@ -1,4 +1,4 @@
-"""Both places that can keep files: a folder of this machine, and a bucket of a real S3 server."""
+"""Both kinds of storage: a folder, and a bucket of a real S3 server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A local upstream, a quick client, and servers with odd answers, for each test."""
+"""A local upstream, a fast client, and servers with odd responses, for each test."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ async def upstream() -> AsyncIterator[LocalUpstream]:
 
 @pytest_asyncio.fixture
 async def client_for() -> AsyncIterator[ClientFor]:
-    """Make clients that are closed when the test is over."""
     async with AsyncExitStack() as stack:
         clients: list[UpstreamClient] = []
 
@@ -52,7 +51,6 @@ async def client(upstream: LocalUpstream, client_for: ClientFor) -> UpstreamClie
 
 @pytest_asyncio.fixture
 async def serve() -> AsyncIterator[Serve]:
-    """Start servers that answer every request by the given function; each returns its URL."""
     async with AsyncExitStack() as stack:
 
         async def start(respond: Responder) -> str:

@@ -19,7 +19,7 @@ from .conftest import ClientFor, Serve
 
 PATH = ("data", "filteredProducts", "products")
 DEEP = "[" * 200_000 + "]" * 200_000
-# What stands in the place of a member, and its key if that can be made out.
+# The text instead of a member, and its key if it can be found.
 UNREADABLE = {
     "1e400": ('{"_id": "bad", "Prices": [1e400]}', "bad"),
     "NaN": ('{"brand": {"_id": "no key of its"}, "_id": "bad", "Prices": [NaN]}', "bad"),
@@ -65,7 +65,7 @@ def test_a_member_that_cannot_be_read_is_left_out_and_told(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", READABLE)
 def test_a_member_with_damaged_text_is_read_and_others_are_as_they_are(kind: str) -> None:
-    """A description that was cut within a character is no reason to lose its product."""
+    """A description cut in the middle of a character must not make its product unreadable."""
     text, meant = READABLE[kind]
 
     document, unread = read_members(answer(product("a"), text, product("c")), *PATH)
@@ -162,7 +162,7 @@ async def fetched(serve: Serve, client_for: ClientFor, body: bytes) -> FetchedMe
 
 @pytest.mark.parametrize("kind", UNREADABLE)
 async def test_a_bad_product_costs_itself_and_not_its_menu(serve: Serve, client_for: ClientFor, kind: str) -> None:
-    """Each of these cost a store, for good."""
+    """Each of these used to make the whole store fail permanently."""
     text, key = UNREADABLE[kind]
 
     menu = await fetched(serve, client_for, answer(product("a"), text, product("c")))

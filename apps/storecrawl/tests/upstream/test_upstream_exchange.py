@@ -31,8 +31,6 @@ NO_STORES: dict[str, dict[str, list[object]]] = {"data": {"filteredDispensaries"
 
 
 class Recorder:
-    """Answers with no stores and remembers the requests."""
-
     def __init__(self) -> None:
         self.requests: list[Request] = []
 

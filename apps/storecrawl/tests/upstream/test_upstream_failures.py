@@ -1,4 +1,4 @@
-"""Each way of failing has its own typed outcome."""
+"""Each kind of failure has a typed outcome."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OUTCOMES = [
     (FaultKind.FOREIGN_REDIRECT, ForeignRedirect),
     (FaultKind.CUT, Unavailable),
 ]
-"""An empty or a cut first page is no failure of a request: those are below, and with the menus."""
+"""Without empty and cut first pages, which are not failures of a request and are tested below."""
 
 
 def always(kind: FaultKind, **settings: float) -> FaultDial:

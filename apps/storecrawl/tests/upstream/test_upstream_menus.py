@@ -1,4 +1,4 @@
-"""A menu is fetched whole: every page, every product once, both modes."""
+"""A menu is fetched completely: every page, every product once, both modes."""
 
 from __future__ import annotations
 

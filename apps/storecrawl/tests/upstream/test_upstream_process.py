@@ -1,4 +1,4 @@
-"""The local upstream as a process of its own, and its control endpoints."""
+"""The local upstream as a separate process, and its control endpoints."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ async def test_a_stale_hash_of_the_configuration_is_replaced_by_our_own(
 
 
 async def test_the_hash_that_is_understood_is_the_first_from_then_on(serve: Serve, client_for: ClientFor) -> None:
-    """Hashes rotate, and an upstream that takes no texts knows only some of those configured."""
+    """Hashes rotate, and an upstream that accepts no texts knows only some of the configured ones."""
     asked: list[str] = []
 
     async def respond(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""When a failed request is tried again, and after how long."""
+"""When a failed request is retried, and after which delay."""
 
 from __future__ import annotations
 

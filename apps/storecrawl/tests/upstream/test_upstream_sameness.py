@@ -25,7 +25,6 @@ OTHERS = [
 
 @pytest.fixture
 def looked_into(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The numbers of the pages that were read."""
     read: list[int] = []
 
     def noting(reply: Reply, number: int) -> ListPage:
@@ -37,9 +36,8 @@ def looked_into(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 async def fetched(asker: UpstreamClient, store_id: str) -> tuple[list[str], list[RawPage]]:
-    """The digests of a store's menu, and all answers."""
     answers: list[RawPage] = []
-    await asker.menu(store_id)  # the client learns which hash is known
+    await asker.menu(store_id)  # the client learns the known hash
     menu = await asker.menu(store_id, keep=answers.append)
     return list(menu.digests), answers
 
@@ -137,7 +135,7 @@ async def test_answers_that_were_refused_are_no_part_of_what_a_menu_was(
 
 
 async def test_a_menu_with_an_empty_page_is_read_each_time(client: UpstreamClient) -> None:
-    """Upstreams that race with themselves answer so; what they say when they are asked again cannot be foreseen."""
+    """Upstreams with races send such pages, and the next response cannot be predicted."""
     digests, answers = await fetched(client, "f" * 24)
 
     assert (digests, bool(answers)) == ([], True)

@@ -1,4 +1,4 @@
-"""Products look like real ones, odd values included, in the shares of real menus."""
+"""Products are like real ones, including odd values in the proportions of real menus."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_medical_prices_are_equal_or_untaxed_by_store(sample: list[tuple[WorldSt
 
 
 def test_what_patients_may_not_buy_costs_nothing_in_their_list(products: list[Product]) -> None:
-    """As a platform writes that there is no price: it is stated, and it is zero."""
+    """Platforms state a missing price as zero."""
     others = [price for product in products if product["recOnly"] for price in product["medicalPrices"]]
 
     assert len(others) > 20

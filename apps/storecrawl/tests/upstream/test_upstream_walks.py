@@ -23,7 +23,7 @@ def page(ids: str, total_count: int | None, total_pages: int | None) -> ListPage
 
 
 class Book:
-    """Pages served from a list, over and over; `asked` are the page numbers in turn."""
+    """Repeats a list of pages; `asked` are the requested page numbers."""
 
     def __init__(self, *pages: ListPage) -> None:
         self.pages = pages
@@ -75,7 +75,7 @@ async def test_the_product_without_any_key_is_kept_for_the_normalizer_to_judge()
 
 
 class Race:
-    """An upstream that shows an empty first page some times, and then the true one."""
+    """An upstream whose first page is empty a few times before the true one."""
 
     def __init__(self, empty_times: int, empty: ListPage) -> None:
         self.empty_times = empty_times
@@ -133,7 +133,7 @@ async def test_an_uncounted_walk_ends_when_pages_bring_nothing_new() -> None:
 
 
 async def test_unreadable_products_count_as_collected() -> None:
-    """Otherwise one bad product had every menu walked twice, and called it a part."""
+    """Otherwise one bad product makes every menu be walked twice and counted as incomplete."""
     unread = Unread(index=2, key="c", reason="NaN")
     book = Book(replace(page("ab", 3, 1), unread=[unread]))
 

@@ -24,7 +24,7 @@ NOTHING: dict[str, Any] = {
 
 
 class Scribe:
-    """Has nothing to offer, and writes down what it is asked; with `knows_hashes` off it wants the texts."""
+    """Returns nothing and records requests; without `knows_hashes` it requires texts."""
 
     def __init__(self, *, knows_hashes: bool = True) -> None:
         self.knows_hashes = knows_hashes
@@ -43,7 +43,6 @@ class Scribe:
         return JSONResponse({"data": NOTHING})
 
     def variables(self, number: int = 0) -> dict[str, Any]:
-        """What a GET request carried."""
         read: dict[str, Any] = json.loads(self.by_get[number]["variables"])
         return read
 
@@ -54,7 +53,6 @@ def scribe() -> Scribe:
 
 
 async def test_the_endpoints_are_those_of_the_options(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:
-    """Stores and menus have their own, and white-label hosts have others."""
     url = await serve(scribe.respond)
     for options in (ONLY_ONCE, replace(ONLY_ONCE, stores_path="/api-2/graphql", menus_path="/api-4/graphql")):
         client = client_for(url, replace(options, backoff=0.0))

@@ -1,4 +1,4 @@
-"""The made-up world is the same for the same seed, and changes with time."""
+"""The generated world is the same for the same seed, and changes with time."""
 
 from __future__ import annotations
 

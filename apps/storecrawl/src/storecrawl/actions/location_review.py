@@ -50,12 +50,10 @@ class LocationReview:
         return await self._enqueue(fetch_task(store_id)) if taken else None
 
     async def reject(self, location_id: int, because: str) -> None:
-        """Reject a location."""
         async with self._change("locations.reject", location_id, because):
             await reject_location(self._connection, location_id, by=self._actor.name, because=because)
 
     async def unreject(self, location_id: int, because: str) -> None:
-        """Undo a rejection."""
         async with self._change("locations.unreject", location_id, because):
             await unreject_location(self._connection, location_id, by=self._actor.name, because=because)
 

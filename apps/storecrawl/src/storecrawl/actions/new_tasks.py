@@ -102,7 +102,7 @@ def resync(store_ids: Sequence[int], day: date, batches: int = BATCHES) -> tuple
 
 
 def discovery(states: Sequence[str] = (), priority: int | None = None) -> NewTask:
-    """Return the task that searches these states, or all covered ones, for stores; one such search is open at a time."""
+    """Return the task that searches these or all covered states for stores; one such search is open at a time."""
     covered = sorted({state.upper() for state in states})
     task = discovery_task(covered)
     return task if priority is None else task.options(priority=priority)

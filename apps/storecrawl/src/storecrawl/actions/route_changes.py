@@ -30,12 +30,10 @@ class RouteChanges:
             return _told(await enable_route(self._connection, route_id), outcome)
 
     async def disable(self, route_id: int, because: str) -> StoredRoute:
-        """Disable a route."""
         async with audit.change_async(self._connection, self._actor, "routes.disable", route_id=route_id) as outcome:
             return _told(await disable_route(self._connection, route_id, because), outcome)
 
     async def remove(self, route_id: int) -> None:
-        """Delete a route and its counters."""
         async with audit.change_async(self._connection, self._actor, "routes.remove", route_id=route_id):
             await remove_route(self._connection, route_id)
 

@@ -34,7 +34,6 @@ class DocumentResponse(StreamingResponse):
         self._opened = opened
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the response."""
         with self._opened:
             await super().__call__(scope, receive, send)
 

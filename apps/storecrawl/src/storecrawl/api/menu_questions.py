@@ -191,12 +191,10 @@ class Question(BaseModel):
     order: Literal["asc", "desc"] = "asc"
 
     def to_query(self) -> MenuQuery:
-        """Return the filters and the order."""
         rules = self.model_dump(exclude={"fields", "limit", "offset", "order"})
         return MenuQuery(**rules, descending=self.order == "desc")
 
     def item(self, row: MenuRow) -> MenuItem:
-        """Return the requested fields of a product."""
         names = self.fields.split(",") if self.fields is not None else list(MenuItem.model_fields)
         return MenuItem.model_validate({name: getattr(row, name) for name in names})
 

@@ -36,7 +36,6 @@ class RouteToAdd(Body):
     timezone: Text | None = None
 
     def route(self) -> NewRoute:
-        """Return the route with its password."""
         password = self.password.get_secret_value() if self.password else None
         return msgspec.convert(self.model_dump() | {"password": password}, NewRoute)
 

@@ -200,7 +200,6 @@ async def _known_products(connection: Connection, fetched: Fetched, menu: Menu) 
 async def _write_products(
     connection: Connection, fetched: Fetched, plan: Plan, known: dict[str, EarlierProduct]
 ) -> dict[str, int]:
-    """Write products completely; return their ids by external id."""
     if not plan.written:
         return {}
     if brands := list(brand_rows(plan.written)):

@@ -66,7 +66,6 @@ class Plan:
 
     @property
     def written(self) -> tuple[Product, ...]:
-        """The products that are written completely."""
         return self.new + self.updated + self.returned
 
 

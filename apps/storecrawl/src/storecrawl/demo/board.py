@@ -47,7 +47,6 @@ class Board:
             self._tasks.look(self._seconds, figures.ended_tasks)
 
     def line(self) -> str:
-        """Return the figures, or the note, as one line."""
         seen = self._figures
         what = self.note or (
             f"stores {seen.refreshed_stores}/{seen.stores}  payloads {seen.payloads}  products {seen.products}"
@@ -57,7 +56,6 @@ class Board:
         return f"{self._seconds:7.1f} s  {what}"
 
     def __rich__(self) -> RenderableType:
-        """Return the figures as a board."""
         ending = "ends after one full cycle" if self._options.once else "Ctrl-C ends it"
         return Panel(
             Group(self._numbers(), Text(), self._work(), Text(), self._places()),
@@ -139,14 +137,12 @@ class Rate:
         self._looks: deque[tuple[float, int]] = deque()
 
     def look(self, seconds: float, number: int) -> None:
-        """Record the number at a time."""
         self._looks.append((seconds, number))
         while self._looks[-1][0] - self._looks[0][0] > WINDOW_SECONDS:
             self._looks.popleft()
 
     @property
     def per_second(self) -> float:
-        """The increase per second; 0 until there are two values."""
         if len(self._looks) < 2:  # noqa: PLR2004 - a slope needs two points
             return 0.0
         (began, first), (ended, last) = self._looks[0], self._looks[-1]

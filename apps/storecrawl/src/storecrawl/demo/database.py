@@ -59,7 +59,6 @@ class Database:
                 self._connect()
 
     def ask(self, question: Callable[[Connection], T]) -> T | None:
-        """Return the query's result, or None while the database is unavailable."""
         if self._connection is None:
             return None
         try:

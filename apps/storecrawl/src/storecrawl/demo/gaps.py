@@ -78,7 +78,6 @@ class Gaps:
     places: tuple[UnsearchedPlace, ...] = ()
 
     def sentences(self) -> Iterator[str]:
-        """Return a sentence for each gap."""
         for place in self.places:
             yield f"{place.place} was not searched: {place.reason}"
         for store in self.stores:
@@ -86,7 +85,6 @@ class Gaps:
             yield f"store {store.store} ({store.name}{where}) was not refreshed: {store.reason}"
 
     def summary(self) -> dict[str, Any]:
-        """Return the gaps for `--json`."""
         return {
             "unrefreshed": [asdict(each) for each in self.stores],
             "unsearched": [asdict(each) for each in self.places],
@@ -109,7 +107,6 @@ class MissingProducts:
     products: tuple[str, ...]
 
     def sentence(self) -> str:
-        """Describe them in a sentence."""
         named = ", ".join(self.products[:NAMED]) + (" ..." if len(self.products) > NAMED else "")
         return f"store {self.store} ({self.name}) lacks {len(self.products)} products that it offers: {named}"
 

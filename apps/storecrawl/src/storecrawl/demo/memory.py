@@ -35,12 +35,10 @@ class Memory:
     step_seconds: float
 
     def at(self, now: float) -> Memory:
-        """Return the same world at another time."""
         gone = (now - self.since) / self.step_seconds if self.step_seconds else 0.0
         return replace(self, step=self.step + max(0.0, gone), since=now)
 
     def flags(self) -> dict[str, object]:
-        """Return the flags with which the upstream serves this world."""
         pace = self.step_seconds or STANDSTILL_SECONDS
         step = self.step if self.step_seconds else int(self.step)
         return {

@@ -51,7 +51,6 @@ class Cycle:
     api: str | None
 
     def summary(self) -> dict[str, Any]:
-        """Return the summary that `--json` prints."""
         return {**self.figures.summary(self.seconds), **self.gaps.summary(), "api": self.api}
 
 
@@ -120,7 +119,6 @@ def _insist(stage: Stage, question: Callable[[Connection], T]) -> T:
 
 
 def _answers(stage: Stage, question: Callable[[Connection], T]) -> Iterator[T | None]:
-    """Query repeatedly, restarting stopped processes meanwhile; yields None while the database is unavailable."""
     while True:
         stage.keep_running()
         began = time.monotonic()

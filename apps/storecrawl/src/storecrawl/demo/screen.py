@@ -89,7 +89,6 @@ class Lines:
         self.note(f"the dashboard: {address}")
 
     def show(self, figures: Figures | None) -> None:
-        """Print the figures every five seconds."""
         self._board.look(figures)
         if time.monotonic() >= self._next:
             self._print(self._board.line())

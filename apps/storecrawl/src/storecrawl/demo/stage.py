@@ -79,7 +79,6 @@ class Stage:
 
     @property
     def app(self) -> App:
-        """The app of the workers, with the same settings."""
         return build_app(self._settings())
 
     def __enter__(self) -> Self:
@@ -103,7 +102,6 @@ class Stage:
 
     @property
     def world(self) -> Memory | None:
-        """The local upstream's world; None with another upstream."""
         return self._memory
 
     @property
@@ -112,7 +110,6 @@ class Stage:
         return self._memory.stores if self._memory else None
 
     def ask(self, question: Callable[[Connection], T]) -> T | None:
-        """Return a query's result, or None while the database is unavailable."""
         return self._database.ask(question)
 
     def keep_running(self) -> None:
@@ -166,7 +163,6 @@ class Stage:
         return self._on_database(serve, API_LOG, nice=True, descriptors=[descriptor])
 
     def _on_database(self, command: list[str], log: str, **how: Unpack[ChildOptions]) -> ChildProcess:
-        """Return a process for a command of Rolecall with the demo's database and settings."""
         # Each is attached to the embedded server, and the last one to leave stops it.
         where = ["--data-dir", str(self._folder)] if self._options.database is None else []
         environment = {

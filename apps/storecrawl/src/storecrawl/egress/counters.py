@@ -31,7 +31,6 @@ class RouteCounter(msgspec.Struct, kw_only=True):
     failed_at: float | None = None
 
     def add_earlier(self, earlier: RouteCounter) -> None:
-        """Add earlier counts that could not be reported."""
         self.successes += earlier.successes
         self.failures += earlier.failures
         if not self.recovered:
@@ -75,7 +74,6 @@ class Counters:
         counter.failed_at = counter.used_at
 
     def forbidden(self, route_id: int, profile: str, about: str, error: str) -> None:
-        """Count a 403 response about a subject."""
         self.failed(route_id, error)
         counter = self._by_route[route_id]
         for known, one in ((counter.forbidden_with, profile), (counter.forbidden_about, about[:LONGEST_SUBJECT])):
@@ -83,7 +81,6 @@ class Counters:
                 known.append(one)
 
     def take(self) -> list[RouteCounter]:
-        """Return all counters and reset them."""
         taken, self._by_route = list(self._by_route.values()), {}
         return taken
 

@@ -75,7 +75,6 @@ class Egress:
         await self.close()
 
     async def close(self) -> None:
-        """Store the last outcomes and close all connections."""
         if self._keeping is not None:
             # A running report is awaited: if it were cancelled after its commit, its counts would be stored twice.
             self._is_closing = True
@@ -151,7 +150,6 @@ class Egress:
         return probe.granted or probe.paused_for is None
 
     async def _keep(self, recorder: Recorder) -> None:
-        """Report counts and reload routes regularly until closing; errors do not end it."""
         loaded_at, is_last = time.monotonic(), False
         while not is_last:
             with suppress(TimeoutError):
@@ -254,7 +252,6 @@ class Visit:
         return self._session
 
     def succeeded(self) -> None:
-        """Report a good response."""
         self._answered()
         if self._session is not None:
             self._tried.clear()
@@ -325,7 +322,6 @@ class Visit:
                 await self.unanswered(failure.text)
 
     async def leave(self) -> None:
-        """Release the session."""
         session, self._session = self._session, None
         if session is not None:
             await session.end()
@@ -339,7 +335,6 @@ class Visit:
             self._egress.counters.failed(self._session.route.id, error)
 
     async def _change(self) -> None:
-        """Discard the route's session with its cookies, and continue over another route."""
         if self._session is not None:
             self._tried.add(self._session.route.id)
             await self._egress.sessions.forget(self._session.route.id, self._session)

@@ -48,7 +48,6 @@ class RoutePool:
             self.pause(route.id, route.paused_for)
 
     def drop(self, route_id: int) -> None:
-        """Stop using a route."""
         self._standings.pop(route_id, None)
 
     def next(self, avoid: Collection[int] = ()) -> Route | None:
@@ -102,7 +101,6 @@ class RoutePool:
         return frozenset(standing.forbidden) if standing else frozenset()
 
     def forbid(self, route_id: int, profile: str) -> None:
-        """Record a 403 response."""
         standing = self._standings.get(route_id)
         if standing is not None:
             standing.forbidden.add(profile)

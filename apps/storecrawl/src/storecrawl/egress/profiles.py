@@ -30,7 +30,6 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of every request."""
         hints = {
             "sec-ch-ua": self.sec_ch_ua,
             "sec-ch-ua-mobile": self.sec_ch_ua_mobile,

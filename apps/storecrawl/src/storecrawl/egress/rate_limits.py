@@ -33,7 +33,6 @@ class StoreRateLimiter:
         self._free_at: OrderedDict[str, float] = OrderedDict()
 
     async def wait(self, store: str) -> None:
-        """Wait for the next turn of a store."""
         if not self._gap:
             return
         now = time.monotonic()

@@ -139,7 +139,6 @@ class StoredRoute:
 
     @property
     def label(self) -> str:
-        """Protocol and address, without credentials."""
         return label(self.protocol, self.host, self.port)
 
     @property

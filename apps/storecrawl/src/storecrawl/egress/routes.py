@@ -46,7 +46,6 @@ class Route:
 
     @property
     def label(self) -> str:
-        """Protocol and address, without credentials."""
         return label(self.protocol, self.host, self.port)
 
     def forwards(self, url: httpx2.URL) -> bool:

@@ -25,7 +25,7 @@ from storecrawl.egress.routes import Route, RouteProtocol
 __all__ = ["Session", "Sessions"]
 
 LOCATION_HEADERS = {"Time-Zone": "timezone"}
-"""What a route's location says in a request; the language is always the same, wherever it comes out."""
+"""The languages of requests, the same for every location of a route."""
 TUNNEL_STANDS = "proxy.start_tls.started"
 SOCKS_REACHED, SOCKS_REFUSED = "socks.connect_tcp.complete", "socks.setup_socks5_connection.failed"
 VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -78,11 +78,9 @@ class Session:
             await steps.clean_up()
 
     def begin(self) -> None:
-        """Count one more user."""
         self._users += 1
 
     async def end(self) -> None:
-        """Count one user less."""
         self._users -= 1
         await self._close_if_done()
 
@@ -134,7 +132,6 @@ class Sessions:
             await current.retire()
 
     async def close(self) -> None:
-        """Close all sessions."""
         for session in self._by_route.values():
             await session.http.aclose()
         self._by_route.clear()
@@ -158,7 +155,6 @@ class Steps:
         self._is_refused = False
 
     async def __call__(self, step: str, details: dict[str, Any]) -> None:
-        """Record a step."""
         if step == TUNNEL_STANDS:
             self.is_in_tunnel = True
         elif step == SOCKS_REACHED:

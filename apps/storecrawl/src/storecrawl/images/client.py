@@ -51,7 +51,6 @@ class ImageClient:
         raise ImageRefused(f"more than {MOST_REDIRECTS} redirects")
 
     async def _ask(self, target: httpx2.URL, etag: str | None) -> FetchedImage | str:
-        """Send one request; return the target of a redirect, if any."""
         place = await self._addresses.check(target)
         headers = {"Accept": ACCEPT, **place.headers, **({"If-None-Match": etag} if etag else {})}
         async with self._egress.visit(place.host) as visit:
@@ -88,7 +87,6 @@ class ImageClient:
 
 
 async def _told(visit: Visit, status: int) -> None:
-    """Report the response to the egress. Raises if it is unusable."""
     if status == FORBIDDEN:
         await visit.forbidden(f"HTTP {status}")
     elif status >= SERVER_ERRORS:

@@ -142,13 +142,11 @@ class Notice:
     was_refused: bool = False
 
     def answer(self) -> Response:
-        """Redirect to that page."""
         return self.view.done(self.sentence, tone="bad" if self.was_refused else "good")
 
 
 @asynccontextmanager
 async def _notice(view: View) -> AsyncIterator[Notice]:
-    """Show an error like an outcome."""
     notice = Notice(view=view)
     try:
         yield notice

@@ -32,7 +32,6 @@ class Recent(Generic[K, V]):
         self._kept: OrderedDict[K, V] = OrderedDict()
 
     async def get(self, key: K, work_out: Callable[[], Awaitable[V]]) -> V:
-        """Return the cached result, or compute it."""
         value = self._kept[key] if key in self._kept else await work_out()
         self._kept[key] = value
         self._kept.move_to_end(key)
@@ -57,7 +56,6 @@ class Menus:
     resources: Resources
 
     async def diff(self, earlier: StoredPayload, later: StoredPayload) -> MenuDiff:
-        """Return the changes from one menu to another."""
 
         async def compare() -> MenuDiff:
             before, after = await self.resources.menu(earlier), await self.resources.menu(later)

@@ -24,7 +24,6 @@ class Picture:
 
     @classmethod
     def within(cls, image: KeptImage, box: int) -> Picture:
-        """Return the whole image within a square."""
         scale = min(box / image.width, box / image.height, 1.0)
         return cls(
             path=f"/api/images/{image.id}?w={2 * box}&h={2 * box}&format=webp",
@@ -34,7 +33,6 @@ class Picture:
 
     @classmethod
     def filling(cls, image: KeptImage, box: int) -> Picture:
-        """Return the image cropped to a square, for lines of equal height."""
         path = f"/api/images/{image.id}?w={2 * box}&h={2 * box}&fit=cover&format=webp"
         return cls(path=path, width=box, height=box)
 

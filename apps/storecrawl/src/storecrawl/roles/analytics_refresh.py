@@ -72,7 +72,6 @@ def _steps(stores: list[int] | None) -> tuple[NewTask, NewTask]:
 def _add_steps(app: App) -> None:
     @app.task(role=ROLE)
     async def map_stores(ctx: Context, stores: list[int] | None) -> None:
-        """Split the stores among children."""
         async with ctx.transaction() as tx:
             chosen = await all_stores(tx) if stores is None else stores
             batches = in_batches(chosen)
@@ -81,7 +80,6 @@ def _add_steps(app: App) -> None:
 
     @app.task(role=ROLE, name="count_stores")
     async def count_batch(ctx: Context, stores: list[int]) -> None:
-        """Overwrite the partials of a batch of stores."""
         async with ctx.transaction() as tx:
             await ctx.complete(tx, {"partials": await count_stores(tx, stores)})
 

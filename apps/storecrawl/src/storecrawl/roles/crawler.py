@@ -33,7 +33,7 @@ FETCHING_ROLES = (
 """The roles whose tasks send requests."""
 
 STORE_KEY = "store:{store_id}"
-"""The key that whatever touches a store declares: of these tasks, at most one of a store runs."""
+"""The key of all tasks about a store: at most one of them runs at a time."""
 
 
 class Crawler:
@@ -53,19 +53,16 @@ class Crawler:
 
     @property
     def images(self) -> ImageClient:
-        """The only image client; its requests leave through the same egress."""
         if self._images is None:
             raise RuntimeError(f"only workers of the roles {', '.join(FETCHING_ROLES)} fetch images")
         return self._images
 
     @cached_property
     def image_files(self) -> ImageStore:
-        """The stored images."""
         return image_store(self.settings)
 
     @cached_property
     def payloads(self) -> PayloadStore:
-        """The crawl payload files."""
         return payload_store(self.settings)
 
     @asynccontextmanager

@@ -50,7 +50,6 @@ class Question:
 
     @property
     def old_id(self) -> str | None:
-        """The id that leads nowhere."""
         return None if self.store is None else self.store.platform_store_id
 
 
@@ -93,7 +92,6 @@ async def _among_locations(ctx: Context, question: Question) -> ResolvedEntry | 
 
 
 async def _from_upstream(ctx: Context, crawler: Crawler, question: Question) -> ResolvedEntry | str:
-    """Query the upstream and record the result, or the reason why there is none."""
     for retry in range(NETWORK_RETRIES + 1):
         try:
             resolution = await crawler.upstream.resolve(question.name)

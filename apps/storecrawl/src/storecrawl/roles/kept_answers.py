@@ -141,7 +141,6 @@ class KeptAnswer:
     written: WrittenPayload
 
     async def record(self, connection: Connection, ctx: Context) -> int:
-        """Write the row; return the discovery payload's id."""
         return await record_answer(
             connection,
             self.written,

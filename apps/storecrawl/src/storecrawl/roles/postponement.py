@@ -28,7 +28,6 @@ class Postponement:
         self._random = random or Random()
 
     async def __call__(self, ctx: Context, call_next: Next) -> Any:
-        """Call the handler; the cause of a snooze is stored in the task's info."""
         try:
             return await call_next()
         except HeldBack as held:

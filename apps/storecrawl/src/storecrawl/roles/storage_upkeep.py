@@ -87,7 +87,6 @@ def _next(batches: Iterator[list[str]]) -> list[str] | None:
 
 
 async def _retention(ctx: Context, settings: CrawlSettings) -> Retention | None:
-    """Return the current policy; None if files never expire."""
     if settings.keep_days is None and settings.keep_last is None:
         return None
     async with ctx.transaction() as tx:

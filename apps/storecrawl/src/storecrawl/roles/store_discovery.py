@@ -120,7 +120,6 @@ async def _sum_up(
 
 
 async def _summed(ctx: Context) -> Report:
-    """Sum the children's reports; `failed` names those without one."""
     children = await ctx.children()
     found = [child.result for child in children if child.state is TaskState.COMPLETED]
     lost = [_place(**child.payload) for child in children if child.state is not TaskState.COMPLETED]
@@ -165,7 +164,6 @@ async def _state_failed(state: str, connection: Connection, error: str) -> None:
 
 @asynccontextmanager
 async def _noting(ctx: Context, note: Note) -> AsyncIterator[None]:
-    """Record a failure before it ends the attempt."""
     try:
         yield
     except UpstreamFailure as failure:

@@ -28,13 +28,11 @@ class Cache:
         self._results: OrderedDict[tuple[str, Rendition], bytes] = OrderedDict()
 
     def get(self, key: tuple[str, Rendition]) -> bytes | None:
-        """Return a cached result, or None."""
         if key in self._results:
             self._results.move_to_end(key)
         return self._results.get(key)
 
     def put(self, key: tuple[str, Rendition], content: bytes) -> None:
-        """Cache a result, and drop the least recently used ones."""
         self._held += len(content) - len(self._results.pop(key, b""))
         self._results[key] = content
         while self._held > self._most:
@@ -52,7 +50,6 @@ class Pictures:
     cache: Cache = field(default_factory=Cache)
 
     async def original(self, image: KeptImage) -> bytes:
-        """Return an original image. Raises RequestRefused."""
         try:
             return await asyncio.to_thread(self.files.read, image.path, image.sha256)
         except ImageGone as error:

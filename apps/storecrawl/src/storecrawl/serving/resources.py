@@ -38,17 +38,14 @@ class Resources:
         return cls(files=files, menus=small, limit=asyncio.Semaphore(MENUS_AT_ONCE))
 
     async def open(self, payload: StoredPayload) -> OpenedPayload:
-        """Open and verify a payload's file. Raises RequestRefused."""
         with told(payload.id):
             return await asyncio.to_thread(open_payload, self.files, payload)
 
     async def open_raw(self, raw: RawMenu) -> OpenedPayload:
-        """Open and verify a raw menu's file. Raises RequestRefused."""
         with told(raw.id, "raw menu"):
             return await asyncio.to_thread(open_raw_menu, self.files, raw)
 
     async def menu(self, payload: StoredPayload) -> Menu:
-        """Read a payload as a menu. Raises RequestRefused."""
         async with self.limit:
             with told(payload.id):
                 return await asyncio.to_thread(read_menu, self.menus, payload)

@@ -50,7 +50,6 @@ class BucketStorage:
             obstore.put(self._store, path, content, mode="create", use_multipart=False)
 
     def open(self, path: str) -> OpenedObject:
-        """Open an object; its content is streamed when read. Raises ObjectMissing, StorageUnreachable."""
         parts_of(path)
         with _as_storage_errors(path):
             return OpenedBucketObject(self._store, path, obstore.get(self._store, path))
@@ -118,6 +117,5 @@ def _as_storage_errors(path: str) -> Iterator[None]:
 
 
 def _is_plain(environment: Mapping[str, str]) -> bool:
-    """Return whether the endpoint uses plain http."""
     given = next((environment[name] for name in ENDPOINTS if environment.get(name)), "")
     return given.startswith("http://")

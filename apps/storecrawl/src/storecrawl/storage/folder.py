@@ -40,7 +40,6 @@ class FolderStorage:
             raise ObjectExists(path, "there is a file of this name") from None
 
     def open(self, path: str) -> OpenedObject:
-        """Open a file. Raises ObjectMissing, ObjectDamaged, ObjectOutsideRoot."""
         return OpenedFile(open_below(self.root, path))
 
     def exists(self, path: str) -> bool:
@@ -77,7 +76,6 @@ class OpenedFile:
         self.size = os.fstat(descriptor).st_size
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the content from its beginning."""
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         while piece := os.read(self._descriptor, CHUNK):
             yield piece
@@ -168,7 +166,6 @@ def write_durably(target: Path, content: bytes) -> None:
 
 
 def _make_folder(folder: Path) -> None:
-    """Create a folder and its parents, each synced in its parent."""
     if folder.is_dir():
         return
     _make_folder(folder.parent)

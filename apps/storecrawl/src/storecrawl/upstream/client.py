@@ -99,7 +99,6 @@ class UpstreamClient:
         )
 
     async def stores(self, *, state: str | None = None, city: str | None = None) -> list[PlatformStore]:
-        """Return the active stores of a city, of a state, or all."""
         criteria = {"state": state, "city": city, "activeOnly": True}
         area = {name: value for name, value in criteria.items() if value is not None}
         about = f"stores of {city or 'all cities'}, {state or 'all states'}"
@@ -107,7 +106,6 @@ class UpstreamClient:
         return await self._stores_ask(STORES, variables, lambda root: stores_of(STORES, root), about=about)
 
     async def store(self, slug_or_id: str) -> PlatformStore:
-        """Return the store with this slug or id. Raises UnknownStore if there is none."""
         variables = {"dispensaryFilter": {"cNameOrID": slug_or_id}}
         found = await self._stores_ask(STORES, variables, lambda root: stores_of(STORES, root), about=slug_or_id)
         if not found:
@@ -115,7 +113,6 @@ class UpstreamClient:
         return found[0]
 
     async def search(self, term: str, limit: int = 10) -> list[PlatformStore]:
-        """Return at most `limit` stores whose name contains the term."""
         variables = {"searchTerm": term, "limit": limit}
         return await self._stores_ask(
             STORE_SEARCH, variables, lambda root: stores_of(STORE_SEARCH, _results(root)), about=f"stores called {term}"
@@ -170,7 +167,6 @@ class UpstreamClient:
         return None
 
     def merged(self, dispensary_id: str, answers: Iterable[RawPage]) -> FetchedMenu:
-        """Return the menu made of these responses."""
         return menu_of(dispensary_id, self._options.page_size, answers)
 
     def _kinds(self, asking: _Asking) -> list[Kind]:

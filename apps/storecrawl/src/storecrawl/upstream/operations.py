@@ -175,7 +175,6 @@ class Hashes:
         }
 
     def candidates(self, operation: Operation) -> tuple[str, ...]:
-        """Return the hashes to try in turn."""
         return self._candidates[operation.name]
 
     def prefer(self, operation: Operation, digest: str) -> None:

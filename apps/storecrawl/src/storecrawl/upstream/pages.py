@@ -27,10 +27,10 @@ EXPECTED_FIELDS = (
     ("Status",),
     ("type",),
 )
-"""One of each group stands on every product that is known; a group that a whole page lacks is a drift."""
+"""Every known product has a field of each group. If a whole page lacks a group, the schema has changed."""
 LARGEST_COUNT = 2**31
 ProductDocument = Any
-"""A member of a list of products: an object, if all is well."""
+"""A member of a list of products, normally an object."""
 PRICE_FIELDS = ("Prices", "recPrices", "medicalPrices")
 PARALLEL_FIELDS = frozenset(
     {
@@ -44,7 +44,7 @@ PARALLEL_FIELDS = frozenset(
         "optionsBelowKioskThreshold",
     }
 )
-"""Lists that stand beside Options: of two documents of a product, all of them come from the same one."""
+"""Lists parallel to Options: of two documents of a product, all of them are taken from the same one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,13 +46,10 @@ class RawPage:
 
     @property
     def reply(self) -> Reply:
-        """The response in the form in which it is parsed."""
         return Reply(path="", status=self.status, content_type=self.content_type, retry_after=None, body=self.body)
 
 
 class _Head(msgspec.Struct, rename="camel"):
-    """The line before the bytes of a response."""
-
     pricing_type: str
     mode: MenuMode
     page: int
@@ -91,8 +88,6 @@ def read_raw_pages(pieces: Iterable[bytes]) -> Iterator[RawPage]:
 
 
 class _Text:
-    """A document that comes in chunks."""
-
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
         self._held = bytearray()

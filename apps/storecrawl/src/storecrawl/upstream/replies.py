@@ -24,7 +24,7 @@ FINAL_CODES = frozenset(
         "PERSISTED_QUERY_NOT_SUPPORTED",
     }
 )
-"""What the upstream says of requests that it will never accept as they are."""
+"""The codes of requests that the upstream rejects permanently."""
 
 Document = dict[str, Any]
 
@@ -108,7 +108,6 @@ def _absence(document: Document, reply: Reply, operation: Operation) -> Exceptio
 
 
 def _faults(document: Document) -> Iterator[tuple[str, str | None]]:
-    """Return the message and the code of each of `errors[]`, skipping anything else."""
     errors = document.get("errors")
     for error in errors if isinstance(errors, list) else []:
         if isinstance(error, dict):

@@ -55,8 +55,6 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A slug or id, and the path of the page that may have more about it."""
-
     name: str
     path: str
 

@@ -134,7 +134,6 @@ def _refuse_cut(text: bytes) -> None:
 
 
 def _list_at(text: bytes, *, name: bytes, level: int) -> tuple[int, int, list[tuple[int, int]]]:
-    """Find the first list of this name at this depth: its bounds and its members."""
     members: list[tuple[int, int]] = []
     last, begun, begin = b"", -1, 0
     for kind, start, end, depth in _tokens(text):
@@ -162,7 +161,6 @@ def _why_not(text: bytes) -> NotJson:
 
 
 def _key_of(text: bytes) -> str | None:
-    """Return the first text of an object, at its own level, under a name of a key."""
     name, last = b"", b""
     for kind, start, end, depth in _tokens(text):
         if depth != 1:

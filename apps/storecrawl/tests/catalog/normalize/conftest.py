@@ -1,4 +1,4 @@
-"""Hand-made products in today's form, and the captured menus of real stores."""
+"""Synthetic products in today's form, and captured menus of real stores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ Record = dict[str, object]
 
 @pytest.fixture
 def captures() -> Path:
-    """The folder of captured menus; the test is skipped where it does not exist."""
     if not CAPTURES.is_dir():
         pytest.skip("the captured menus (CAPTURED_MENUS, else ../shared/data/menus) are not here")
     return CAPTURES
@@ -23,13 +22,11 @@ def captures() -> Path:
 
 @pytest.fixture
 def captured(captures: Path) -> Callable[[str], Menu]:
-    """Normalize a captured menu by its file name."""
     return lambda name: normalize(parse_document((captures / name).read_bytes()))
 
 
 @pytest.fixture
 def record() -> Callable[..., Record]:
-    """A product record in today's form with one option; keyword arguments replace members."""
 
     def make(**changes: object) -> Record:
         return {
@@ -64,7 +61,6 @@ def menu() -> Callable[..., Menu]:
 
 @pytest.fixture
 def product(menu: Callable[..., Menu], record: Callable[..., Record]) -> Callable[..., Product]:
-    """Normalize one record with the given members replaced."""
     return lambda **changes: menu(record(**changes)).products[0]
 
 

@@ -1,4 +1,4 @@
-"""The normalizer against captured menus of real stores; each figure was counted by other means."""
+"""The normalizer against captured menus of real stores; the expected figures were counted independently."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ Captured = Callable[[str], Menu]
 def test_every_captured_menu_is_recognised_and_whole(
     captured: Captured, name: str, counts: tuple[Shape, int, int, int, int | None]
 ) -> None:
-    """Counts products, variants, specials and the total that the page claims."""
     menu = captured(name)
 
     assert menu.record_count == len(menu.products)
@@ -204,7 +203,7 @@ def test_a_document_that_is_not_a_menu_is_refused_with_what_was_seen_instead(
 
 
 def test_no_captured_file_is_left_out_here(captures: Path) -> None:
-    """A capture that is added has to be counted above."""
+    """A new capture needs its counts above."""
     files = {path.name for path in captures.iterdir() if path.suffix != ".md"}
 
     told = Path(__file__).read_text("utf-8")
@@ -229,7 +228,7 @@ def test_invented_examples_only_use_members_of_real_menus(captures: Path, exampl
 
 
 def members_of(value: object, path: str = "") -> set[str]:
-    """Every member of a document by its path; ids in the place of names count as one."""
+    """Return every member of a document by its path; ids used as names count as one."""
     if isinstance(value, list):
         return {inner for member in value for inner in members_of(member, path)}
     if not isinstance(value, dict):

@@ -24,14 +24,12 @@ Make = Callable[..., Product]
 
 @pytest.fixture
 def plus() -> Make:
-    """Normalize a product of the Plus form with these members."""
     record = {"id": "p", "name": "Gummies", "variants": [{"option": "1g", "priceRec": 10, "quantity": 3}]}
     return lambda **members: normalize([{**record, **members}]).products[0]
 
 
 @pytest.fixture
 def joint() -> Make:
-    """Normalize a product of the Joint form with these members."""
     option = {"option": "1g", "price": "10.00", "quantity": "3"}
     record = {"jointId": "j", "posId": "p", "name": "Gummies", "variants": [option]}
     return lambda **members: normalize([{**record, **members}]).products[0]

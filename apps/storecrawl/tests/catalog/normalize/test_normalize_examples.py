@@ -18,7 +18,6 @@ def menu_in(name: str) -> Menu:
 
 
 def options_of(product: Product) -> list[tuple[str, int | None, int | None, int | None]]:
-    """Each option with its regular price, its reduced price and its quantity."""
     return [(v.option, v.price_rec_cents, v.special_rec_cents, v.quantity) for v in product.variants]
 
 
@@ -67,7 +66,6 @@ def test_the_command_accounts_for_every_record(name: str) -> None:
 
 
 def test_the_form_of_today_is_read_in_all_its_groups() -> None:
-    """Identity, brand, class, options, prices, specials, potency, stock, images."""
     product = menu_in("graphql.json").products[0]
 
     assert (product.external_id, product.slug) == ("2f8104fba08f6d3682da2bd8", "ember-loam-basalt-1g")

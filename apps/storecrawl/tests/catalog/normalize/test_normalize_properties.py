@@ -167,7 +167,7 @@ def test_a_menu_said_twice_is_the_same_menu(found: list[dict[str, object]]) -> N
 
 
 def test_a_float_would_be_seen() -> None:
-    """The look at every figure above does reach the innermost ones."""
+    """The check of figures above reaches the innermost ones."""
     product = normalize([{"_id": "a", "Name": "x", "Options": ["1g"], "THCContent": {"range": [1.5]}}]).products[0]
 
     with pytest.raises(AssertionError):

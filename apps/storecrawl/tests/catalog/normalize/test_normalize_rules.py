@@ -64,7 +64,7 @@ def test_an_option_that_occurs_twice_is_kept_once_and_told(menu: Document, recor
 def test_a_price_never_slips_to_an_option_of_another_document(
     menu: Document, record: Record, later: dict[str, object], prices: list[int | None]
 ) -> None:
-    """Lists beside the options are all taken from one of two documents."""
+    """Lists parallel to the options are all taken from one of two documents."""
     merged = menu(record(), record(**later)).products[0]
 
     assert [variant.price_rec_cents for variant in merged.variants] == prices

@@ -93,7 +93,7 @@ def test_a_menu_that_counts_more_than_it_has_is_incomplete_and_says_by_how_many(
     ],
 )
 def test_a_menu_that_nobody_counts_is_not_taken_as_complete(document: object) -> None:
-    """It may be any part of it; nor does a count help of which the list says that it is that of a category."""
+    """It may be any part of a menu. The count of a list filtered by category does not help either."""
     menu = normalize(document)
 
     assert (len(menu.products), menu.complete, menu.left_out) == (1, False, None)

@@ -1,4 +1,4 @@
-"""Single values: weights, prices, texts, categories and strain types as sources spell them."""
+"""Single values: the sources' spellings of weights, prices, texts, categories and strain types."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _CATEGORIES = {
     "apparel": Category.APPAREL,
 }
 DOSED = frozenset({Category.EDIBLES, Category.ORAL, Category.TINCTURES, Category.TOPICALS})
-"""What is sold by what is active in it, not by what it weighs."""
+"""Categories sold by active substance, not by weight."""
 _STRAINS = {"hybrid_sativa": "sativa_hybrid", "hybrid_indica": "indica_hybrid", "cbd": "high_cbd"}
 _NO_STRAIN = {"n_a", "na", "not_applicable", "none", "unknown"}
 _NO_SUBCATEGORY = {"default", "n-a", "none"}

@@ -19,7 +19,7 @@ from storecrawl.catalog.normalize.records import (
 from storecrawl.catalog.normalize.values import decimal_of, is_possible, unit_of
 
 MOST = 100
-"""More of a kind than any product has; what stands behind it is left out."""
+"""The most entries of a kind; further ones are dropped."""
 NAME_LIMIT = 200
 TAG_LIMIT = 100
 MEASURES: Final = {
@@ -91,7 +91,6 @@ def flag(stated: object) -> bool | None:
 
 
 def _effects(stated: object) -> tuple[Effect, ...]:
-    """Read effects: an object of scores (the strongest first), or a list of names in its order."""
     if isinstance(stated, Mapping):
         scored = [(label_of(name), decimal_of(score)) for name, score in stated.items()]
         scored.sort(key=lambda each: (each[1] is None, -(each[1] or 0), each[0] or ""))
@@ -101,13 +100,11 @@ def _effects(stated: object) -> tuple[Effect, ...]:
 
 
 def _compounds(members: Iterable[Record]) -> tuple[Compound, ...]:
-    """Return cannabinoids or terpenes in order; an impossible value is None."""
     compounds = [compound for compound in map(_compound, members) if compound is not None]
     return _distinct((compound, compound) for compound in compounds)
 
 
 def _measure(record: Record) -> Measure | None:
-    """Read `{unit, values}`; None if no value is positive."""
     figures = [decimal_of(value) for value in list_at(record, "values")[:MOST]]
     values = tuple(figure for figure in figures if figure is not None and figure > 0)
     unit = label_of(record.get("unit"))
@@ -125,7 +122,6 @@ def _compound(member: Record) -> Compound | None:
 
 
 def _distinct(keyed: Iterable[tuple[object, T]]) -> tuple[T, ...]:
-    """Return the first value of each key, at most as many as a product can have."""
     found: dict[object, T] = {}
     for key, value in keyed:
         found.setdefault(key, value)

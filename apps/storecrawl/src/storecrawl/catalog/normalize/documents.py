@@ -31,7 +31,6 @@ def parse_document(content: bytes) -> object:
 
 
 def _looks_like(content: bytes) -> tuple[str, int]:
-    """Return what the content seems to be, and how many records that would be."""
     lines = [line.strip() for line in content[:SAMPLE].splitlines() if line.strip()]
     if len(lines) > 1 and all(line.startswith(b"{") and line.endswith(b"}") for line in lines[:2]):
         return " but several documents, one a line", sum(bool(line.strip()) for line in content.splitlines())

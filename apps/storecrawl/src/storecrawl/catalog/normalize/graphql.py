@@ -130,7 +130,6 @@ def _beside(record: Record) -> _ByOption:
 
 
 def _by_option(members: list[Record]) -> dict[str, Record]:
-    """Return members by their option text; the first of two counts."""
     named = ((clean_text(member.get("option")), member) for member in reversed(members))
     return {option: member for option, member in named if option}
 

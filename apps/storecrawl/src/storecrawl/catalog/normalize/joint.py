@@ -69,7 +69,6 @@ def draft_of(record: Record) -> Draft:
 
 
 def _moments(record: Record, name: str) -> list[datetime]:
-    """Return when a product was created or changed, from itself or from its options."""
     own = moment_of(record.get(name))
     of_options = (moment_of(variant.get(name)) for variant in records_at(record, "variants"))
     return [own] if own else [moment for moment in of_options if moment is not None]

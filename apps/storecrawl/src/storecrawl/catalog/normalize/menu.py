@@ -148,7 +148,7 @@ class Variant:
     special_med_cents: int | None = None
     quantity: int | None = None
     quantity_capped: bool = False
-    """True when the source counts no further: `quantity` then means "at least"."""
+    """True if the source stops counting here: `quantity` then means "at least"."""
     in_stock: bool = False
     sku: str | None = None
     canonical_id: str | None = None
@@ -241,5 +241,4 @@ class Menu:
 
     @property
     def special_count(self) -> int:
-        """Products with at least one option on special."""
         return sum(any(variant.on_special for variant in product.variants) for product in self.products)

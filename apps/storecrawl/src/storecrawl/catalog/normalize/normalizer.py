@@ -18,8 +18,6 @@ REASON_LIMIT = 300
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """The reader of one form, and how it identifies its products."""
-
     key_members: tuple[str, ...]
     draft_of: Callable[[Record], Draft]
 
@@ -34,8 +32,6 @@ _READERS: Final = {
 
 @dataclass(slots=True)
 class _Merged:
-    """The records of a menu by key, in order of their first appearance, and those without a key."""
-
     records: dict[str, tuple[int, Record]] = field(default_factory=dict)
     refused: list[Refusal] = field(default_factory=list)
     duplicates: int = 0

@@ -16,11 +16,11 @@ NAMED_MEMBERS = 8
 MEMBER_NAME_LIMIT = 40
 
 FOREIGN_VARIANTS: Final = {"Sweed": frozenset({"promoPrice", "unitSize", "availableQty"})}
-"""Platforms that also speak of products with variants, by what only their variants carry."""
+"""Other platforms with products and variants, by a member that only their variants have."""
 
 
 COUNTS: Final = ("totalCount", "productsCount", "products_count")
-"""By which names an envelope says how many products the menu has."""
+"""The names under which an envelope has the number of products of the menu."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class MenuRecords:
     total_count: int | None
     stated_complete: bool | None = None
     refused: Sequence[Record] = ()
-    """What our own fetch noted in the document, where it is one of ours: also the products that it could not read."""
+    """The notes of our own fetch in the document, if any, including the products that it could not read."""
 
     @property
     def record_count(self) -> int:
@@ -70,7 +70,6 @@ def _from_object(document: Record) -> MenuRecords:
 
 
 def _from_holder(document: Record, holder: Record) -> MenuRecords | None:
-    """Return the records in a document's data, or in a document without the data wrapper."""
     if "filteredProducts" in holder:
         return _from_graphql(document, record_at(holder, "filteredProducts"))
     if "products_list" in holder:
@@ -158,7 +157,6 @@ def _is_answer(member: object) -> bool:
 
 
 def _total(section: Record) -> int | None:
-    """Return the highest product count that an envelope claims."""
     stated = [section.get(name) for name in COUNTS]
     counts = map(_count, (*stated, record_at(section, "queryInfo").get("totalCount")))
     return max((count for count in counts if count is not None), default=None)
@@ -192,7 +190,6 @@ def _is_plus(record: Record) -> bool:
 
 
 def _foreign(products: Sequence[object]) -> str | None:
-    """Return the name of the other platform to which these records belong, if known."""
     for record in products:
         variants = records_at(record, "variants") if isinstance(record, Mapping) else []
         seen = {name for variant in variants for name in variant}

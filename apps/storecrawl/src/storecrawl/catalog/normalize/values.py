@@ -45,7 +45,7 @@ POTENCY_UNITS = {
 }
 HIGHEST_QUANTITY = 1_000_000_000
 SOURCE_CAP = 25
-"""Where the Plus and Joint sources stop counting: 25 means 25 or more."""
+"""The Plus and Joint sources stop counting here: 25 means 25 or more."""
 
 
 def decimal_of(value: object) -> Decimal | None:
@@ -207,7 +207,6 @@ def potency_between(figures: Iterable[object], unit: object) -> Potency | None:
 
 
 def _figures(content: Mapping[str, object]) -> Iterable[Sequence[object]]:
-    """Return the figures of a potency, the most specific first."""
     figures, formatted = content.get("range"), content.get("formatted")
     yield figures if isinstance(figures, list) else ()
     yield (content.get("value"),)
@@ -215,7 +214,6 @@ def _figures(content: Mapping[str, object]) -> Iterable[Sequence[object]]:
 
 
 def _stated(figure: object) -> tuple[Decimal, PotencyUnit | None] | None:
-    """Return a figure and the unit next to it, if any ("22.5%", "100 mg")."""
     found = _WITH_UNIT.fullmatch(figure.strip()) if isinstance(figure, str) else None
     value = decimal_of(found["number"] if found else figure)
     return None if value is None else (value, unit_of(found["unit"]) if found else None)

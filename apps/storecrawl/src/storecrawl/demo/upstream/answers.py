@@ -38,13 +38,11 @@ class GraphqlRequest(msgspec.Struct, rename="camel"):
 
     @property
     def digest(self) -> str | None:
-        """Return the persisted-query hash, if the request has one."""
         persisted = None if self.extensions is None else self.extensions.persisted_query
         return None if persisted is None else persisted.sha256_hash
 
     @property
     def is_first_page(self) -> bool:
-        """Return whether the request is for the first page of a menu."""
         return self.operation_name == FIRST_PAGE_OPERATION and not (self.variables or {}).get("page")
 
 
@@ -72,7 +70,6 @@ class Answerer:
         }
 
     def answer(self, request: GraphqlRequest) -> Answer:
-        """Answer a request; errors are part of the response, as usual in GraphQL."""
         try:
             return self._run(request)
         except UnknownHash:
@@ -82,7 +79,6 @@ class Answerer:
             return self.error(str(error), error.code, 400)
 
     def error(self, message: str, code: str, status: int) -> Answer:
-        """Return a response with one error and no data."""
         errors = [{"message": message, "extensions": {"code": code}}]
         return Answer(status, self._encode({"errors": errors, "data": None}))
 

@@ -70,7 +70,6 @@ class UpstreamServer:
         )
 
     def advance(self, steps: int) -> int:
-        """Advance simulated time; return the new step."""
         if not 0 <= steps <= MOST_STEPS:
             raise ValueError(f"steps must be between 0 and {MOST_STEPS}, not {steps}")
         return self.world.clock.advance(steps)
@@ -150,7 +149,6 @@ def _possible_faults(request: GraphqlRequest) -> frozenset[FaultKind]:
 
 
 def _asked_about(request: GraphqlRequest) -> set[str]:
-    """Return the stores that a request names, by id or slug."""
     variables = request.variables or {}
     filters = (variables.get("productsFilter"), variables.get("dispensaryFilter"))
     objects = [each for each in filters if isinstance(each, dict)]

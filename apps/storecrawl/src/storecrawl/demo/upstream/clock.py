@@ -22,13 +22,11 @@ class SimulatedClock:
 
     @property
     def step(self) -> int:
-        """The number of the current step."""
         if self._step_seconds == 0:
             return self._advanced
         return self._advanced + max(0, int((time.time() - self._epoch) / self._step_seconds))
 
     def advance(self, steps: int) -> int:
-        """Advance by this many steps; return the new step."""
         if steps < 0:
             raise ValueError(f"simulated time does not go back: {steps} steps")
         self._advanced += steps

@@ -13,7 +13,7 @@ from storecrawl.demo.upstream.stores import StoreKind, WorldStore, make_store
 
 EARTH_RADIUS_MILES = 3958.8
 FORMER = "old-"
-"""Every store was called so before its present slug."""
+"""The slugs that stores had before their current ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,6 @@ class Nearby:
         return self.miles_to(store) <= self.miles
 
     def miles_to(self, store: WorldStore) -> float:
-        """Return the great-circle distance to the store."""
         here, there = math.radians(self.latitude), math.radians(store.latitude)
         turn = math.radians(store.longitude - self.longitude)
         arc = math.sin((there - here) / 2) ** 2 + math.cos(here) * math.cos(there) * math.sin(turn / 2) ** 2
@@ -73,7 +72,6 @@ class StoreDirectory:
         return self._stores
 
     def find(self, name: str, step: int) -> WorldStore | None:
-        """Return the store with this slug or id, or None."""
         self.open_until(step)
         return self._by_name.get(name)
 
@@ -91,7 +89,6 @@ class StoreDirectory:
         return [store for store, _ in zip(found, range(limit), strict=False)]
 
     def cities(self, state: str, step: int) -> dict[City, int]:
-        """Return the cities of a state with stores, and the number of stores in each."""
         counts: dict[City, int] = {}
         for store in self.search(AreaSearch(state=state), step):
             counts[store.city] = counts.get(store.city, 0) + 1

@@ -45,7 +45,6 @@ class Draw:
             self.share()
 
     def chance(self, probability: float) -> bool:
-        """Return True with the given probability."""
         return self.share() < probability
 
     def pick(self, values: Sequence[T]) -> T:
@@ -66,12 +65,10 @@ class Draw:
         return median * math.exp(sigma * radius * math.cos(math.tau * self.share()))
 
     def object_id(self) -> str:
-        """Return an id of 24 hex digits."""
         share = self.share
         return f"{int(share() * _WORD):08x}{int(share() * _WORD):08x}{int(share() * _WORD):08x}"
 
     def short_id(self) -> str:
-        """Return an id of 17 letters and digits, as older stores have."""
         return "".join(self.pick(_ALPHANUMERICS) for _ in range(17))
 
     def uuid(self) -> str:

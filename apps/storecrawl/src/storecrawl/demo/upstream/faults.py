@@ -39,7 +39,7 @@ WEB_FAULTS = frozenset(
         FaultKind.CUT,
     }
 )
-"""What can befall any request; the other kinds change an answer, so it takes a certain request to meet them."""
+"""Faults that any request can have; the other kinds only apply to certain requests, since they change the response."""
 ANSWER_FAULTS = WEB_FAULTS | {FaultKind.ERRORS, FaultKind.SCHEMA_DRIFT}
 FIRST_PAGE_FAULTS = frozenset({FaultKind.EMPTY_PAGE, FaultKind.TRUNCATED})
 HASH_FAULTS = frozenset({FaultKind.ROTATED})

@@ -65,11 +65,9 @@ class LocalUpstream:
             await asyncio.to_thread(self._thread.join)
 
     def advance(self, steps: int = 1) -> int:
-        """Advance simulated time; return the new step."""
         return self._server.advance(steps)
 
     def set_failures(self, dial: FaultDial) -> None:
-        """Set the failure dial for future requests."""
         self._server.faults.dial = dial
 
     def wall_off(self, *store_ids: str) -> None:
@@ -81,7 +79,6 @@ class LocalUpstream:
         self._server.forget_queries()
 
     def stats(self) -> dict[str, Any]:
-        """Return the counts of requests and failures, the step and the number of stores."""
         return self._server.stats()
 
     def _serve(self, listener: socket.socket) -> None:

@@ -27,7 +27,6 @@ def menu_page(world: World, name: str, root: str) -> Response:
 
 
 def _moved(store: WorldStore, root: str) -> Response:
-    """Return the page at a former slug, which differs from store to store."""
     match store.number % 4:
         case 0:
             return RedirectResponse(_address(store, root), 301)

@@ -104,7 +104,6 @@ class MenuBook:
         return MenuPart(products=written, total_count=len(found), total_pages=math.ceil(len(found) / size))
 
     def menu(self, store: WorldStore, step: int) -> list[Entry]:
-        """Return all entries of a store's menu at a step."""
         key = (store.number, step)
         if key not in self._menus:
             self._menus[key] = self._write(store, step)

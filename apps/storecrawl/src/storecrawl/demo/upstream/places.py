@@ -27,7 +27,6 @@ class City(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def slug(self) -> str:
-        """The city's name in an address."""
         return self.name.lower().replace(".", "").replace(" ", "-")
 
 
@@ -107,4 +106,4 @@ CITIES: tuple[City, ...] = (
 )
 
 CITIES_BY_SIZE = Weighted({city: 1.0 / (rank % 5 + 1) for rank, city in enumerate(CITIES)})
-"""The first cities of the list draw more stores than those after them."""
+"""The first cities of the list get more stores than the others."""

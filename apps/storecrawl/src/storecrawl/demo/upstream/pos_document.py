@@ -14,7 +14,7 @@ SHARE_OF_POS_PRODUCTS = 0.92
 Document = dict[str, Any]
 
 _ORDERS = Weighted({"same": 0.8, "reversed": 0.08, "fewer": 0.06, "none": 0.06})
-"""Children need not stand in the order of the options, and some or all may be missing."""
+"""Children may be in another order than the options, and some or all may be missing."""
 
 
 def pos_document(store: WorldStore, product: WorldProduct, offer: Offer, draw: Draw) -> Document | None:

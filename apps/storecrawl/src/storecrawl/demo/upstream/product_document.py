@@ -45,7 +45,6 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def status(self) -> str:
-        """The product's status in the upstream's words."""
         return "Inactive" if self.placement.is_inactive else "Active"
 
 

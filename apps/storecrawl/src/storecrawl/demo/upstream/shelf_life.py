@@ -29,7 +29,6 @@ class ShelfPlace(msgspec.Struct, frozen=True, kw_only=True):
         return None if age >= self.lifetime - self.gap else generation
 
     def started_at(self, generation: int) -> int:
-        """Return the first step of a product here."""
         return generation * self.lifetime - self.phase
 
 
@@ -53,7 +52,6 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
         return (step * 7 + self.blip) % BLIP_PERIOD == 0
 
     def stock_at(self, step: int) -> int:
-        """Return the stock of the product's first option."""
         sold = int(((step + self.phase) % self.restock_period) * self.sold_per_step)
         return max(0, self.stock_top - sold)
 

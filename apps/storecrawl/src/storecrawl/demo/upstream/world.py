@@ -33,7 +33,6 @@ class World:
         self._menus.images = address
 
     def stores(self, arguments: Arguments) -> list[Document]:
-        """Return the store with a slug or id, or the stores of an area."""
         name = arguments.get("cNameOrID")
         if name is not None:
             store = self.directory.find(name, self.clock.step)
@@ -55,7 +54,6 @@ class World:
         return [city_document(city, stores) for city, stores in self.directory.cities(state, self.clock.step).items()]
 
     def page(self, arguments: Arguments, number: int, size: int) -> MenuPart:
-        """Return a page of a store's menu; an unknown store has an empty one."""
         step = self.clock.step
         store = self.directory.find(arguments["dispensaryId"], step)
         if store is None or number < 0 or size < 1:
