@@ -229,9 +229,7 @@ def drain(server: Server, connection: Connection, batch: int) -> Drain:
     until(connection, "select count(*) from rolecall.finished_tasks", done + batch)
     cpu = cpu_of_server(server.postmaster) - cpu
     [row] = connection.execute(DRAINED, [batch]).fetchall()
-    [(calls, pages)] = [
-        (called, pages) for name, called, _, pages in statements(connection) if name == "claim"
-    ]
+    [(calls, pages)] = [(called, pages) for name, called, _, pages in statements(connection) if name == "claim"]
     return Drain(rate=batch / float(row[0]), cpu=cpu / batch * 1e6, tasks=batch / calls, pages=pages / calls)
 
 

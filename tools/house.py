@@ -28,7 +28,7 @@ EVERYWHERE = {
 IN_LOCKS = {"is an address; a lock file holds names and hashes": re.compile(r"://|^\s*-(i|f|-\w*index|-find)")}
 IN_ENGINE = {
     "is a word of the application or of another system": re.compile(
-        r"dispensar|\bcrawl|storecrawl|\bmenus?\b|\bprox(y|ies)\b|fingerprint|cannaiq|statbus|taskflow|queuert|dutchie",
+        r"dispensar|\bcrawl|storecrawl|\bmenus?\b|fingerprint|cannaiq|statbus|taskflow|queuert|dutchie",
         re.IGNORECASE,
     )
 }

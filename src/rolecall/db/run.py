@@ -1,5 +1,4 @@
-"""The only two functions that execute statements with psycopg, one sync and one async, and combinations of
-statements.
+"""Executes statements with psycopg, sync and async, alone or several in one transaction.
 
 A transaction of ours is repeated if the server ended it because of a deadlock, or did not know a prepared statement
 behind a pooler. In both cases it was rolled back.
@@ -159,9 +158,7 @@ async def run_and_async(
 
 @contextmanager
 def translated(*drivers: type[Exception]) -> Iterator[None]:
-    """Translate errors of psycopg and of `drivers` within the block into ours, with the driver's error as the
-    cause.
-    """
+    """Translate errors of psycopg and of `drivers` within the block into ours, caused by the driver's error."""
     try:
         yield
     except FROM_PSYCOPG + drivers as error:
