@@ -180,14 +180,12 @@ class Signal:
         self._receivers: list[Callable[..., object]] = []
 
     def connect(self, receiver: Callable[..., object] | None = None, **_options: Any) -> Any:
-        """Register a function."""
         if receiver is None:
             return self.connect
         self._receivers.append(receiver)
         return receiver
 
     def send(self, sender: Celery) -> None:
-        """Call the registered functions."""
         for receiver in self._receivers:
             receiver(sender=sender)
 

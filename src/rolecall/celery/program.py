@@ -109,7 +109,6 @@ class Program:
         return definition.made(payload).options(**words)
 
     def _check(self, step: Step, *, preceded: bool) -> None:
-        """Raise the errors that `draft` would raise for a later step."""
         if GROUP not in step:
             self._payload(_given([step], None if preceded else NOTHING)[0])
             return
@@ -223,7 +222,6 @@ class Program:
 
     @asynccontextmanager
     async def _in_a_worker(self, workplace: Workplace) -> AsyncIterator[None]:
-        """Let handlers enqueue to their worker's database."""
         before, self._database = self._database, self._database or workplace.dsn
         try:
             yield

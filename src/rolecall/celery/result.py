@@ -41,7 +41,6 @@ class AsyncResult:
 
     @property
     def task_id(self) -> str:
-        """Celery's other name for `id`."""
         return self.id
 
     @property
@@ -83,11 +82,9 @@ class AsyncResult:
         return self.state in {SUCCESS, FAILURE, REVOKED}
 
     def successful(self) -> bool:
-        """Return whether it has completed."""
         return self.state == SUCCESS
 
     def failed(self) -> bool:
-        """Return whether it has failed permanently."""
         return self.state == FAILURE
 
     def get(self, timeout: float | None = None, *, propagate: bool = True, interval: float | None = None) -> Any:  # noqa: ARG002 - the client chooses the interval
@@ -168,15 +165,12 @@ class GroupResult:
         return all(each.ready() for each in self.results)
 
     def waiting(self) -> bool:
-        """Return whether any member is open."""
         return not self.ready()
 
     def successful(self) -> bool:
-        """Return whether all members have completed."""
         return all(each.successful() for each in self.results)
 
     def failed(self) -> bool:
-        """Return whether any member has failed."""
         return any(each.failed() for each in self.results)
 
     def completed_count(self) -> int:

@@ -50,7 +50,6 @@ class Task:
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The undecorated function."""
         return self._function
 
     @property
@@ -81,11 +80,9 @@ class Task:
         return self.run(*args, **kwargs)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function directly."""
         return self._function(self, *args, **kwargs) if self.options.bind else self._function(*args, **kwargs)
 
     def delay(self, *args: Any, **kwargs: Any) -> AsyncResult:
-        """Enqueue it with these arguments."""
         return self.apply_async(args, kwargs)
 
     def apply_async(

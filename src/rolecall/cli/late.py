@@ -35,7 +35,6 @@ class LateCommand(TyperCommand):
         self._context = dict(context or {})
 
     def real(self) -> Any:
-        """Import the command."""
         loaded = self._load()
         if isinstance(loaded, Typer):
             return get_group(loaded)
@@ -69,7 +68,6 @@ class PlainGroup(TyperGroup):
     """A group that lists the first paragraph of its commands. Without arguments, it shows its help and exits with 2."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the group's own options."""
         if not args and not ctx.resilient_parsing:
             echo(ctx.get_help())
             raise Exit(MISUSED)

@@ -37,15 +37,12 @@ class OnlyToLookAt(admin.ModelAdmin):
     place = ""
 
     def has_add_permission(self, request: Any) -> bool:  # noqa: ARG002 - for all users
-        """Return False."""
         return False
 
     def has_change_permission(self, request: Any, obj: Any = None) -> bool:  # noqa: ARG002 - for all users
-        """Return False."""
         return False
 
     def has_delete_permission(self, request: Any, obj: Any = None) -> bool:  # noqa: ARG002 - for all users
-        """Return False."""
         return False
 
     def get_fields(self, request: Any, obj: Any = None) -> Sequence[str]:
@@ -135,17 +132,14 @@ class TaskAdmin(OnlyToLookAt):
 
     @admin.display(description="payload")
     def given(self, task: Task) -> str:
-        """Return the payload."""
         return _document(_shown(task.handler).payload(task.handler, task.payload))
 
     @admin.display(description="result")
     def returned(self, task: Task) -> str:
-        """Return the result."""
         return _document(_shown(task.handler).result(task.handler, task.result))
 
     @admin.display(description="info")
     def told(self, task: Task) -> str:
-        """Return the info."""
         return _document(task.info)
 
 
@@ -165,7 +159,6 @@ class ScheduleAdmin(OnlyToLookAt):
 
     @admin.display(description="payload")
     def given(self, schedule: Schedule) -> str:
-        """Return the payload."""
         return _document(_shown(schedule.handler).payload(schedule.handler, schedule.payload))
 
 

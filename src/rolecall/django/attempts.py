@@ -90,7 +90,6 @@ class Attempt:
         return [TaskContext(task_result=result), *self._args] if self._task.takes_context else self._args
 
     def _failed(self, result: TaskResult, error: BaseException) -> bool:
-        """Add a failure to the result. Return whether it is final."""
         if not isinstance(error, PermanentFailure) and self._ctx.attempt != self._ctx.max_attempts:
             return False
         kind = type(error)

@@ -57,7 +57,6 @@ class DjangoClient(Client):
 
     @contextmanager
     def transaction(self) -> Iterator[psycopg.Connection[Any]]:
-        """Open Django's `atomic()` on Rolecall's database."""
         alias = alias_of_pool()
         with transaction.atomic(using=alias):
             yield connections[alias].connection
@@ -75,7 +74,6 @@ class DjangoClient(Client):
             self._more_roles.add(name)
 
     def ask(self, statement: Statement[T]) -> T:
-        """Run a SQL statement of Rolecall."""
         return self._run(statement)
 
     def _run(self, statement: Statement[T], joined: Joinable | None = None) -> T:
@@ -113,6 +111,5 @@ class AwaitedClient:
         self._client = client
 
     async def enqueue(self, task: NewTask[Any], /, *, connection: Any = None) -> Enqueued[Any]:
-        """Store one task."""
         [stored] = await sync_to_async(self._client.enqueue_many)([task], connection=connection)
         return stored

@@ -86,7 +86,6 @@ class HandlerConnections:
             close_old_connections()
 
     def give_back(self) -> None:
-        """Finish like a request."""
         if self._lent:
             for alias in self._lent:
                 del connections[alias]

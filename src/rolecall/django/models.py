@@ -20,19 +20,15 @@ class PoolQuerySet(models.QuerySet):
     """Read-only rows."""
 
     def create(self, **_fields: object) -> Any:
-        """Raise an error."""
         raise TypeError(READ_ONLY)
 
     def bulk_create(self, *_rows: object, **_options: object) -> Any:
-        """Raise an error."""
         raise TypeError(READ_ONLY)
 
     def update(self, **_fields: object) -> int:
-        """Raise an error."""
         raise TypeError(READ_ONLY)
 
     def delete(self) -> Any:
-        """Raise an error."""
         raise TypeError(READ_ONLY)
 
 
@@ -40,7 +36,6 @@ class PoolManager(models.Manager):
     """Reads from Rolecall's database."""
 
     def get_queryset(self) -> Any:
-        """Return all rows, latest first."""
         return PoolQuerySet(self.model, using=alias_of_pool())
 
 
@@ -56,11 +51,9 @@ class Shown(models.Model):
         return str(self.pk)
 
     def save(self, *_words: object, **_options: object) -> None:
-        """Raise an error."""
         raise TypeError(READ_ONLY)
 
     def delete(self, *_words: object, **_options: object) -> Any:
-        """Raise an error."""
         raise TypeError(READ_ONLY)
 
 

@@ -54,7 +54,6 @@ class Program(App):
         self.complete = False
 
     def include(self, other: App) -> None:
-        """Add the declarations of another app."""
         super().include(other)
         for name in other.handlers:
             self._enclose(name)

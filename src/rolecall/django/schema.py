@@ -37,7 +37,6 @@ class BringSchema(Operation):
         self.step = step
 
     def describe(self) -> str:
-        """Describe the operation in `migrate --plan`."""
         return f"Bring Rolecall's schema to {self.step} or later"
 
     def state_forwards(self, app_label: str, state: Any) -> None:
@@ -53,7 +52,6 @@ class BringSchema(Operation):
             _migrate()
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:  # noqa: ARG002 - Django's
-        """Raise IrreversibleError, which explains the alternative."""
         if schema_editor.connection.alias == options().database:
             raise IrreversibleError(STAYS)
 

@@ -98,7 +98,6 @@ class RolecallBackend(BaseTaskBackend):
         return as_django_has_it(found, attempts, task)
 
     def check(self, **_asked: object) -> Iterator[Error]:
-        """Report problems of the configuration."""
         if not apps.is_installed("rolecall.django"):
             yield Error(
                 f"TASKS[{self.alias!r}] needs 'rolecall.django' in INSTALLED_APPS for its tables",

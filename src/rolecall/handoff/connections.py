@@ -54,7 +54,6 @@ class Connections:
         return BandQueues({band: queues[link] for band, link in self._links.items()}), "+".join(kinds)
 
     async def close(self) -> None:
-        """Close every connection."""
         for link in dict.fromkeys(self._links.values()):
             with suppress(RedisAway):
                 await link.close()

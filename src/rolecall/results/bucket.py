@@ -57,5 +57,4 @@ class BucketStore:
 
 
 def _is_plain(environment: Mapping[str, str]) -> bool:
-    """Return whether the configured endpoint uses plain http."""
     return next((environment[name] for name in ENDPOINTS if environment.get(name)), "").startswith("http://")

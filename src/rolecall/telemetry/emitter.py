@@ -99,7 +99,6 @@ class UntilCommit:
         return self._emitter.wanted
 
     def emit(self, told: Sequence[Told]) -> None:
-        """Store events, in order."""
         self._kept.extend(told)
 
     def release(self) -> None:

@@ -178,17 +178,14 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def level(self) -> int:
-        """The level of the log line."""
         return LEVELS.get(self.type, logging.DEBUG)
 
     @property
     def time(self) -> datetime:
-        """The time in UTC."""
         return datetime.fromtimestamp(self.at, UTC)
 
     @property
     def message(self) -> str:
-        """The text of the log line."""
         task, data = self.task, self.data or {}
         return WORDS[self.type].format(
             task=_named(task, task.handler) if task else None,

@@ -108,7 +108,6 @@ class Tally:
         self._given_up: Counter[Place] = Counter()
 
     def add(self, told: Sequence[Told]) -> None:
-        """Count events and groups of events."""
         with self._lock:
             for each in told:
                 if isinstance(each, Event):
@@ -135,7 +134,6 @@ class Tally:
             return self._under_way() - self._given_up
 
     def idle(self) -> int:
-        """Return the number of free slots."""
         running = self.processing().total()
         with self._lock:
             return max(0, sum(self._slots.values()) - running)

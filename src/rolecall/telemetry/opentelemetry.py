@@ -88,11 +88,9 @@ class OpenTelemetry:
         return (current_span,)
 
     def emit(self, event: Event) -> None:
-        """Measure one event."""
         self.emit_all((event,))
 
     def emit_all(self, events: Sequence[Event]) -> None:
-        """Measure events."""
         if self._measures is not None:
             self._measures.note(events)
 
@@ -356,7 +354,6 @@ def _own(traces: Traces) -> str | None:
 
 @lru_cache(MOST_CONTEXTS)
 def _read(text: str) -> Context:
-    """Parse a stored context. Invalid text returns an empty context."""
     found = TRACEPARENT.match(text)
     if found is None:
         return NO_CONTEXT

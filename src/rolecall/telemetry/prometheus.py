@@ -54,11 +54,9 @@ class Prometheus(Collector):
         self.tally = Tally(buckets)
 
     def emit(self, event: Event) -> None:
-        """Count one event."""
         self.tally.add((event,))
 
     def emit_all(self, events: Sequence[Event]) -> None:
-        """Count events."""
         self.tally.add(events)
 
     def collect(self) -> Iterator[Metric]:

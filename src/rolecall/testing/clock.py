@@ -38,7 +38,6 @@ class Clock:
         self._moment: datetime | None = None
 
     def now(self) -> datetime:
-        """Return the database's current time."""
         if self._moment is not None:
             return self._moment
         with connect(self._dsn, "clock") as connection:

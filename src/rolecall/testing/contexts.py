@@ -136,12 +136,10 @@ class FakeContext(Context, Generic[P, R_co]):
 
     @property
     def continuation(self) -> NewTask | None:
-        """The task that continues the chain."""
         return self._next.continuation if self._next else None
 
     @property
     def spawned(self) -> list[NewTask]:
-        """The children requested with `spawn`."""
         return list(self._next.children) if self._next else []
 
     @property

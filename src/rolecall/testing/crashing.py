@@ -103,7 +103,6 @@ class FrozenWorker:
 
     @property
     def worker_ids(self) -> list[int]:
-        """Its ids in the worker registry."""
         return ask(self.database, _ids_of(self.process.pid))
 
     def lose_claims(self) -> dict[int, TaskState]:
@@ -115,7 +114,6 @@ class FrozenWorker:
         return ask(self.database, _cut(self.name))
 
     def kill(self) -> None:
-        """Kill the process."""
         self.killed = True
         self.process.kill()
         self.process.wait()

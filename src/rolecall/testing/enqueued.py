@@ -182,7 +182,6 @@ def _refuse(wanted: Wanted, tasks: Tasks) -> None:
 
 
 def _told(wanted: Wanted, tasks: Tasks) -> str:
-    """Describe the enqueued tasks, best matches first."""
     if not tasks:
         return "no tasks were enqueued"
     closest = sorted(tasks, key=lambda task: (task.handler != wanted.handler, len([*wanted.differences(task)])))

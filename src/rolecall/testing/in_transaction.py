@@ -158,7 +158,6 @@ class Inside:
         return [await self._session.run(tasks.get(task_id)) for task_id in self._ran]
 
     async def close(self) -> None:
-        """End the handlers' processes."""
         await self._processes.close()
 
     async def _claim(self) -> list[HeldTask]:

@@ -33,7 +33,6 @@ class InProcess:
 
     @asynccontextmanager
     async def subscribe(self, channels: Collection[str]) -> AsyncIterator[AsyncIterator[Message]]:
-        """Subscribe until the block ends."""
         subscriber = _Subscriber(asyncio.get_running_loop(), frozenset(channels), asyncio.Queue())
         with self._lock:
             self.subscribers |= {subscriber}
@@ -45,13 +44,11 @@ class InProcess:
                 self.subscribers -= {subscriber}
 
     def say(self, channel: str, payload: str) -> None:
-        """Publish, from any thread."""
         for subscriber in self.subscribers:
             if channel in subscriber.channels and not subscriber.loop.is_closed():
                 subscriber.loop.call_soon_threadsafe(subscriber.heard.put_nowait, (channel, payload))
 
     async def publish(self, channel: str, payload: str) -> None:
-        """Publish to all current subscribers."""
         self.say(channel, payload)
 
     async def close(self) -> None:
@@ -66,7 +63,6 @@ class Silence:
 
     @asynccontextmanager
     async def subscribe(self, channels: Collection[str]) -> AsyncIterator[AsyncIterator[Message]]:  # noqa: ARG002
-        """Yield no notifications."""
         async with aclosing(_each(asyncio.Queue())) as heard:
             yield heard
 

@@ -200,7 +200,6 @@ class PostgresTransport:
             await connection.close()
 
     async def publish(self, channel: str, payload: str) -> None:
-        """Notify, like the SQL functions do."""
         with _deaf():
             await self._send(notify(channel, payload))
 

@@ -69,7 +69,6 @@ class NatsTransport:
                 raise
 
     async def close(self) -> None:
-        """Close the publishing connection."""
         async with self._turn:
             await self._drop()
 

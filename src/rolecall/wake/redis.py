@@ -48,7 +48,6 @@ class RedisTransport:
         await self._link.call("PUBLISH", self._prefix + channel, payload)
 
     async def close(self) -> None:
-        """Close the publishing connection."""
         await self._link.close()
 
     async def _hear(self, connection: AbstractConnection) -> AsyncGenerator[Message, None]:

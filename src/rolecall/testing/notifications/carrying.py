@@ -191,7 +191,6 @@ async def _fails(attempt: Coroutine[Any, Any, None]) -> bool:
 
 
 async def _beat(transport: Transport) -> None:
-    """Publish a relay's heartbeat, ignoring errors."""
     while transport.reach is Reach.RELAYED:
         with suppress(Exception):
             await transport.publish(BEAT_CHANNEL, "")

@@ -21,12 +21,10 @@ class Faulty:
 
     @property
     def name(self) -> str:
-        """The name of the wrapped transport."""
         return self._inner.name
 
     @property
     def reach(self) -> Reach:
-        """The reach of the wrapped transport."""
         return self._inner.reach
 
     @asynccontextmanager

@@ -62,7 +62,6 @@ class Ground:
         await self.cut()
 
     async def bring_back(self) -> None:
-        """Restart the server."""
         if self.restore is not None:
             await self.restore()
 

@@ -66,7 +66,6 @@ class Scene:
         return row[0] if row else None
 
     async def is_so(self, query: str, wanted: int, problem: str, *params: object, within: float = PATIENCE) -> None:
-        """Wait until a count is reached."""
         deadline = monotonic() + within
         while await self.ask(query, *params) != wanted:
             require(monotonic() < deadline, f"{problem}, within {within:g} s")

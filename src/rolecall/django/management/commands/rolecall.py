@@ -39,7 +39,6 @@ class Command(BaseCommand):
         leave(run(filled_in(words)))
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Accept the arguments of `call_command("rolecall", "doctor")`."""
         parser.add_argument("words", nargs="*")
 
     def handle(self, *_args: object, words: Sequence[str], **_options: Any) -> None:
