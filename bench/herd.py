@@ -107,8 +107,8 @@ def main() -> None:
         asyncio.run(crew(int(sys.argv[2]), int(sys.argv[3])))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workers", default="8,100,200", help="how many, one after the other")
-    parser.add_argument("--idle", action="store_true", help="only what they cost while idle")
+    parser.add_argument("--workers", default="8,100,200", help="the numbers to measure, in this order")
+    parser.add_argument("--idle", action="store_true", help="measure only their cost while idle")
     asked = parser.parse_args()
     numbers = [int(number) for number in asked.workers.split(",")]
     room = max(numbers) * CONNECTIONS_A_WORKER + CONNECTIONS_BESIDE
@@ -229,9 +229,7 @@ def drain(server: Server, connection: Connection, batch: int) -> Drain:
     until(connection, "select count(*) from rolecall.finished_tasks", done + batch)
     cpu = cpu_of_server(server.postmaster) - cpu
     [row] = connection.execute(DRAINED, [batch]).fetchall()
-    [(calls, pages)] = [
-        (called, pages) for name, called, _, pages in statements(connection) if name == "claim"
-    ]
+    [(calls, pages)] = [(called, pages) for name, called, _, pages in statements(connection) if name == "claim"]
     return Drain(rate=batch / float(row[0]), cpu=cpu / batch * 1e6, tasks=batch / calls, pages=pages / calls)
 
 
