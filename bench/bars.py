@@ -60,10 +60,16 @@ class Verdict:
 
 
 BARS = (
-    Bar(title="bulk enqueue beside awa", work="W1", bound="at least", value=1.1, against=("awa", "W1")),
-    Bar(title="single enqueue beside PGQueuer", work="W1s", bound="at least", value=1.5, against=("pgqueuer", "W1s")),
+    Bar(title="bulk enqueue relative to awa", work="W1", bound="at least", value=1.1, against=("awa", "W1")),
     Bar(
-        title="single enqueue beside a bare insert",
+        title="single enqueue relative to PGQueuer",
+        work="W1s",
+        bound="at least",
+        value=1.5,
+        against=("pgqueuer", "W1s"),
+    ),
+    Bar(
+        title="single enqueue relative to a bare insert",
         work="W1s",
         bound="at least",
         value=0.6,
@@ -71,7 +77,7 @@ BARS = (
     ),
     Bar(title="single enqueue, server CPU", work="W1s", bound="at most", value=150, figure="server_us"),
     Bar(
-        title="16 concurrent enqueuers beside 16 of bare inserts",
+        title="16 concurrent enqueuers relative to 16 with bare inserts",
         work="W1s",
         bound="at least",
         value=0.8,
@@ -80,7 +86,7 @@ BARS = (
     ),
     *(
         Bar(
-            title=f"single enqueue {how}, server CPU beside the plain one",
+            title=f"single enqueue {how}, server CPU relative to the plain one",
             work="W1s",
             bound="at most",
             value=1.5,
@@ -96,18 +102,18 @@ BARS = (
             ("async", "by the async client"),
         )
     ),
-    Bar(title="drain beside pg-boss", work="W2", bound="at least", value=1.6, against=("pg-boss", "W2")),
+    Bar(title="drain relative to pg-boss", work="W2", bound="at least", value=1.6, against=("pg-boss", "W2")),
     Bar(
-        title="drain beside a bare claim and move",
+        title="drain relative to a bare claim and move",
         work="W2",
         bound="at least",
         value=0.8,
         against=(CEILING, ceilings.MOVE.format(ceilings.STEP)),
     ),
-    Bar(title="drain, server CPU a task", work="W2", bound="at most", value=22, figure="server_us"),
-    Bar(title="drain, worker CPU a task", work="W2", bound="at most", value=14, figure="worker_us"),
+    Bar(title="drain, server CPU per task", work="W2", bound="at most", value=22, figure="server_us"),
+    Bar(title="drain, worker CPU per task", work="W2", bound="at most", value=14, figure="worker_us"),
     Bar(
-        title="handlers of batches beside pg-boss",
+        title="batch handlers relative to pg-boss",
         work="W2",
         bound="at least",
         value=2,
@@ -116,7 +122,7 @@ BARS = (
     ),
     *(
         Bar(
-            title=f"drain of {what} beside a plain one",
+            title=f"drain of {what} relative to a plain one",
             work="W2",
             bound="at least",
             value=0.5,
@@ -130,7 +136,7 @@ BARS = (
         )
     ),
     Bar(
-        title="drain by two processes beside pg-boss",
+        title="drain by two processes relative to pg-boss",
         work="W3",
         bound="at least",
         value=1.15,
@@ -138,7 +144,7 @@ BARS = (
     ),
     *(
         Bar(
-            title=f"idle latency, {figure}, beside Graphile Worker",
+            title=f"idle latency, {figure}, relative to Graphile Worker",
             work="W4",
             bound="at most",
             value=1,
@@ -147,8 +153,14 @@ BARS = (
         )
         for figure in ("p50", "p99")
     ),
-    Bar(title="drain under a held snapshot beside W2", work="W5", bound="at least", value=0.95, against=(OURS, "W2")),
-    Bar(title="children of parents beside plain tasks", work="W6", bound="at least", value=0.5, against=(OURS, "W2")),
+    Bar(
+        title="drain under a held snapshot relative to W2",
+        work="W5",
+        bound="at least",
+        value=0.95,
+        against=(OURS, "W2"),
+    ),
+    Bar(title="children relative to plain tasks", work="W6", bound="at least", value=0.5, against=(OURS, "W2")),
 )
 
 
@@ -174,7 +186,7 @@ def _verdict(bar: Bar, records: Iterable[Record]) -> Verdict | None:
 
 def _wal(records: Iterable[Record]) -> list[Verdict]:
     """Return the WAL from enqueue to finish, the sum of two works."""
-    bar = Bar(title="WAL a task, enqueue to finish", work="W2", bound="at most", value=1_000, figure="wal")
+    bar = Bar(title="WAL per task, enqueue to finish", work="W2", bound="at most", value=1_000, figure="wal")
     stored, run = (values(records, OURS, work, "wal") for work in ("W1", "W2"))
     sums = [sum(pair) for pair in zip(stored, run, strict=False)]
     return [Verdict(bar, median(sums), min(sums), max(sums))] if sums else []

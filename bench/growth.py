@@ -54,9 +54,9 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help=f"a {QUICK_SHARE}th of what there are many of")
+    parser.add_argument("--quick", action="store_true", help=f"a {QUICK_SHARE}th of the larger numbers")
     for kind, steps in STEPS.items():
-        parser.add_argument(f"--{kind}", default=steps, help=f"how many, one after the other ({steps})")
+        parser.add_argument(f"--{kind}", default=steps, help=f"the numbers to measure, in this order ({steps})")
     return parser.parse_args()
 
 

@@ -107,8 +107,8 @@ def main() -> None:
         asyncio.run(crew(int(sys.argv[2]), int(sys.argv[3])))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workers", default="8,100,200", help="how many, one after the other")
-    parser.add_argument("--idle", action="store_true", help="only what they cost while idle")
+    parser.add_argument("--workers", default="8,100,200", help="the numbers to measure, in this order")
+    parser.add_argument("--idle", action="store_true", help="measure only their cost while idle")
     asked = parser.parse_args()
     numbers = [int(number) for number in asked.workers.split(",")]
     room = max(numbers) * CONNECTIONS_A_WORKER + CONNECTIONS_BESIDE

@@ -99,7 +99,7 @@ class Fleet:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, default=10_000)
-    parser.add_argument("--share", type=float, default=0.2, help="of the statements that so many idle workers send")
+    parser.add_argument("--share", type=float, default=0.2, help="fraction of the statements of idle workers to send")
     asked = parser.parse_args()
     with throw_away_server(replace(OPTIONS, max_connections=BEHIND + 30)) as server:
         ids = enrolled(server, asked.workers)
@@ -122,7 +122,7 @@ def enrolled(server: Server, number: int) -> list[int]:
         connection.execute(MARKED.encode())
         connection.execute("vacuum analyze")
         ids = [int(row[0]) for row in connection.execute("select id from rolecall.workers order by random()")]
-    say(f"{len(ids)} workers are on the roll")
+    say(f"{len(ids)} workers are registered")
     return ids
 
 

@@ -183,9 +183,11 @@ def _server(keep: Path | None) -> Iterator[Server]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bench/pages.py", description=__doc__)
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where the filled database stays for the next time")
-    parser.add_argument("--only", default="", metavar="TEXT", help="only pages with this in their address")
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long the overview is looked at; 0 is not")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="folder for keeping the filled database for the next run"
+    )
+    parser.add_argument("--only", default="", metavar="TEXT", help="only pages whose address contains this")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long the overview is open; 0 skips it")
     return parser
 
 

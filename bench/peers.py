@@ -118,7 +118,7 @@ def _peer(name: str, entry: Mapping[str, Any]) -> Peer:
 def _install_modules(folder: Path, modules: tuple[str, ...]) -> None:
     npm = shutil.which("npm")
     if npm is None:
-        raise SetupError("npm is not there")
+        raise SetupError("npm is not installed")
     run_or_fail([npm, "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--silent", *modules])
 
 

@@ -78,7 +78,7 @@ def markdown(summary: Summary) -> str:
 
 def rows(summary: Summary) -> tuple[list[str], list[list[str]]]:
     """Return the table's heading and its rows: one row per peer, one column per work."""
-    head = ["median (least-most)\nCPU a task: worker + server, WAL", *(TITLES[work] for work in summary.works)]
+    head = ["median (least-most)\nCPU per task: worker + server, WAL", *(TITLES[work] for work in summary.works)]
     body = [[peer, *(summary.cell(peer, work) for work in summary.works)] for peer in summary.peers]
     tops = [_ceiling(summary, CEILING_OF.get(work, "")) for work in summary.works]
     return head, [*body, ["bare SQL", *tops]] if any(tops) else body

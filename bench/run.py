@@ -75,7 +75,7 @@ def prepared(peers: Sequence[Peer]) -> list[Peer]:
         try:
             peer.prepare()
         except SetupError as error:
-            print(f"bench: {peer.name} is left out: {error}", file=sys.stderr)
+            print(f"bench: {peer.name} is skipped: {error}", file=sys.stderr)
         else:
             ready.append(peer)
     return ready
@@ -137,15 +137,17 @@ def _report(records: Sequence[Record], path: Path, console: Console) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="less of everything, once: under two minutes")
+    parser.add_argument("--quick", action="store_true", help="smaller amounts, one repeat: under two minutes")
     parser.add_argument("--reps", type=int, help=f"repeats (default {REPEATS})")
     parser.add_argument("--work", type=_several(WORKS), default=WORKS, help=f"of {','.join(WORKS)}")
     known = tuple(known_peers())
     parser.add_argument("--peers", type=_several(known), default=PEERS, help=f"of {','.join(known)}")
-    parser.add_argument("--variants", action="store_true", help="our variants besides, for all the bars")
-    parser.add_argument("--debian", action="store_true", help="on Debian's Postgres with its settings as they come")
-    parser.add_argument("--patience", type=float, default=0.0, help="seconds a measure may wait for a calm machine")
-    parser.add_argument("--show", type=Path, metavar="FILE", help="show a session's .jsonl again")
+    parser.add_argument("--variants", action="store_true", help="also Rolecall's variants, which all bars need")
+    parser.add_argument("--debian", action="store_true", help="on Debian's Postgres with its default settings")
+    parser.add_argument(
+        "--patience", type=float, default=0.0, help="seconds that a measurement may wait for an idle machine"
+    )
+    parser.add_argument("--show", type=Path, metavar="FILE", help="show a stored session (.jsonl)")
     return parser
 
 

@@ -154,7 +154,7 @@ def debian_server() -> Iterator[Server]:
     """Start Debian's Postgres on disk with its default settings. Raises SetupError if it is missing."""
     found = find()
     if found is None:
-        raise SetupError("there is no Postgres of Debian's here: ./dev servers")
+        raise SetupError("Debian's Postgres is not installed: run ./dev servers")
     with (
         tempfile.TemporaryDirectory(prefix="rolecall-bench-", dir=_memory()) as scratch,
         cluster(found, tempfile.gettempdir()) as dsn,

@@ -78,7 +78,7 @@ def main() -> None:
         asyncio.run(crew(int(sys.argv[2])))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workers", default="10,100", help="how many, one after the other")
+    parser.add_argument("--workers", default="10,100", help="the numbers to measure, in this order")
     parser.add_argument("--kinds", default=",".join(KINDS))
     asked = parser.parse_args()
     numbers = [int(number) for number in asked.workers.split(",")]

@@ -67,7 +67,7 @@ def alone(root: Path) -> Iterator[None]:
         tools_folder(root).mkdir(exist_ok=True)
         lock = (tools_folder(root) / "setup.lock").open("a")
     except OSError as error:
-        raise SetupError(f"cannot write in {root} ({error.strerror}); run ./dev setup as its owner") from error
+        raise SetupError(f"cannot write to {root} ({error.strerror}); run ./dev setup as its owner") from error
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -80,15 +80,15 @@ def alone(root: Path) -> Iterator[None]:
 def build(root: Path) -> None:
     started = time.monotonic()
     if not is_mendable(root):
-        say(f"making .venv with {base_interpreter()}")
+        say(f"creating .venv with {base_interpreter()}")
         make_empty(root)
     stamp_of(root).unlink(missing_ok=True)
     locks = [str(root / name) for name in LOCKS]
-    say(f"installing what {LOCKS[1]} names")
+    say(f"installing the packages of {LOCKS[1]}")
     try:
         Uv.find(root).run("pip", "sync", "--quiet", "--require-hashes", "--python", str(python_of(root)), *locks)
     except SetupError:
-        say("uv could not; pip takes longer")
+        say("uv failed; trying pip, which takes longer")
         run_pip(root, "--require-hashes", "--no-deps", *(word for lock in locks for word in ("-r", lock)))
     say("installing the projects of this work tree")
     editables = [word for project in PROJECTS for word in ("--editable", str(root / project))]

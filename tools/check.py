@@ -28,10 +28,10 @@ def main(words: list[str]) -> int:
     steps = FIXES if "--fix" in words else CHECKS
     named = [word for word in words if word != "--fix"]
     if unknown := [word for word in named if word not in steps]:
-        print(f"check: there is no step {', '.join(unknown)}; there are {', '.join(steps)}", file=sys.stderr)
+        print(f"check: no step named {', '.join(unknown)}; the steps are {', '.join(steps)}", file=sys.stderr)
         return 2
     failed = [name for name in named or steps if not passes(name, steps[name])]
-    print(f"check: failed in {', '.join(failed)}" if failed else "check: all is well")
+    print(f"check: failed in {', '.join(failed)}" if failed else "check: all passed")
     return 1 if failed else 0
 
 

@@ -112,7 +112,7 @@ def main(arguments: list[str]) -> int:
     """Run `tests/sql`, or the named tests, on such a cluster; return 1 without Debian's Postgres."""
     found = find()
     if found is None:
-        print("There is no Postgres of Debian's here: ./dev servers", file=sys.stderr)
+        print("Debian's Postgres is not installed: run ./dev servers", file=sys.stderr)
         return 1
     named = any(Path(argument.partition("::")[0]).exists() for argument in arguments)
     with cluster(found) as dsn:

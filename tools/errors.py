@@ -14,4 +14,4 @@ class SetupError(Exception):
 def run_or_fail(command: Sequence[str], *, env: Mapping[str, str] | None = None, stdout: IO[str] | None = None) -> None:
     """Run a command. Raises SetupError if it fails; its own message is on stderr."""
     if subprocess.run(command, env=env, stdout=stdout, check=False).returncode:
-        raise SetupError(f"this command failed, see above: {' '.join(command)}")
+        raise SetupError(f"this command failed (see its output above): {' '.join(command)}")

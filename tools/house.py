@@ -17,15 +17,15 @@ from tools.offences import ROOT, Offence, project_files, report
 ENGINE = Path("src/rolecall")
 MODEL = ENGINE / "model"
 EVERYWHERE = {
-    "names a package registry; the machine's own settings must": re.compile(
+    "contains a package registry, which belongs in the machine's settings": re.compile(
         r"https?://[^\s\"'<>]*(pypi|npmjs|registry|/simple\b)", re.IGNORECASE
     ),
-    "names a place that only one machine has": re.compile(r"(?<![\w.~$}/-])/(root|work|home/\w+)/"),
+    "contains a path of a single machine": re.compile(r"(?<![\w.~$}/-])/(root|work|home/\w+)/"),
     "looks like a secret": re.compile(
         r"-----BEGIN [A-Z ]*PRIVATE KEY|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_\w{30,}|\bxox[abp]-\w{10,}"
     ),
 }
-IN_LOCKS = {"is an address; a lock file holds names and hashes": re.compile(r"://|^\s*-(i|f|-\w*index|-find)")}
+IN_LOCKS = {"is an address; lock files contain only names and hashes": re.compile(r"://|^\s*-(i|f|-\w*index|-find)")}
 IN_ENGINE = {
     "is a word of the application or of another system": re.compile(
         r"dispensar|\bcrawl|storecrawl|\bmenus?\b|fingerprint|cannaiq|statbus|taskflow|queuert|dutchie",
@@ -70,7 +70,7 @@ def foreign_imports(file: Path, text: str) -> Iterator[Offence]:
                 if name == "typing_extensions" and id(node) in unrun:
                     continue  # provided by type checkers
                 if not (name.startswith("rolecall.model") or name.partition(".")[0] in sys.stdlib_module_names):
-                    yield Offence(file, node.lineno, f"the model imports {name}; it may use the standard library only")
+                    yield Offence(file, node.lineno, f"the model imports {name}; it may only use the standard library")
 
 
 def is_for_checkers(node: ast.AST) -> TypeGuard[ast.If]:

@@ -38,7 +38,7 @@ def main(options: list[str]) -> int:
     maker = replace(found, environment=main_index_only)
     for name, sources in LOCKS.items():
         maker.run("pip", "compile", *COMMON, *sources, f"--output-file={name}", *options)
-        print(f"lock: {name} names {(ROOT / name).read_text().count('==')} packages")
+        print(f"lock: {name} has {(ROOT / name).read_text().count('==')} packages")
     return 0
 
 

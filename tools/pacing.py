@@ -28,7 +28,7 @@ TELLING = 0.02
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("pacing")
-    group.addoption("--fast", action="store_true", help="only what three minutes on two cores have time for")
+    group.addoption("--fast", action="store_true", help="run only the files that fit into three minutes on two cores")
     group.addoption("--rest", action="store_true", help="only what --fast leaves out, the slowest files first")
     group.addoption("--record-durations", action="store_true", help=f"write {SHARED} anew")
 

@@ -33,7 +33,7 @@ def main() -> int:
     """Take all screenshots; return 1 if one is too large to be committed."""
     path = browser.find()
     if path is None:
-        print("there is no Chromium; ./dev browser gets one", file=sys.stderr)
+        print("Chromium is not installed: run ./dev browser", file=sys.stderr)
         return 1
     FOLDER.mkdir(exist_ok=True)
     with demo() as (address, way_in), sync_playwright() as playwright:

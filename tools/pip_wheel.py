@@ -46,7 +46,7 @@ def from_debian(folder: Path) -> tuple[Path, list[str]]:
     apt += ["-o", "APT::Sandbox::User="]
     for command in ([*apt, "update"], [*apt, "download", "python3-pip-whl", "ca-certificates"]):
         if subprocess.run(command, cwd=folder, check=False).returncode:
-            raise SetupError(f"there is no pip here, and Debian's could not be had: {' '.join(command)}")
+            raise SetupError(f"there is no pip, and Debian's could not be downloaded: {' '.join(command)}")
     for package in folder.glob("*.deb"):
         subprocess.run(["dpkg-deb", "--extract", package, folder], check=True)
     [wheel] = folder.glob("usr/share/python-wheels/pip-*.whl")

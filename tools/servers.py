@@ -70,7 +70,7 @@ def main() -> int:
             valkey = "valkey-server" if program("valkey-server") else "no valkey-server"
             print(f"servers: {found.postgres}, {found.pgbouncer}, {', '.join(PROGRAMS)}, {valkey}")
             return 0
-    print(f"servers: not all are here; install Debian's {' '.join(PACKAGES)}", file=sys.stderr)
+    print(f"servers: some are missing; install Debian's {' '.join(PACKAGES)}", file=sys.stderr)
     return 1
 
 

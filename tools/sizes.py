@@ -46,7 +46,7 @@ def function_offences(file: Path, node: Function, *, excused: bool) -> Iterator[
     if size > FUNCTION_LINES:
         yield Offence(file, node.lineno, f"{node.name}() has {size} lines, {FUNCTION_LINES} are allowed")
     if parameters > PARAMETERS and not excused:
-        wrong = f"{node.name}() has {parameters} parameters, {PARAMETERS} are allowed (else an options value)"
+        wrong = f"{node.name}() has {parameters} parameters, {PARAMETERS} are allowed (use an options object)"
         yield Offence(file, node.lineno, wrong)
 
 

@@ -73,27 +73,27 @@ def clock_offences(file: Path, text: str) -> Iterator[Offence]:
         above = [made[3] for made in CREATE.finditer(code, 0, found.start())]
         if above[-1:] == [CLOCK]:
             continue
-        wrong = f"{found[0].strip('( ')} is not rolecall.clock(), the one clock, which tests can set"
+        wrong = f"{found[0].strip('( ')} must be rolecall.clock(), which tests can set"
         yield Offence(file, line_of(code, found.start()), wrong)
 
 
 def width_offences(file: Path, text: str) -> Iterator[Offence]:
     for number, line in enumerate(text.splitlines(), 1):
         if len(line) > MOST_COLUMNS:
-            yield Offence(file, number, f"the line has {len(line)} columns, of at most {MOST_COLUMNS}")
+            yield Offence(file, number, f"the line has {len(line)} columns, more than {MOST_COLUMNS}")
 
 
 def header_faults(made: Made) -> Iterator[str]:
     if not made.header.purpose:
-        yield "lacks a header that begins with one sentence that says what it does"
+        yield "lacks a header that begins with a description"
     for word, answer in made.header.answers.items():
         if answer in {"", "nothing"}:
-            yield f"has a line `-- {word}:` that says nothing: leave it out"
+            yield f"has a line `-- {word}:` without content: remove it"
 
 
 def object_faults(made: Made) -> Iterator[str]:
     if not made.replaces:
-        yield f"must say `create or replace {made.kind}`: the file is applied again and again"
+        yield f"must use `create or replace {made.kind}`, because the file is applied repeatedly"
     excused = made.kind == "view" or "search_path" in made.header.answers or COMMITS.search(made.code)
     if not (excused or SEARCH_PATH.search(made.code)):
         yield "lacks `set search_path = pg_catalog, pg_temp`"
@@ -110,14 +110,14 @@ def setting_faults(engine: Engine, made: Made) -> Iterator[str]:
 def place_faults(engine: Engine, made: Made) -> Iterator[str]:
     stem = made.file.stem
     if made.is_first and stem != made.name and stem in engine.by_name:
-        yield f"is the first in {made.file.name}, which is called like another object"
+        yield f"is the first in {made.file.name}, which has the name of another object"
     if engine.is_for_others(made):
         return
     callers = engine.files_that_call(made)
     if not callers:
-        yield "is called by nobody"
+        yield "has no callers"
     elif made.file not in callers and len(callers) == 1 and not engine.is_shared(made.file):
-        yield f"is called from {min(callers).name} alone: it stands there"
+        yield f"is called from {min(callers).name} only: move it there"
 
 
 def call_faults(engine: Engine, made: Made) -> Iterator[str]:
@@ -128,11 +128,11 @@ def call_faults(engine: Engine, made: Made) -> Iterator[str]:
         excused = NOTHING_OF.findall(made.header.answers.get("raises", ""))
         raised |= {code for other in called if other.name not in excused for code in codes(engine, other)}
     if missing := sorted(raised - caught - codes(engine, made)):
-        yield f"may raise {', '.join(missing)}, which its header does not say"
+        yield f"may raise {', '.join(missing)}, which its header does not list"
     for word in ("locks", "notifies"):
         sources = [other.name for other in called if word in other.header.answers]
         if sources and word not in made.header.answers:
-            yield f"says nothing of `{word}`, as {', '.join(sources)} does, which it calls"
+            yield f"lacks `{word}`, which its callee {', '.join(sources)} has"
 
 
 def codes(engine: Engine, made: Made, *asked: str) -> set[str]:

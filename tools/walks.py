@@ -159,7 +159,7 @@ async def a_click_on_retry(dsn: str) -> dict[str, set[str]]:
             answer = await browser.post(f"/tasks/{task_id}/retry", headers={"origin": "http://test"})
             functions = functions_by_file(seen.functions)
     if not answer.is_redirect:
-        raise SetupError(f"a click on Retry was answered with {answer.status_code}")
+        raise SetupError(f"the response to a click on Retry was {answer.status_code}")
     return functions
 
 

@@ -126,7 +126,7 @@ def _wait_until_ready(plane: ControlPlane, process: subprocess.Popen[bytes]) -> 
         except (OSError, urllib.error.URLError) as error:
             if process.poll() is not None or time.monotonic() > until:
                 log = (plane.folder / "kube-apiserver.log").read_text()[-2000:]
-                raise RuntimeError(f"kube-apiserver does not get ready ({error}):\n{log}") from error
+                raise RuntimeError(f"kube-apiserver did not become ready ({error}):\n{log}") from error
         time.sleep(0.1)
 
 

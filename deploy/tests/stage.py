@@ -230,7 +230,7 @@ async def _until_ready(http: httpx2.AsyncClient) -> None:
             if (await http.get("/readyz")).status_code == 200:
                 return
         except httpx2.TransportError:
-            assert time.monotonic() < give_up, "the API does not get ready"
+            assert time.monotonic() < give_up, "the API did not become ready"
         await asyncio.sleep(0.1)
 
 

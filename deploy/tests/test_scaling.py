@@ -60,14 +60,14 @@ async def is_allowed(stage: Stage, account: str, verb: str, resource: str, subre
 
 async def test_scaled_up_workers_register_with_their_pods_names_and_do_the_work(stage: Stage) -> None:
     async with stage.api(await stage.account("rolecall-api")) as http:
-        await stage.until(lambda: stage.workers() == {FIRST}, f"one worker is on the roll: {FIRST}")
+        await stage.until(lambda: stage.workers() == {FIRST}, f"one worker is registered: {FIRST}")
         stage.enqueue(3 * SLOTS)
 
         answer = (await http.post(SCALE, json={"replicas": 3})).json()
 
         say(f"POST {SCALE} 3: {answer}")
         assert (answer["previous"], answer["desired"], answer["way"]) == (1, 3, "scale")
-        await stage.until(lambda: stage.workers() == {FIRST, SECOND, THIRD}, "three workers are on the roll")
+        await stage.until(lambda: stage.workers() == {FIRST, SECOND, THIRD}, "three workers are registered")
         await stage.until(
             lambda: stage.running() == {FIRST: SLOTS, SECOND: SLOTS, THIRD: SLOTS}, f"each pod runs {SLOTS} tasks"
         )
@@ -90,7 +90,7 @@ async def test_scaled_in_pods_finish_what_they_run_and_nothing_is_lost(stage: St
         say(f"POST {SCALE} 1: {answer}")
         assert answer["leaving"] == [THIRD, SECOND]
         assert len(answer["decommissioned"]) == 2
-        await stage.until(lambda: stage.leaving() == {THIRD, SECOND}, "their workers take no more tasks")
+        await stage.until(lambda: stage.leaving() == {THIRD, SECOND}, "their workers claim no more tasks")
         stage.gate.touch()
         await stage.until_pods({FIRST}, "two pods are gone")
         await stage.until(lambda: all(state == "completed" for state, _, _ in stage.tasks()), "all 15 are completed")
@@ -141,12 +141,12 @@ async def test_where_only_the_object_may_be_patched_that_is_done(old_stage: Stag
 
         say(f"POST {SCALE} 2: {answer}")
         assert answer["way"] == "object"
-        await old_stage.until(lambda: old_stage.workers() == {FIRST, SECOND}, "two workers are on the roll")
+        await old_stage.until(lambda: old_stage.workers() == {FIRST, SECOND}, "two workers are registered")
 
 
 async def test_without_permission_the_answer_names_it_and_nobody_is_sent_away(stage: Stage) -> None:
     async with stage.api(await stage.add_account("stranger")) as http:
-        await stage.until(lambda: stage.workers() == {FIRST}, "one worker is on the roll")
+        await stage.until(lambda: stage.workers() == {FIRST}, "one worker is registered")
 
         for response in (await http.get(REPLICAS), await http.post(SCALE, json={"replicas": 3})):
             say(
@@ -164,7 +164,7 @@ async def test_without_permission_the_answer_names_it_and_nobody_is_sent_away(st
 async def test_pods_of_a_deployment_are_marked_with_what_they_would_lose(deployed: Stage) -> None:
     async with deployed.api(await deployed.account("rolecall-api")) as http:
         await http.post(SCALE, json={"replicas": 3})
-        await deployed.until(lambda: len(deployed.workers()) == 3, "three workers are on the roll")
+        await deployed.until(lambda: len(deployed.workers()) == 3, "three workers are registered")
         deployed.enqueue(1)
         await deployed.until(lambda: len(deployed.running()) == 1, "one of them runs a task")
         [busy] = deployed.running()
@@ -182,7 +182,7 @@ async def test_pods_of_a_deployment_are_marked_with_what_they_would_lose(deploye
         deployed.gate.touch()
         await deployed.until(lambda: deployed.tasks()[0][0] == "completed", "the task is completed")
         assert deployed.tasks()[0][1] == 1
-        await deployed.until(lambda: len(deployed.workers()) == 2, "two workers are on the roll, whichever pod went")
+        await deployed.until(lambda: len(deployed.workers()) == 2, "two workers are registered, whichever pod went")
 
 
 async def marks_of(stage: Stage) -> dict[str, str]:

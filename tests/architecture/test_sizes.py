@@ -18,7 +18,7 @@ SEVEN = "def seven(self, a, b, c, d, *, e, f, g):{}\n    pass\n"
     [
         ("src/a.py", LONG_FUNCTION, "long() has 51 lines, 50 are allowed"),
         ("src/a.py", "x = 1\n" * 401, "the file has 401 lines, 400 are allowed"),
-        ("src/a.py", SEVEN.format(""), "seven() has 7 parameters, 6 are allowed (else an options value)"),
+        ("src/a.py", SEVEN.format(""), "seven() has 7 parameters, 6 are allowed (use an options object)"),
     ],
 )
 def test_what_is_too_big_is_an_offence(tmp_path: Path, seed: Seed, place: str, text: str, wrong: str) -> None:

@@ -32,18 +32,18 @@ def test_a_file_in_the_house_style_is_no_offence(tmp_path: Path, seed: Seed) -> 
 @pytest.mark.parametrize(
     ("old", "new", "line", "wrong"),
     [
-        ("-- Claims pending tasks.\n", "", 4, "begins with one sentence"),
-        ("-- locks: tasks rows, in id order\n", "-- locks: nothing\n", 5, "`-- locks:` that says nothing"),
-        ("create or replace", "create", 5, "say `create or replace function`"),
+        ("-- Claims pending tasks.\n", "", 4, "begins with a description"),
+        ("-- locks: tasks rows, in id order\n", "-- locks: nothing\n", 5, "`-- locks:` without content"),
+        ("create or replace", "create", 5, "use `create or replace function`"),
         ("set search_path = pg_catalog, pg_temp\n", "", 5, "lacks `set search_path = pg_catalog, pg_temp`"),
-        ("rolecall.clock()", "pg_catalog.now()", 8, "now is not rolecall.clock()"),
+        ("rolecall.clock()", "pg_catalog.now()", 8, "now must be rolecall.clock()"),
         (
             "set search_path = pg_catalog, pg_temp",
             "set search_path = pg_catalog, pg_temp\nset enable_seqscan = off",
             5,
             "needs `set jit = off`",
         ),
-        ("which no test can set", "which no test can set " + "x" * 60, 8, "has 132 columns, of at most 110"),
+        ("which no test can set", "which no test can set " + "x" * 60, 8, "has 132 columns, more than 110"),
     ],
 )
 def test_a_departure_is_an_offence_at_its_line(  # sizes: a case's four parts and two fixtures
@@ -64,8 +64,8 @@ def test_a_departure_is_an_offence_at_its_line(  # sizes: a case's four parts an
         ("-- raises: RC031 unknown role", "-- raises: RC031 unknown role", []),
         ("-- raises: RC031 unknown role", "-- raises: as find_role", []),
         ("-- raises: RC031 unknown role", "-- raises: nothing of find_role, as the role is known", []),
-        ("-- locks: the roles row", "", ["says nothing of `locks`"]),
-        ("-- notifies: rolecall_wake", "", ["says nothing of `notifies`"]),
+        ("-- locks: the roles row", "", ["lacks `locks`"]),
+        ("-- notifies: rolecall_wake", "", ["lacks `notifies`"]),
     ],
 )
 def test_a_header_says_what_its_callees_may_do(
@@ -104,7 +104,7 @@ def test_a_file_is_not_called_like_what_stands_below_its_first_object(tmp_path: 
 
     [found] = sql_headers.offences(tmp_path)
 
-    assert found.wrong == "function pause is the first in find_role.sql, which is called like another object"
+    assert found.wrong == "function pause is the first in find_role.sql, which has the name of another object"
 
 
 def test_a_helper_stands_in_the_only_file_that_calls_it(tmp_path: Path, seed: Seed) -> None:
@@ -113,7 +113,7 @@ def test_a_helper_stands_in_the_only_file_that_calls_it(tmp_path: Path, seed: Se
 
     [found] = sql_headers.offences(tmp_path)
 
-    assert found.wrong == "function find_role is called from pause.sql alone: it stands there"
+    assert found.wrong == "function find_role is called from pause.sql only: move it there"
 
 
 def test_what_several_files_call_may_stand_by_itself(tmp_path: Path, seed: Seed) -> None:
@@ -129,7 +129,7 @@ def test_what_nobody_calls_is_an_offence(tmp_path: Path, seed: Seed) -> None:
 
     [found] = sql_headers.offences(tmp_path)
 
-    assert found.wrong == "function find_role is called by nobody"
+    assert found.wrong == "function find_role has no callers"
 
 
 def test_what_a_table_calls_is_no_offence(tmp_path: Path, seed: Seed) -> None:
@@ -186,7 +186,7 @@ def test_what_stands_beside_the_clock_asks_it_too(tmp_path: Path, seed: Seed) ->
 
     [found] = sql_headers.offences(tmp_path)
 
-    assert "now is not rolecall.clock()" in found.wrong
+    assert "now must be rolecall.clock()" in found.wrong
 
 
 NO_JIT = "set search_path = pg_catalog, pg_temp\nset jit = off"

@@ -13,12 +13,12 @@ from tools.site import inspection
         ('<a href="b.html">b</a>', []),
         ('<a href="b.html#there">b</a>', []),
         ('<a href="https://example.org/">elsewhere</a>', []),
-        ('<a href="gone.html">gone</a>', ["a.html leads to gone.html, which is not there"]),
-        ('<img src="gone.png">', ["a.html leads to gone.png, which is not there"]),
-        ('<a href="b.html#gone">b</a>', ["a.html leads to b.html#gone, which has no such place"]),
-        ('<a href="#gone">here</a>', ["a.html leads to #gone, which has no such place"]),
-        ('<script src="https://cdn.test/x.js">', ["a.html loads https://cdn.test/x.js, from elsewhere"]),
-        ('<link href="//cdn.test/x.css">', ["a.html loads //cdn.test/x.css, from elsewhere"]),
+        ('<a href="gone.html">gone</a>', ["a.html links to gone.html, which does not exist"]),
+        ('<img src="gone.png">', ["a.html links to gone.png, which does not exist"]),
+        ('<a href="b.html#gone">b</a>', ["a.html links to b.html#gone, which has no such anchor"]),
+        ('<a href="#gone">here</a>', ["a.html links to #gone, which has no such anchor"]),
+        ('<script src="https://cdn.test/x.js">', ["a.html loads https://cdn.test/x.js, from another site"]),
+        ('<link href="//cdn.test/x.css">', ["a.html loads //cdn.test/x.css, from another site"]),
     ],
 )
 def test_a_link_must_lead_somewhere_and_nothing_is_loaded_from_elsewhere(

@@ -14,8 +14,8 @@ from tools.reference.markdown import cell, code, heading, prose, slug, table
 __all__ = ["commands", "page"]
 
 SAYS = """\
-`rolecall COMMAND --help` says the same at a terminal. Answers go to stdout, an error as one line to stderr, and its
-kind decides [the exit code](errors.md). Every option that stands for a setting has [a variable](settings.md), too."""
+`rolecall COMMAND --help` prints the same in a terminal. Results go to stdout. An error is one line on stderr, and its
+kind determines [the exit code](errors.md). Every option for a setting also has [a variable](settings.md)."""
 # The options that all commands share are described once.
 EVERYWHERE = {"--json", "--help", *(setting.flag for setting in (*DATABASE, *LOGGING))}
 
@@ -28,9 +28,9 @@ def page() -> str:
         [
             "# The command line",
             SAYS,
-            table(["command", "what it does"], (listed(words, command) for words, command in commands())),
+            table(["command", "description"], (listed(words, command) for words, command in commands())),
             heading(2, "Options of every command", "shared"),
-            table(["option", "what it says"], options_of(any_command, shared=True)),
+            table(["option", "description"], options_of(any_command, shared=True)),
             *sections,
             "",
         ]
@@ -56,7 +56,7 @@ def described(words: str, command: Any) -> Iterator[str]:
     yield heading(2, f"`{NAME} {words}`", slug(words))
     yield prose(command.help)
     yield code(" ".join([NAME, words, *command.collect_usage_pieces(context(command))]), "text")
-    yield table(["option", "what it says"], options_of(command, shared=False))
+    yield table(["option", "description"], options_of(command, shared=False))
 
 
 def options_of(command: Any, *, shared: bool) -> Iterator[list[str]]:

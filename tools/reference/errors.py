@@ -13,9 +13,9 @@ from tools.reference.markdown import cell, code, heading, prose, slug, table
 __all__ = ["page"]
 
 SAYS = """\
-Every error that Rolecall raises on purpose is a `RolecallError`, carries its facts as attributes and makes its message
-of them. The same table decides with which exit code a command ends and with which status a request does. Over HTTP an
-error is a problem document (RFC 9457), whose `type` is the name below; from SQL it comes as the SQLSTATE."""
+All of Rolecall's own errors are subclasses of `RolecallError`, with their details as attributes. This table also
+determines the exit codes of commands and the statuses of HTTP responses. Over HTTP, an error is a problem document
+(RFC 9457) whose `type` is the name below; in SQL, it is an SQLSTATE."""
 
 
 def page() -> str:

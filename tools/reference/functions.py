@@ -14,9 +14,9 @@ from tools.sql_headers import SAME_AS
 __all__ = ["pages"]
 
 SAYS = """\
-The engine is SQL, and any language with a Postgres driver calls it. These functions are made for callers: they keep
-their name, parameters and result from release to release. Others in the schema `rolecall` are the engine's own. What a
-function raises are SQLSTATEs of [the table of errors](errors.md)."""
+The engine is written in SQL, so any language with a Postgres driver can call it. These functions are public: their
+names, parameters and results stay the same across releases. All others in the schema `rolecall` are internal. The
+errors of a function are SQLSTATEs of [the table of errors](errors.md)."""
 # The fields of a header that are shown, in this order.
 ANSWERS = ("returns", "raises", "locks", "notifies")
 OPTIONS = re.compile(
@@ -54,7 +54,7 @@ def overview(subjects: Mapping[str, Sequence[Made]]) -> str:
 def listed(subject: str, functions: Sequence[Made]) -> Iterator[str]:
     yield heading(2, subject, subject)
     rows = ([f"[`{made.name}`](sql/{subject}.md#{made.name})", cell(made.header.purpose)] for made in functions)
-    yield table(["function", "what it does"], rows)
+    yield table(["function", "description"], rows)
 
 
 def described(engine: Engine, made: Made) -> str:

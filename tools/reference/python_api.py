@@ -102,13 +102,13 @@ def grouped(package: griffe.Module) -> dict[str, dict[str, griffe.Object]]:
 def overview(parts: Mapping[str, Mapping[str, griffe.Object]], modules: Iterable[griffe.Module]) -> str:
     pieces = [
         "# The Python API",
-        "What stands here keeps its name and its meaning; other modules are the engine's own.",
+        "The names on these pages are stable; all other modules are internal.",
     ]
     for page, objects in parts.items():
-        pieces += [heading(2, TITLES[page], page), table(["from rolecall", "what it is"], listed(page, objects))]
+        pieces += [heading(2, TITLES[page], page), table(["from rolecall", "description"], listed(page, objects))]
     for module in modules:
         pieces += [heading(2, f"`{module.path}`", module.path), cell(first(docstring(module)))]
-        pieces.append(table([f"from {module.path}", "what it is"], listed(module.path, exported(module))))
+        pieces.append(table([f"from {module.path}", "description"], listed(module.path, exported(module))))
     return "\n\n".join([*pieces, ""])
 
 
@@ -145,7 +145,7 @@ def class_(name: str, each: griffe.Class) -> Iterator[str]:
     if values := [member for member in fields if enumerated and "property" not in member.labels]:
         yield table(["name", "value"], ([f"`{value.name}`", f"`{value.value}`"] for value in values))
     shown = [field for field in fields if field not in values and (field.docstring or "property" in field.labels)]
-    yield table(["attribute", "type", "what it is"], map(attribute, shown))
+    yield table(["attribute", "type", "description"], map(attribute, shown))
     for key, member in members.items():
         if isinstance(member, griffe.Function) and (is_public(key) or (key in CALLED and docstring(member))):
             yield heading(3, f"`{name}.{key}`", f"{name}.{key.strip('_')}")

@@ -20,12 +20,13 @@ from tools.reference.markdown import cell, heading, prose, slug, table
 __all__ = ["page", "scopes"]
 
 SAYS = """\
-Requests and answers are JSON. The document of all routes, those of your app included, is served at `/openapi.json`. A
-program shows an API key (`Authorization: Bearer rk_...`), or on this machine the local token. Each route names the
-scope that it needs: *own*, *read*, *operate* (which includes both) or *admin* (which includes all). *known* means every
-authenticated caller, *open* everybody. With an `Idempotency-Key`, a request that is sent again is carried out once.
+Requests and responses are JSON. The document of all routes, including those of your app, is served at `/openapi.json`.
+Programs authenticate with an API key (`Authorization: Bearer rk_...`), or on the same machine with the local token.
+Each route requires a scope: *own*, *read*, *operate* (which includes both) or *admin* (which includes all). *known*
+means any authenticated caller, *open* means no authentication. A request that is repeated with the same
+`Idempotency-Key` is executed only once.
 
-Any route may also refuse: """
+Any route may also return these errors: """
 METHODS = ("get", "post", "put", "delete")
 # The document's own route is omitted.
 DOCUMENT = ("GET", "/openapi.json")
@@ -53,7 +54,7 @@ def page() -> str:
         [
             "# The HTTP API",
             f"{SAYS}{refusals}; as [problem documents](errors.md).",
-            table(["route", "scope", "what it does"], rows),
+            table(["route", "scope", "description"], rows),
             *(text for method, path, each in operations for text in route(method, path, each, asked[method, path])),
             heading(2, "Objects", "objects"),
             *(text for name in sorted(schemas) for text in object_(name, schemas[name])),
@@ -95,7 +96,7 @@ def route(method: str, path: str, operation: Mapping[str, Any], scope: str) -> I
     yield f"Scope: *{scope}*."
     if parameters := operation.get("parameters"):
         rows = ([f"`{each['name']}`", each["in"], type_of(each["schema"]), said(each)] for each in parameters)
-        yield table(["parameter", "in", "type", "what it says"], rows)
+        yield table(["parameter", "in", "type", "description"], rows)
     for content in operation.get("requestBody", {}).get("content", {}).values():
         yield f"Body: {type_of(content['schema'])}."
     yield table(["answer", "of"], answers(operation["responses"]))
@@ -117,7 +118,7 @@ def object_(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
         yield "One of " + ", ".join(f"`{value}`" for value in values) + "."
     needed = schema.get("required", ())
     yield table(
-        ["field", "type", "what it says"],
+        ["field", "type", "description"],
         (
             [f"`{field}`{'' if field in needed else ' (optional)'}", type_of(each), said(each)]
             for field, each in schema.get("properties", {}).items()

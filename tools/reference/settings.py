@@ -8,11 +8,10 @@ from tools.reference.markdown import cell, heading, slug, table
 __all__ = ["page"]
 
 SAYS = """\
-Settings come from flags and from the environment, and are read once, at the start; a flag wins. An empty text counts
-as not given, and one that does not fit ends the command with exit code 2 and a sentence that names it. The other names
-are those of other systems and of earlier releases, read where ours is not given; each may begin with `ROLECALL_`,
-too."""
-COLUMNS = ["variable", "flag", "what it says", "default", "other names"]
+Settings are read once at the start, from flags and environment variables; flags take precedence. An empty value counts
+as not set. An invalid value ends the command with exit code 2 and a message that names it. The other names are those
+of other systems and of earlier releases. They are used if ours is not set, and may also start with `ROLECALL_`."""
+COLUMNS = ["variable", "flag", "description", "default", "other names"]
 
 
 def page() -> str:

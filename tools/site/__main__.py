@@ -30,7 +30,7 @@ def main(words: list[str]) -> int:
         case ["--serve", *rest] if len(rest) <= 1:
             return serve(*rest)
         case _:
-            print("docs: it takes nothing, or --serve and an address", file=sys.stderr)
+            print("docs: the only option is --serve, optionally with an address", file=sys.stderr)
             return 2
 
 

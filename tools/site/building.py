@@ -83,7 +83,7 @@ def build(root: Path, folder: Path) -> None:
         warned = COLOUR.sub("", done.stdout).partition("Traceback")[0]
         raise SetupError(f"the site cannot be built\n{warned}")
     if wrong := list(inspection.faults(folder / HTML)):
-        raise SetupError("\n  ".join(["the site has faults", *wrong]))
+        raise SetupError("\n  ".join(["the site has errors", *wrong]))
 
 
 def write_sources(root: Path, folder: Path) -> None:
@@ -112,5 +112,5 @@ def program(root: Path) -> str:
     """Return the path of the generator."""
     found = shutil.which("zensical", path=str(root / ".venv" / "bin"))
     if found is None:
-        raise SetupError("there is no zensical in .venv: ./dev setup")
+        raise SetupError("zensical is missing in .venv: run ./dev setup")
     return found

@@ -45,10 +45,10 @@ def faults(html: Path) -> Iterator[str]:
         name = file.relative_to(html).as_posix()
         for address in page.loaded:
             if is_foreign(address):
-                yield f"{name} loads {address}, from elsewhere"
+                yield f"{name} loads {address}, from another site"
         for address in {*page.loaded, *page.followed}:
             if not is_foreign(address) and (wrong := fault_of(address, file, pages)):
-                yield f"{name} leads to {address}, {wrong}"
+                yield f"{name} links to {address}, {wrong}"
 
 
 def seen(file: Path) -> Seen:
@@ -69,7 +69,7 @@ def fault_of(address: str, file: Path, pages: dict[Path, Seen]) -> str | None:
     if target.is_dir():
         target /= "index.html"
     if not target.exists():
-        return "which is not there"
+        return "which does not exist"
     if target in pages and unquote(parts.fragment) not in pages[target].ids | TOP:
-        return "which has no such place"
+        return "which has no such anchor"
     return None

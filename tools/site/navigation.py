@@ -43,11 +43,11 @@ def read(root: Path, pages: Collection[str]) -> list[Part]:
     named = tomllib.loads((root / FILE).read_text("utf-8"))["part"]
     exact = {name for part in named for name in names_in(part) if not WILD & set(name)}
     if missing := sorted(exact - set(pages)):
-        raise SetupError(f"{FILE} names what is not there: {', '.join(missing)}")
+        raise SetupError(f"{FILE} names missing pages: {', '.join(missing)}")
     left = [page for page in left if page not in exact]
     parts = [part for each in named if any((part := part_of(each, left)).all_pages())]
     if left:
-        raise SetupError(f"{FILE} has no place for {', '.join(left)}")
+        raise SetupError(f"{FILE} does not list {', '.join(left)}")
     return parts
 
 
