@@ -26,11 +26,11 @@ class LateCommand(TyperCommand):
     def __init__(
         self,
         name: str,
-        says: str,
+        summary: str,
         load: Callable[[], Callable[..., None] | Typer],
         context: Mapping[str, object] | None = None,
     ) -> None:
-        super().__init__(name, help=says, rich_markup_mode=None)
+        super().__init__(name, help=summary, rich_markup_mode=None)
         self._load = load
         self._context = dict(context or {})
 
@@ -79,20 +79,20 @@ class PlainGroup(TyperGroup):
             formatter.write_dl([(name, first_paragraph(command.help)) for name, command in self.commands.items()])
 
 
-def plain_group(name: str, says: str, commands: Iterable[TyperCommand | TyperGroup]) -> PlainGroup:
+def plain_group(name: str, summary: str, commands: Iterable[TyperCommand | TyperGroup]) -> PlainGroup:
     """Create a group of commands."""
     return PlainGroup(
         name=name,
-        help=says,
+        help=summary,
         commands=list(commands),
         context_settings=HELP_OPTIONS,
         rich_markup_mode=None,
     )
 
 
-def plain_typer(says: str) -> Typer:
+def plain_typer(summary: str) -> Typer:
     """Create a Typer for a group that is imported as a whole."""
-    return Typer(cls=PlainGroup, help=says, add_completion=False, rich_markup_mode=None)
+    return Typer(cls=PlainGroup, help=summary, add_completion=False, rich_markup_mode=None)
 
 
 def first_paragraph(text: str | None) -> str:

@@ -66,11 +66,11 @@ def build() -> TyperGroup:
 
 
 def _group(noun: Noun) -> PlainGroup:
-    return plain_group(noun.name, noun.says, map(_command, noun.verbs))
+    return plain_group(noun.name, noun.summary, map(_command, noun.verbs))
 
 
 def _command(verb: Verb) -> LateCommand:
-    return LateCommand(verb.name, verb.says, lambda: resolve_name(MAKE)(verb), verb.context)
+    return LateCommand(verb.name, verb.summary, lambda: resolve_name(MAKE)(verb), verb.context)
 
 
 def _print_version(wanted: bool) -> None:

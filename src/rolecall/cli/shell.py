@@ -101,9 +101,12 @@ class Shell:
 
 
 def as_command(verb: Verb) -> Callable[..., None]:
-    """Import a verb's function and make a command of it."""
+    """Import a verb's function and make a command of it. Its help is the verb's summary, then the docstring."""
     settings = [row for group in verb.settings for row in getattr(options, group)]
-    return with_shell(resolve_name(f"{commands.__name__}.{verb.place}"), settings)
+    body = resolve_name(f"{commands.__name__}.{verb.place}")
+    command = with_shell(body, settings)
+    command.__doc__ = "\n\n".join(filter(None, (verb.summary, inspect.getdoc(body))))
+    return command
 
 
 def with_shell(

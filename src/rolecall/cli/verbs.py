@@ -18,7 +18,7 @@ class Verb:
 
     name: str
     place: str
-    says: str
+    summary: str
     settings: tuple[str, ...] = ()
     context: Mapping[str, object] = field(default_factory=dict)
 
@@ -28,7 +28,7 @@ class Noun:
     """A group of commands about one thing."""
 
     name: str
-    says: str
+    summary: str
     verbs: tuple[Verb, ...]
 
 

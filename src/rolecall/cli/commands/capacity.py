@@ -41,7 +41,6 @@ def capacity(
     ] = None,
     hours: Annotated[int, Option(help="How many hours to forecast.")] = 8,
 ) -> None:
-    """Show the load of each role, the throughput of its workers, and when its backlog will be done."""
     if role is None:
         found = shell.call(lambda services: services.capacity.list())
         shell.show(found, lambda: print_table(COLUMNS, map(_row, found), "no roles"))
@@ -80,19 +79,16 @@ def _facts(plan: RolePlan) -> Iterator[tuple[str, object]]:
 
 
 def replicas(shell: Shell) -> None:
-    """Show the number of worker pods in the cluster."""
     found = shell.call(lambda services: services.scaling.replicas())
     shell.show(found, lambda: print_facts(_facts_of_replicas(found)))
 
 
 def scale(shell: Shell, number: Annotated[int, Argument(min=0, metavar="N", help="The number of pods.")]) -> None:
-    """Set the number of worker pods in the cluster."""
     scaled = shell.call(lambda services: services.scaling.scale(number))
     shell.show(scaled, lambda: print_facts(_facts_of_change(scaled)))
 
 
 def scale_target(shell: Shell, role: str) -> None:
-    """Show how many tasks of a role could run now, the value for an autoscaler."""
     target = shell.call(lambda services: services.scaling.target(role))
     shell.show(target, lambda: print_facts([("role", target.role), ("target", target.target)]))
 

@@ -36,7 +36,6 @@ def list_(  # sizes: each is an option of the command
     ] = None,
     limit: Annotated[int, Option(help="The most entries to show, 1 to 1000.")] = 50,
 ) -> None:
-    """List chains, open and finished, newest first."""
     before = position(after)
     which = ChainFilter(state=state, role=role, handler=handler, before=before, limit=limit)
     page = shell.call(lambda services: services.chains.list(which))
@@ -44,7 +43,6 @@ def list_(  # sizes: each is an option of the command
 
 
 def show(shell: Shell, chain_id: ChainId) -> None:
-    """Show a chain with its tasks."""
     history = shell.call(lambda services: services.chains.show(chain_id))
     shell.show(history, lambda: _print_history(history))
 
@@ -55,7 +53,6 @@ def wait(
     *,
     timeout: Annotated[str, Option(metavar="DURATION", help="The longest time to wait: 90, 15m, 4h.")] = "1m",
 ) -> None:
-    """Wait for a chain to finish; exit with 0 only if its last task completes."""
     seconds = read_duration(timeout, "--timeout")
     chain = shell.call(lambda services: services.chains.wait(chain_id, seconds))
     shell.show(chain, lambda: _print_chain(chain))
@@ -69,7 +66,6 @@ def complete(
     *,
     result: Annotated[str, Option(metavar="JSON", help="Any value, @FILE, or - for stdin.")] = "null",
 ) -> None:
-    """Complete the open task of a chain, without a worker."""
     value = read_json(result, "result")
     outcome = shell.call(lambda services: services.chains.complete(chain_id, value))
     if outcome == "missing":
@@ -84,7 +80,6 @@ def blocking(
     after: Annotated[int | None, Option(metavar="ID", help="Only tasks after this one: the next page.")] = None,
     limit: Annotated[int, Option(help="The most entries to show, 1 to 1000.")] = 50,
 ) -> None:
-    """List the tasks that need a chain or one of its tasks, and whether they still wait for it."""
     dependents = shell.call(lambda services: services.chains.blocking(chain_id, after=after, limit=limit))
     shell.show(dependents, lambda: print_table(DEPENDENTS, map(_dependent_row, dependents), "nothing needs it"))
 
@@ -95,7 +90,6 @@ def delete(
     *,
     cascade: Annotated[bool, Option("--cascade", help="Also delete their needs.")] = False,
 ) -> None:
-    """Delete chains with everything below them, unless an open task needs one. Unknown ids are ignored."""
     deleted = shell.call(lambda services: services.chains.delete(ids, cascade=cascade))
     document = [{"id": chain_id, "tasks": number} for chain_id, number in deleted.items()]
     shell.show(document, lambda: print_table(("id", "tasks"), deleted.items(), "no such chains"))

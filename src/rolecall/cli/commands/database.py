@@ -30,10 +30,7 @@ def dsn(
         bool, Option("--with-password", help="Include the password, for drivers that do not read passfiles.")
     ] = False,
 ) -> None:
-    """Print the address of the database. It names a passfile for the embedded server, and no password.
-
-    The embedded server is available while a Rolecall process runs: `rolecall up`, a worker, `rolecall psql`.
-    """
+    """The embedded server is available while a Rolecall process runs: `rolecall up`, a worker, `rolecall psql`."""
     with shell.database() as found:
         address = found if with_password else without_password(found, _passfile(shell))
     document = {"dsn": address, "embedded": shell.settings.database.embedded}
@@ -46,7 +43,6 @@ def psql(
         list[str] | None, Argument(metavar="[ARGUMENT]...", help="Arguments of psql, such as -c 'select 1'.")
     ] = None,
 ) -> None:
-    """Open the database in psql, that of the embedded server or on the PATH, and exit with its code."""
     program = find_psql()
     if program is None:
         raise ConfigError(

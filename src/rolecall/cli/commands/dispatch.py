@@ -23,7 +23,6 @@ AppReference = Annotated[
 
 
 def dispatch(shell: Shell, *, app: AppReference = None) -> None:
-    """Push due tasks to Redis until SIGTERM. `serve` and `up` do this as well."""
     try:
         migrations = load_app(app).migrations if app else ()
         with shell.ready_database(migrations=migrations) as dsn:

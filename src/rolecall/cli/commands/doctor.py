@@ -14,7 +14,6 @@ CODES = {Verdict.FINE: 0, Verdict.WARNING: 1, Verdict.TROUBLE: 2}
 
 
 def doctor(shell: Shell, *, app: Checked = None) -> None:
-    """Find problems of the server and the workers; exit with 0 (fine), 1 (warnings) or 2 (trouble)."""
     diagnosis = shell.call(lambda services: services.doctor.examine(), checks_of(app))
     shell.show(diagnosis, lambda: _print(diagnosis))
     if code := CODES[diagnosis.verdict]:

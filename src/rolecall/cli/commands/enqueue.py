@@ -47,7 +47,6 @@ def enqueue(  # sizes: each is an option of the command
     ] = None,
     wait: Annotated[str | None, Option(metavar="DURATION", help="Wait up to this long for the task to finish.")] = None,
 ) -> None:
-    """Enqueue one task; with --wait, exit with 0 only if it completes."""
     task = NewTask(
         handler=handler,
         role=role,

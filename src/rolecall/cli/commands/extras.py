@@ -22,7 +22,6 @@ class ShownExtra:
 
 
 def extras(shell: Shell) -> None:
-    """Show which extras are installed, and what the others provide."""
     found = [
         ShownExtra(name=name, gives=extra.gives, installed=not missing, missing=missing)
         for name, extra in EXTRAS.items()

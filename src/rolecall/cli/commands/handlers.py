@@ -17,19 +17,16 @@ COLUMNS = ("role", "handler", "timeout s", "attempts", "procedure", "description
 
 
 def list_(shell: Shell) -> None:
-    """List handlers by role. Empty columns use the setting of the role."""
     declared = shell.call(lambda services: services.handlers.list())
     shell.show(declared, lambda: print_table(COLUMNS, map(_row, declared), "no handlers"))
 
 
 def show(shell: Shell, name: Name) -> None:
-    """Show a handler with the JSON schema of its payload."""
     handler = shell.call(lambda services: services.handlers.get(name))
     shell.show(handler, lambda: print_facts((field.name, getattr(handler, field.name)) for field in fields(handler)))
 
 
 def reveal(shell: Shell, name: Name) -> None:
-    """Reveal values that only earlier declarations of a handler redacted."""
     revealed = shell.call(lambda services: services.handlers.reveal(name))
     sentence = (
         f"handler {name} redacts only what its code declares" if revealed else f"handler {name} redacted nothing else"

@@ -27,7 +27,6 @@ def health(
     *,
     ready: Annotated[bool, Option("--ready", help="Check readiness instead of liveness.")] = False,
 ) -> None:
-    """Check the health of workers by file or URL; exit with 1 if any is unhealthy."""
     found = {place: _at_url(place, ready=ready) if "://" in place else _in_file(place, ready=ready) for place in places}
     rows = [(place, problem or "healthy") for place, problem in found.items()]
     shell.show(

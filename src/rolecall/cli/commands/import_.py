@@ -24,9 +24,7 @@ Name = Annotated[str | None, Option("--name", metavar="APP", help="The name of t
 
 
 def import_(shell: Shell, system: System, path: Code, out: Out = None, name: Name = None) -> None:
-    """Print the equivalent of code written for Celery, Procrastinate or RQ, without running that code.
-
-    The output is a module with the declarations, followed by the replacement of each call. Code without an equivalent
+    """The output is a module with the declarations, followed by the replacement of each call. Code without an equivalent
     is listed with the reason. Exits with 1 if a file could not be read.
     """
     try:

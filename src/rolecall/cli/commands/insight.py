@@ -46,7 +46,6 @@ ROLES = (
 
 
 def counts(shell: Shell) -> None:
-    """Count tasks by role and state."""
     numbers = shell.call(lambda services: services.insight.counts())
     shell.show(numbers, lambda: print_table(("role", "state", "tasks"), map(astuple, numbers), "no tasks"))
 
@@ -57,7 +56,6 @@ def history(
     *,
     last: Annotated[str, Option(metavar="DURATION", help="The period before now: 15m, 6h, 7d.")] = "1h",
 ) -> None:
-    """Show finished tasks over time, their waiting and running times (in seconds), and open tasks."""
     minutes = max(1, round(read_duration(last, "--last") / 60))
     past = shell.call(lambda services: services.insight.history(role, minutes))
 
@@ -79,7 +77,6 @@ def _shown(durations: Durations | None) -> tuple[str, str]:
 
 
 def overview(shell: Shell, *, app: Checked = None) -> None:
-    """Show current problems, key figures and roles."""
     found = shell.call(lambda services: services.overview.show(), checks_of(app))
     shell.show(found, lambda: _print(found))
 

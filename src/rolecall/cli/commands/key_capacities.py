@@ -26,13 +26,11 @@ def list_(
     ] = None,
     limit: Annotated[int, Option(help="The most entries to show, 1 to 1000.")] = 100,
 ) -> None:
-    """List the capacities of keys and patterns. All other keys have a capacity of 1."""
     page = shell.call(lambda services: services.key_capacities.list(after, limit))
     shell.show(page, lambda: _print_page(page))
 
 
 def show(shell: Shell, key: Annotated[str, Argument(help="The key.")]) -> None:
-    """Show a key: its capacity, the tasks that hold it, and how many wait."""
     detail = shell.call(lambda services: services.key_capacities.show(key))
     shell.show(detail, lambda: _print(detail))
 
@@ -42,7 +40,6 @@ def set_(
     pattern: Pattern,
     capacity: Annotated[int, Argument(metavar="N", help="How many tasks of each matching key can run at once.")],
 ) -> None:
-    """Set the capacity of a key or pattern, overriding the app's declaration."""
     before = shell.call(lambda services: services.key_capacities.set(pattern, capacity))
     was = f", was {before}" if before is not None else ""
     document = {"pattern": pattern, "set_to": capacity, "before": before}
@@ -50,7 +47,6 @@ def set_(
 
 
 def reset(shell: Shell, pattern: Pattern) -> None:
-    """Reset a capacity: the app's declaration applies again, or the longest matching pattern, or 1."""
     before = shell.call(lambda services: services.key_capacities.reset(pattern))
     sentence = f"key {pattern}: reset, was {before}" if before is not None else f"key {pattern} was not set"
     document = {"pattern": pattern, "set_to": None, "before": before}

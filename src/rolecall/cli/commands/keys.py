@@ -28,7 +28,6 @@ def create(
     days: Days = None,
     never: Annotated[bool, Option("--never", help="It never expires.")] = False,
 ) -> None:
-    """Create an API key. Its secret is shown only once."""
     if never and days is not None:
         raise ConfigError("cannot be combined with --days", variable="--never")
     lifetime = None if never else DAYS if days is None else days
@@ -37,13 +36,11 @@ def create(
 
 
 def list_(shell: Shell) -> None:
-    """List API keys, newest first. Their secrets are not stored."""
     keys = shell.call(lambda services: services.keys.list())
     shell.show(keys, lambda: print_table(COLUMNS, map(_row, keys), "no API keys"))
 
 
 def revoke(shell: Shell, key: Id) -> None:
-    """Revoke an API key."""
     shell.call(lambda services: services.keys.revoke(key))
     shell.show({"revoked": key}, lambda: print_line(f"API key {key} revoked"))
 

@@ -21,7 +21,6 @@ def rescue(
         str, Option(metavar="DURATION", help="Only tasks whose lease was not renewed for this long: 90, 10m.")
     ] = "0",
 ) -> None:
-    """Release the tasks of dead workers: they become pending again, or fail if no attempt is left."""
     seconds = read_duration(silent_for, "--silent-for")
     rescued = shell.call(lambda services: services.maintenance.rescue(silent_for=seconds))
     document = [{"id": task_id, "state": state} for task_id, state in rescued.items()]
@@ -35,7 +34,6 @@ def prune(
         str | None, Option(metavar="DURATION", help="First set the retention of the audit log: 90d.")
     ] = None,
 ) -> None:
-    """Delete expired records: finished tasks, events, unused keys, stopped workers, old audit entries."""
     if keep_audit is not None:
         seconds = read_duration(keep_audit, "--keep-audit")
         shell.call(lambda services: services.maintenance.keep_audit(seconds))
@@ -53,7 +51,6 @@ def audit(  # sizes: the options
     before: Annotated[int | None, Option(metavar="ID", help="Only entries before this one: the next page.")] = None,
     limit: Annotated[int, Option(help="The most entries to show, 1 to 1000.")] = 50,
 ) -> None:
-    """Show the audit log, latest changes first."""
     which = AuditFilter(
         actor=actor,
         action=action,

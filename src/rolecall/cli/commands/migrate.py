@@ -41,7 +41,6 @@ def migrate(  # sizes: each is an option of the command
         float, Option(metavar="SECONDS", min=0.0, help="How long a step may wait for its locks.")
     ] = migrator.PATIENCE,
 ) -> None:
-    """Migrate the database to this release, and to an app's migrations, while workers run. Idempotent."""
     if check and (sql or plan or roles):
         raise ConfigError("cannot be combined with --sql, --plan or --roles", variable="--check")
     if plan and roles:

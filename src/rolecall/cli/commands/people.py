@@ -21,33 +21,28 @@ COLUMNS = ("id", "name", "scope", "created", "last login")
 
 
 def add(shell: Shell, name: Name, *, scope: ScopeOption) -> None:
-    """Add a person. The password is prompted for, or read from stdin."""
     password_hash = load_passwords().hash_password(_ask_password())
     person = shell.call(lambda services: services.people.add(name, scope, password_hash))
     shell.show(person, lambda: print_line(f"{name} can log in"))
 
 
 def list_(shell: Shell) -> None:
-    """List the people who can log in."""
     people = shell.call(lambda services: services.people.list())
     shell.show(people, lambda: print_table(COLUMNS, map(_row, people), "no people"))
 
 
 def remove(shell: Shell, name: Name) -> None:
-    """Remove a person and end their sessions."""
     shell.call(lambda services: services.people.remove(name))
     shell.show({"removed": name}, lambda: print_line(f"{name} can no longer log in"))
 
 
 def password(shell: Shell, name: Name) -> None:
-    """Change a person's password (prompted for, or read from stdin) and end their sessions."""
     password_hash = load_passwords().hash_password(_ask_password())
     shell.call(lambda services: services.people.set_password(name, password_hash))
     shell.show({"changed": name}, lambda: print_line(f"password of {name} changed"))
 
 
 def unlock(shell: Shell, name: Name) -> None:
-    """Unlock a person who is locked out after too many failed logins."""
     shell.call(lambda services: services.people.unlock(name))
     shell.show({"unlocked": name}, lambda: print_line(f"{name} unlocked"))
 

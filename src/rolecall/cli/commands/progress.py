@@ -28,14 +28,12 @@ def tree(
         list[str] | None, Option(metavar="HANDLER:NUMBER", help="The weight of a phase; the default is 1.")
     ] = None,
 ) -> None:
-    """Show the progress of a task and everything below it, by phase."""
     weights = read_weights(weight or ())
     progress = shell.call(lambda services: services.progress.tree(task_id, weights))
     shell.show(progress, lambda: _print_tree(progress))
 
 
 def roles(shell: Shell) -> None:
-    """Show the open tasks of each role, its oldest waiting task, and those finished in the last minute."""
     snapshot = shell.call(lambda services: services.progress.roles())
     shell.show(snapshot, lambda: _print_roles(snapshot))
 

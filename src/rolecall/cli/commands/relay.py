@@ -18,7 +18,6 @@ VARIABLE = "ROLECALL_NOTIFICATIONS"
 
 
 def relay(shell: Shell) -> None:
-    """Forward Postgres notifications to Redis or NATS until SIGTERM. `serve` and `up` do this as well."""
     try:
         with shell.ready_database() as dsn:
             relaying = relay_of(dsn, shell.settings)

@@ -29,7 +29,6 @@ COLUMNS = (
 
 
 def list_(shell: Shell) -> None:
-    """List roles and their settings."""
     declared = shell.call(lambda services: services.roles.list())
     shell.show(declared, lambda: print_table(COLUMNS, map(_row, declared), "no roles"))
 
@@ -42,7 +41,6 @@ def pause(
         str | None, Option("--for", metavar="DURATION", help="The duration: 90, 15m, 4h. By default until resumed.")
     ] = None,
 ) -> None:
-    """Pause a role: none of its tasks start. Running tasks continue."""
     seconds = None if duration is None else read_duration(duration, "--for")
     pause = shell.call(lambda services: services.roles.pause(name, seconds))
     until = shown(pause.paused_until) or "it is resumed"
@@ -50,7 +48,6 @@ def pause(
 
 
 def resume(shell: Shell, name: Name) -> None:
-    """End a role's pause."""
     paused = shell.call(lambda services: services.roles.resume(name))
     sentence = f"role {name} resumed" if paused else f"role {name} was not paused"
     shell.show({"role": name, "was_paused": paused}, lambda: print_line(sentence))

@@ -21,7 +21,6 @@ PLAN_COLUMNS = ("slot", "task due")
 
 
 def list_(shell: Shell) -> None:
-    """List schedules by name."""
     schedules = shell.call(lambda services: services.schedules.list())
     shell.show(schedules, lambda: print_table(COLUMNS, map(_row, schedules), "no schedules"))
 
@@ -52,7 +51,6 @@ def put(  # sizes: each is an option of the command
     ] = None,
     enabled: Annotated[bool | None, Option("--enabled/--disabled", help="Whether it fires.")] = None,
 ) -> None:
-    """Create a schedule, or change the given settings of an existing one."""
     given = {
         "every": None if every is None else read_duration(every, "--every"),
         "cron": cron,
@@ -74,25 +72,21 @@ def put(  # sizes: each is an option of the command
 
 
 def trigger(shell: Shell, name: Name) -> None:
-    """Enqueue a schedule's task now. While that task is open, return the same one."""
     task_id = shell.call(lambda services: services.schedules.trigger(name))
     shell.show({"schedule": name, "task_id": task_id}, lambda: print_line(f"task {task_id} enqueued"))
 
 
 def show(shell: Shell, name: Name) -> None:
-    """Show a schedule with all of its settings."""
     schedule = shell.call(lambda services: services.schedules.get(name))
     shell.show(schedule, lambda: _print(schedule))
 
 
 def enable(shell: Shell, name: Name) -> None:
-    """Enable a schedule. Fire times missed while it was disabled are skipped."""
     stored = shell.call(lambda services: services.schedules.enable(name))
     shell.show(stored, lambda: _print(stored))
 
 
 def disable(shell: Shell, name: Name) -> None:
-    """Disable a schedule."""
     stored = shell.call(lambda services: services.schedules.disable(name))
     shell.show(stored, lambda: _print(stored))
 
@@ -100,20 +94,17 @@ def disable(shell: Shell, name: Name) -> None:
 def preview(
     shell: Shell, name: Name, *, number: Annotated[int, Option("-n", "--number", help="How many.")] = 10
 ) -> None:
-    """Show the next fire times of a schedule."""
     planned = shell.call(lambda services: services.schedules.preview(name, number))
     shell.show(planned, lambda: print_table(PLAN_COLUMNS, ((run.slot, run.due_at) for run in planned), "no fire times"))
 
 
 def ahead(shell: Shell, *, hours: Annotated[float, Option(help="The period to show.")] = 24) -> None:
-    """Show the fire times of all schedules in the next hours."""
     found = shell.call(lambda services: services.schedules.ahead(hours))
     rows = [(each.name, each.enabled, part.first, part.last, part.slots) for each in found for part in each.stretches]
     shell.show(found, lambda: print_table(AHEAD_COLUMNS, rows, "no fire times"))
 
 
 def outcomes(shell: Shell, name: Name) -> None:
-    """Count the outcomes of a schedule's runs in its history."""
     counted = shell.call(lambda services: services.schedules.outcomes(name))
     shell.show(counted, lambda: print_table(("outcome", "runs"), sorted(counted.items()), "no runs yet"))
 
@@ -125,13 +116,11 @@ def runs(
     limit: Annotated[int, Option(help="How many.")] = 20,
     cursor: Annotated[str | None, Option(help="The next page.")] = None,
 ) -> None:
-    """Show the last runs of a schedule and their outcomes, latest first."""
     page = shell.call(lambda services: services.schedules.runs(name, cursor=cursor, limit=limit))
     shell.show(page, lambda: print_table(RUN_COLUMNS, map(_run_row, page.items), "no runs yet"))
 
 
 def delete(shell: Shell, name: Name) -> None:
-    """Delete a schedule. The tasks that it enqueued are kept."""
     shell.call(lambda services: services.schedules.delete(name))
     shell.show({"deleted": name}, lambda: print_line(f"schedule {name} deleted"))
 

@@ -43,7 +43,6 @@ log = logging.getLogger("rolecall.cli")
 def serve(
     shell: Shell, *, app: AppReference = None, host: Host = None, port: Port = None, fd: Descriptor = None
 ) -> None:
-    """Serve the API and fire schedules until SIGTERM."""
     try:
         server = load_server()
         loaded = load_app(app) if app else App("rolecall")

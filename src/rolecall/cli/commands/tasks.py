@@ -41,19 +41,16 @@ def list_(
     ] = None,
     limit: Annotated[int, Option(help="The most entries to show, 1 to 1000.")] = 50,
 ) -> None:
-    """List tasks, open and finished, newest first."""
     page = shell.call(lambda services: services.tasks.list(replace(which, cursor=after, limit=limit)))
     shell.show(page, lambda: _print_page(page))
 
 
 def show(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
-    """Show a task with its history."""
     history = shell.call(lambda services: services.tasks.show(task_id))
     shell.show(history, lambda: _print_history(history))
 
 
 def tree(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
-    """Show a task with everything below it, and how much has finished."""
     nodes = shell.call(lambda services: services.tasks.tree(task_id))
     shell.show(nodes, lambda: _print_tree(nodes))
 
@@ -62,7 +59,6 @@ def tree(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The 
 def retry(
     shell: Shell, which: TaskFilter, ids: SomeIds = None, *, limit: Limit = 1_000, dry_run: DryRun = False
 ) -> None:
-    """Make failed or cancelled tasks pending again; with ids, exit with 0 only if all of them are."""
     if ids is None or which.conditions() or dry_run:
         _do_to_many(shell, "retry", replace(which, ids=ids), limit, dry_run=dry_run)
         return
@@ -75,7 +71,6 @@ def retry(
 def cancel(
     shell: Shell, which: TaskFilter, ids: SomeIds = None, *, limit: Limit = 1_000, dry_run: DryRun = False
 ) -> None:
-    """Cancel open tasks, and stop running ones."""
     if ids is None or which.conditions() or dry_run:
         _do_to_many(shell, "cancel", replace(which, ids=ids), limit, dry_run=dry_run)
         return
@@ -88,7 +83,6 @@ def cancel(
 def delete(
     shell: Shell, which: TaskFilter, ids: SomeIds = None, *, limit: Limit = 1_000, dry_run: DryRun = False
 ) -> None:
-    """Delete tasks with their chains and all below, unless the chain continued or an open task needs it."""
     if ids is None or which.conditions() or dry_run:
         _do_to_many(shell, "delete", replace(which, ids=ids), limit, dry_run=dry_run)
         return
@@ -103,7 +97,6 @@ def complete(
     *,
     result: Annotated[str, Option(metavar="JSON", help="Any value, @FILE, or - for stdin.")] = "null",
 ) -> None:
-    """Complete an open task without a worker. Open tasks below it are cancelled."""
     value = read_json(result, "result")
     _decide(shell, task_id, lambda services: services.tasks.complete(task_id, value))
 
@@ -114,12 +107,10 @@ def fail(
     *,
     error: Annotated[str, Option(metavar="TEXT", help="The reason.")] = "failed by hand",
 ) -> None:
-    """Fail an open task permanently, without a worker."""
     _decide(shell, task_id, lambda services: services.tasks.fail(task_id, error))
 
 
 def trigger(shell: Shell, ids: Ids) -> None:
-    """Make pending tasks due now, all or none."""
     due = shell.call(lambda services: services.tasks.trigger(ids))
     document = [{"id": task_id, "due": moment} for task_id, moment in due.items()]
     shell.show(document, lambda: print_table(("id", "due"), due.items(), "no tasks"))
@@ -131,27 +122,23 @@ def token(
     *,
     ttl: Annotated[str, Option(metavar="DURATION", help="Time until it expires: 90, 15m, 4h, 7d.")] = "7d",
 ) -> None:
-    """Create a completion token, which can finish a task from outside, once. It is shown only here."""
     seconds = read_duration(ttl, "--ttl")
     secret = shell.call(lambda services: services.tasks.issue_token(task_id, seconds)).reveal()
     shell.show({"token": secret}, lambda: print_line(secret))
 
 
 def needs(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
-    """Show the needs of a task and their outcomes."""
     needed = shell.call(lambda services: services.tasks.needs(task_id))
     rows = ((need.name, need.task_id, need.chain, need.outcome or "open", need.result, need.error) for need in needed)
     shell.show(needed, lambda: print_table(NEEDS, rows, "no needs"))
 
 
 def attempts(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
-    """Show each claim of a task: its worker, its times and its outcome."""
     found = shell.call(lambda services: services.tasks.attempts(task_id))
     shell.show(found, lambda: print_table(ATTEMPTS, map(astuple, found), "not claimed yet"))
 
 
 def why(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
-    """Show why a task does not run, and what would change that."""
     answer = shell.call(lambda services: services.tasks.why(task_id))
     rows = ((cause.kind, cause.sentence, cause.change) for cause in answer.causes)
     shell.show(

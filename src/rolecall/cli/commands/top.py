@@ -57,10 +57,7 @@ def top(
     once: Annotated[bool, Option("--once", help="Show one snapshot and exit.")] = False,
     app: Checked = None,
 ) -> None:
-    """Watch roles, workers and failures until Ctrl-C.
-
-    On a terminal, the screen is redrawn. Elsewhere, and with --json, each snapshot is written after the last one.
-    """
+    """On a terminal, the screen is redrawn. Elsewhere, and with --json, each snapshot is written after the last one."""
     pause = read_duration(every, "--every")
     if pause < LEAST_PAUSE:
         raise ConfigError(f"must be at least {LEAST_PAUSE} s", variable="--every", value=every)

@@ -41,7 +41,6 @@ def up(  # sizes: one option each
     reload_dir: ReloadDirs = None,
     fd: Descriptor = None,
 ) -> None:
-    """Start everything and run until SIGTERM: database, migrations, schedules, workers and the API."""
     if app is None and processes > 1:
         raise ConfigError("more than one process needs an App (--app)", variable="--processes", value=processes)
     if wants_reload(reload=reload, folders=reload_dir):

@@ -69,7 +69,6 @@ def worker(  # sizes: one option each
     reload: Reload = False,
     reload_dir: ReloadDirs = None,
 ) -> None:
-    """Claim and run tasks until SIGTERM, Ctrl-C or SIGHUP; then finish running tasks and return the others."""
     if wants_reload(reload=reload, folders=reload_dir):
         if until_idle:
             raise ConfigError("cannot be combined with --reload", variable="--until-idle", value=True)

@@ -24,29 +24,24 @@ def list_(
     *,
     everyone: Annotated[bool, Option("--all", help="Include stopped and silent workers.")] = False,
 ) -> None:
-    """List the workers with a heartbeat in the last five minutes."""
     known = shell.call(lambda services: services.workers.list(everyone=everyone))
     shell.show(known, lambda: print_table(COLUMNS, map(_row, known), "no workers"))
 
 
 def show(shell: Shell, worker_id: Id) -> None:
-    """Show a worker and its running tasks."""
     detail = shell.call(lambda services: services.workers.show(worker_id))
     shell.show(detail, lambda: _print(detail))
 
 
 def drain(shell: Shell, worker_id: Id) -> None:
-    """Drain a worker: it finishes its running tasks and claims no new ones, but does not exit."""
     _tell(shell, worker_id, Workers.drain, "claims no new tasks")
 
 
 def decommission(shell: Shell, worker_id: Id) -> None:
-    """Decommission a worker: it finishes its running tasks, claims no new ones, and exits."""
     _tell(shell, worker_id, Workers.decommission, "exits when its running tasks have finished")
 
 
 def resume(shell: Shell, worker_id: Id) -> None:
-    """Revoke a command to a worker, so that it claims tasks again."""
     _tell(shell, worker_id, Workers.resume, "claims tasks again")
 
 
