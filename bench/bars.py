@@ -144,7 +144,7 @@ BARS = (
     ),
     *(
         Bar(
-            title=f"idle latency, {figure}, relative to Graphile Worker",
+            title=f"idle latency, {figure} relative to Graphile Worker",
             work="W4",
             bound="at most",
             value=1,
