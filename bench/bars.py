@@ -144,7 +144,7 @@ BARS = (
     ),
     *(
         Bar(
-            title=f"idle latency, {figure}, relative to Graphile Worker",
+            title=f"idle latency, {figure} relative to Graphile Worker",
             work="W4",
             bound="at most",
             value=1,
@@ -185,7 +185,6 @@ def _verdict(bar: Bar, records: Iterable[Record]) -> Verdict | None:
 
 
 def _wal(records: Iterable[Record]) -> list[Verdict]:
-    """Return the WAL from enqueue to finish, the sum of two works."""
     bar = Bar(title="WAL per task, enqueue to finish", work="W2", bound="at most", value=1_000, figure="wal")
     stored, run = (values(records, OURS, work, "wal") for work in ("W1", "W2"))
     sums = [sum(pair) for pair in zip(stored, run, strict=False)]

@@ -159,7 +159,6 @@ def move(connection: Connection, claim: str, step: int) -> None:
 
 
 def _at_once(number: int, call: Callable[[], None]) -> None:
-    """Make the call in several threads and raise the error of any of them."""
     with ThreadPoolExecutor(number) as threads:
         for done in [threads.submit(call) for _ in range(number)]:
             done.result()

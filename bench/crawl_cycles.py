@@ -143,7 +143,6 @@ class Cycles:
         )
 
     def _watched(self, name: str, since: object, roles: tuple[str, ...]) -> Iterator[Memory]:
-        """Wait until no task of these roles is open, and report progress meanwhile."""
         began = told_at = time.monotonic()
         while True:
             left, fetched, stores = (

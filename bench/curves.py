@@ -52,7 +52,6 @@ def curves(summary: Summary) -> str:
 
 
 def _waits(summary: Summary) -> dict[str, Points]:
-    """Return the waits of all repeats together."""
     waits: dict[str, list[float]] = defaultdict(list)
     for record in summary.records:
         waits[record.peer] += record.detail.get("waits", [])

@@ -140,7 +140,6 @@ async def _row(connection: psycopg.AsyncConnection[Any], query: str, *parameters
 
 
 async def _refreshes(dsn: str) -> tuple[Refreshed, Refreshed]:
-    """Measure refreshes with and without the triggers, alternating."""
     costs: dict[bool, list[Refreshed]] = {False: [], True: []}
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
         for turn, store in enumerate(range(1, REFRESHES + 1)):

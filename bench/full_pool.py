@@ -100,7 +100,6 @@ def _big_tree(engine: Engine) -> int:
 
 
 def _work(engine: Engine) -> None:
-    """Register workers, each with some running tasks."""
     for number in range(ALIVE):
         role = f"crew-{number % CREWS}"
         worker = engine.worker(role, name=f"{role}-worker-{number}", slots=SLOTS)
@@ -110,7 +109,6 @@ def _work(engine: Engine) -> None:
 
 
 def _large_fleet(engine: Engine) -> None:
-    """Declare hundreds of roles with a handler each, and register a thousand workers that serve one each."""
     roles = [f"fleet-{number}" for number in range(FLEET_ROLES)]
     handlers = [{"name": f"{role}-{number}", "role": role} for role in roles for number in range(HANDLERS)]
     engine.declare(*({"name": role} for role in roles), handlers=handlers)

@@ -123,7 +123,6 @@ def _timed(client: httpx2.Client, address: str) -> float:
 
 
 def _addresses(pool: FullPool) -> Iterator[str]:
-    """Return every page of the table, and pages whose addresses have expensive filters."""
     for entry in read_table(ROUTES):
         if entry.method == "GET" and not entry.path.startswith("/assets/"):
             yield pool.scenery.path(entry.path)
@@ -148,7 +147,6 @@ def _addresses(pool: FullPool) -> Iterator[str]:
 
 
 def _watch(server: Server, site: Site, seconds: float, console: Console) -> bool:
-    """Compare Postgres's load while the overview is open with its base load."""
     table = Table("Postgres CPU, share of one core", title=f"{_load()}; an open overview may add {LIMIT_SHARE:.0%}")
     for title in ("nobody looks", "overview open", "it costs"):
         table.add_column(title, justify="right")

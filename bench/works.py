@@ -75,7 +75,6 @@ class Round:
         return self._record(work, "enqueue", str(self._tasks))
 
     def _drain_one(self, work: str) -> Record:
-        """Drain what W1 has queued."""
         self._server.analyze()
         return self._drain(work, processes=1)
 

@@ -171,7 +171,6 @@ class Pacing:
         return [] if self._config.args_source is not pytest.Config.ArgsSource.ARGS else list(self._config.args)
 
     def _is_partial(self) -> bool:
-        """Return whether this was only a part of the tests, so that the total duration is unknown."""
         option = self._config.option
         return bool(option.fast or option.rest or option.keyword or option.markexpr or self._places())
 

@@ -164,7 +164,6 @@ class RolecallAdapter(Adapter):
 
     @contextmanager
     def _client(self) -> Iterator[Client]:
-        """Return a client that has connected and declared the app, so that the first measured call does not."""
         with Client(self.dsn, app=self._app) as client:
             yield client.open()
 

@@ -56,14 +56,12 @@ class Singles:
             client.enqueue(self._noop, {"i": i}, **options(i))
 
     def _in_transactions(self, client: Client, number: int, watch: Stopwatch) -> None:
-        """Enqueue in the caller's own transactions, whose begin and commit are measured too."""
         with psycopg.connect(self._dsn) as connection, watch:
             for i in range(number):
                 client.enqueue(self._noop, {"i": i}, connection=connection)
                 connection.commit()
 
     def _by_many(self, client: Client, number: int, watch: Stopwatch) -> None:
-        """Enqueue from sixteen threads that share the client and its four connections."""
         with ThreadPoolExecutor(CALLERS) as threads, watch:
             for call in [threads.submit(self._calls, client, number // CALLERS) for _ in range(CALLERS)]:
                 call.result()

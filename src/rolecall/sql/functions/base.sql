@@ -92,7 +92,6 @@ end
 $$;
 
 -- Returns whether this session's commits are durable. Other commits can be lost if the server crashes.
--- returns: true or false
 -- search_path: not set, so that it is inlined into its callers
 create or replace function rolecall.is_durable()
 returns boolean
@@ -162,7 +161,6 @@ end
 $$;
 
 -- Returns whether this transaction collects events. Callers build events only if it does.
--- returns: true or false
 -- search_path: not set, so that it is inlined into its callers
 create or replace function rolecall.collects_events()
 returns boolean

@@ -2,7 +2,6 @@
 -- running, is due, or has run before and becomes due within five minutes. Tasks scheduled for later, and
 -- tasks of paused roles, do not count. Tasks that wait for another one (a key, a need, a child) count only
 -- through the one that they wait for.
--- returns: true or false
 -- public: yes
 create or replace function rolecall.is_work_left(p_worker_id bigint, p_roles text[], p_handlers text[])
 returns boolean

@@ -31,7 +31,6 @@ $$;
 
 -- Returns whether documents with ids all belong to children of the same parent, for which all of them would
 -- wait.
--- returns: true or false
 create or replace function rolecall.have_one_parent(p_documents jsonb)
 returns boolean
 language sql

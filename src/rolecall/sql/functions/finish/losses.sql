@@ -194,7 +194,6 @@ $$;
 
 -- Returns whether a document is a retry policy: kind none, linear or exponential, with numbers that give a
 -- valid delay for every attempt. A task whose delay overflowed could never be released.
--- returns: true or false
 create or replace function rolecall.is_retry_policy(p_policy jsonb)
 returns boolean
 language sql

@@ -227,8 +227,8 @@ as $$
 $$;
 
 -- Drops the next partition of finished tasks or events that ends before a time. Finished tasks that must be
--- kept for what they belong to are first moved to the default partition. A day with too many of them stays
--- and is pruned row by row. A partition that is in use for more than a moment stays until a later call.
+-- kept (see is_wanted) are first moved to the default partition. A day with too many of them stays and is
+-- pruned row by row. A partition that is in use for more than a moment stays until a later call.
 -- returns: one row: how many were dropped; up to which partition all is done, null at the end; whether one
 -- was in use, which ends the call
 -- locks: needs rows, skipping locked rows; then the partitioned table
@@ -280,7 +280,7 @@ exception when lock_not_available or deadlock_detected then
 end
 $$;
 
--- Finds finished tasks of a day past their own retention that must be kept for what they belong to.
+-- Finds the finished tasks of a day that must be kept past their own retention (see is_wanted).
 -- returns: their ids, at most p_limit
 create or replace function rolecall.wanted_of_partition(
     p_partition regclass, p_held bigint[], p_now timestamptz, p_limit int
@@ -638,7 +638,6 @@ $$;
 
 -- Returns whether a finished task must be kept past its own retention: its chain, or one above it in its
 -- tree, is open, is needed by an open task, or finished so recently that its last task is kept.
--- returns: true or false
 create or replace function rolecall.is_wanted(
     p_chain_id bigint, p_parent_id bigint, p_held bigint[], p_now timestamptz
 )

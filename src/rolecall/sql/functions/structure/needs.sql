@@ -280,7 +280,6 @@ end
 $$;
 
 -- Returns whether a task, or any task of a chain, is still open.
--- returns: true or false
 create or replace function rolecall.is_open(p_id bigint, p_whole_chain boolean)
 returns boolean
 language sql

@@ -71,7 +71,6 @@ end
 $$;
 
 -- Returns whether any of the given open tasks has a key.
--- returns: true or false
 create or replace function rolecall.any_keyed(p_ids bigint[])
 returns boolean
 language plpgsql

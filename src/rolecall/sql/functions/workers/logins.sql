@@ -58,7 +58,6 @@ $$;
 
 -- Returns whether the login of this session may act for every worker: the owner may do everything, and an
 -- operator may finish every task anyway.
--- returns: true or false
 create or replace function rolecall.acts_for_all_workers()
 returns boolean
 language sql
