@@ -30,7 +30,7 @@ SELECTED = {
 MEANINGS: Mapping[BulkAction, str] = {
     "retry": "Failed and cancelled tasks become pending again with all attempts; others are unchanged.",
     "cancel": "Open tasks are cancelled, including everything open below them. Handlers of running tasks must stop.",
-    "delete": "Tasks are deleted permanently, with their chains and everything below. Tasks that open ones need remain.",
+    "delete": "Tasks are deleted permanently, with their chains and everything below. Those that open tasks need stay.",
 }
 WORDS: Mapping[str, Mapping[str, str]] = {
     "retry": {
