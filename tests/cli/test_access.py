@@ -129,7 +129,7 @@ def test_with_a_key_it_is_served_to_who_shows_it(
     assert (unknown.status_code, known.status_code, forwarded.status_code) == (401, 200, 401)
     assert secret not in done.err
     assert f"origin={origin}" in done.err
-    assert ("whose word for where they come from is not taken" in done.err) is (front == "")
+    assert ("whose X-Forwarded-For is not trusted" in done.err) is (front == "")
 
 
 def test_a_command_that_names_a_bad_mode_is_refused(bare: Run) -> None:

@@ -112,7 +112,7 @@ def test_where_no_token_can_be_kept_up_works_without_the_api_and_says_so(spawn: 
     assert document(up)["http"] is None
     until(lambda: len(cli("workers", "list", "--json").json) == 1, "its worker is on the roll")
     up.send_signal(signal.SIGTERM)
-    assert "The API is not served: ROLECALL_TOKEN_FILE: this machine's token cannot be kept in" in ended(up).err
+    assert "The API is not served: ROLECALL_TOKEN_FILE: this machine's token cannot be stored in" in ended(up).err
 
 
 @pytest.mark.parametrize("verb", [["serve", "--port", "0"], ["up", "--http", "127.0.0.1:0"]])
@@ -134,7 +134,7 @@ def test_root_does_not_let_everybody_in(launch: Spawn, dsn: str) -> None:
     done = ended(launch(*words, DATABASE_URL=dsn))
 
     assert done.code == 2
-    assert "what root may" in done.err
+    assert "the rights of root" in done.err
 
 
 def test_who_lets_everybody_in_is_warned(launch: Spawn, dsn: str) -> None:

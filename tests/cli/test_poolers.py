@@ -77,7 +77,7 @@ def test_the_doctor_says_where_nobody_can_listen(bare: Run, monkeypatch: pytest.
 
     problems = {found["check"]: found["problem"] for found in bare("doctor", "--json").json["findings"]}
 
-    assert "nobody can listen" in problems["notifications"]
+    assert "listening for notifications fails" in problems["notifications"]
 
 
 def test_the_environment_tells_a_worker_of_a_pooler() -> None:

@@ -44,7 +44,7 @@ async def test_events_older_than_the_chosen_time_are_left_out(pool: Engine, http
     pool.rows("update rolecall.audit_log set at = now() - interval '2 hours'")
     pool.rows("set session_replication_role = origin")
 
-    assert "Nothing like that was changed." in (await http.get("/audit?within=3600")).text
+    assert "No change matches the filters." in (await http.get("/audit?within=3600")).text
     assert ">ada</a>" in (await http.get("/audit?within=86400")).text
 
 

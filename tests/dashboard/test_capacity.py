@@ -35,7 +35,7 @@ async def test_a_role_says_how_many_workers_it_needs(http: httpx2.AsyncClient) -
     page = await http.get("/capacity?role=sums")
 
     assert "With 1 worker" in page.text
-    assert "what waits never gets done" in page.text
+    assert "the queue never empties" in page.text
     assert "<dt>Workers for 1 h</dt><dd>2</dd>" in page.text
 
 
@@ -45,7 +45,7 @@ async def test_more_workers_in_the_address_change_the_forecast(http: httpx2.Asyn
 
     assert "With 4 workers" in page.text
     assert "instead of 1" in page.text
-    assert "the 100 pending tasks are done in" in page.text
+    assert "the 100 pending tasks are processed in" in page.text
 
 
 async def test_missing_measurements_are_named(pool: Engine, http: httpx2.AsyncClient) -> None:
@@ -54,7 +54,7 @@ async def test_missing_measurements_are_named(pool: Engine, http: httpx2.AsyncCl
 
     page = await http.get("/capacity?role=sums")
 
-    assert "how long a task takes was not measured" in page.text
+    assert "run times were not measured" in page.text
 
 
 async def test_an_unknown_role_is_not_found(pool: Engine, http: httpx2.AsyncClient) -> None:

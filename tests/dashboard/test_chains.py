@@ -88,7 +88,7 @@ async def test_a_chain_shows_what_it_needs_and_who_waits_for_it(pool: Engine, ht
 
     assert f'href="/tasks/{needed}">add {needed}</a>' in page.text
     assert f'href="/tasks/{waiting}">post {waiting}</a>' in page.text
-    assert f"Would be refused now: open tasks need it (post {waiting})." in page.text
+    assert f"It cannot be deleted now: open tasks need it (post {waiting})." in page.text
 
 
 async def test_a_chain_sums_up_the_children_of_its_tasks(pool: Engine, http: httpx2.AsyncClient) -> None:

@@ -35,7 +35,7 @@ async def test_a_method_that_an_address_does_not_take_is_a_page(http: httpx2.Asy
     answer = await http.get("/admin/workers/replicas", headers=BROWSER)
 
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
-    assert "only takes what a form sends" in answer.text
+    assert "only accepts forms" in answer.text
 
 
 @pytest.mark.parametrize(("path", "headers"), [("/api/nothing", BROWSER), ("/nothing", {"accept": "*/*"})])

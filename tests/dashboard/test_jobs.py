@@ -82,7 +82,7 @@ async def test_handlers_stand_by_role_with_what_they_do_and_whether_a_worker_is_
         < page.index("/jobs/add")
     )
     assert "Greet somebody." in page
-    assert "only follows other tasks" in page
+    assert "only continues chains" in page
     assert page.count('data-state="no worker"') == 4
     assert page.count("1 live") == 2
 
@@ -111,7 +111,7 @@ async def test_the_form_has_a_field_for_each_of_the_payload_in_their_order(app: 
     assert names == ["name", "times", "loud", "style", "weight", "address", "tags"]
     assert "Whom to &lt;greet&gt;" in page
     assert "at least 1, at most 5" in page
-    assert "if left out: 1.5" in page
+    assert "default: 1.5" in page
     assert '<option value="&#34;fancy&#34;"' in page
     assert "&#34;street&#34;: &#34;text&#34;" in page
     assert page.count('class="required"') == 3
@@ -152,7 +152,7 @@ async def test_what_is_left_out_is_left_to_the_function(pool: Engine, app: App, 
 @pytest.mark.parametrize(
     ("field", "text", "said"),
     [
-        ("payload.name", "", "this is needed"),
+        ("payload.name", "", "this is required"),
         ("payload.times", "two", "&#39;two&#39; is not a whole number"),
         ("payload.times", "9", "Expected `int` &lt;= 5 - at `$.times`"),
         ("payload.address", "{", "this is not JSON"),
@@ -203,7 +203,7 @@ async def test_a_task_that_stands_already_is_told_and_linked(pool: Engine, app: 
     done = await enqueue(http, dedupe_key="d")
 
     assert done.headers["location"] == f"/jobs/greet?as=form&stood={pool.tasks()[0].id}"
-    assert "this task stands for it already" in (await http.get(done.headers["location"])).text
+    assert "this task exists already" in (await http.get(done.headers["location"])).text
 
 
 async def test_a_payload_can_be_said_as_json_and_a_problem_is_told_there_too(
@@ -220,7 +220,7 @@ async def test_a_payload_can_be_said_as_json_and_a_problem_is_told_there_too(
 
 
 async def test_a_handler_without_fields_takes_json(pool: Engine, http: httpx2.AsyncClient) -> None:
-    assert "This handler declares no fields." in (await http.get("/jobs/add")).text
+    assert "This handler declares no schema." in (await http.get("/jobs/add")).text
 
     await http.post("/jobs/add", data={"payload": '{"a": 1}'})
 
@@ -266,7 +266,7 @@ async def test_what_was_refused_can_be_sent_again_under_its_key(
 async def test_a_handler_that_only_follows_has_no_form(app: App, http: httpx2.AsyncClient) -> None:
     page = (await http.get("/jobs/follow")).text
 
-    assert "nobody can begin with one" in page
+    assert "They cannot be created here" in page
     assert "<textarea" not in page
 
 

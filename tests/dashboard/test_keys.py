@@ -36,21 +36,19 @@ async def test_a_key_is_looked_up_with_who_has_it_and_how_many_want_it(pool: Eng
 async def test_a_key_of_which_nothing_is_known_has_room_for_one(http: httpx2.AsyncClient) -> None:
     card = (await shown(http, "/keys?key=new")).one("section", id="key")
 
-    assert "At once 1 the default" in card.text
-    assert "No task holds it." in card.text
+    assert "Capacity 1 the default" in card.text
+    assert "No task holds the key." in card.text
 
 
 async def test_a_capacity_is_set_and_taken_back(pool: Engine, http: httpx2.AsyncClient) -> None:
     await http.post("/keys/set", data={"pattern": "tenant:*", "capacity": "3"}, headers=FROM)
-    assert "3 tasks of each key that begins with &#39;tenant:&#39; may run at once" in (await http.get("/keys")).text
+    assert "3 tasks of each key that begins with &#39;tenant:&#39; can run at once" in (await http.get("/keys")).text
 
     await send(http, "/keys/reset", at="/keys", pattern="tenant:*")
-    assert (
-        "What was set for each key that begins with &#39;tenant:&#39; is taken back" in (await http.get("/keys")).text
-    )
+    assert "The capacity of each key that begins with &#39;tenant:&#39; is reset" in (await http.get("/keys")).text
 
     await send(http, "/keys/reset", at="/keys", pattern="tenant:*")
-    assert "Nothing was set for each key" in (await http.get("/keys")).text
+    assert "No capacity was set for each key" in (await http.get("/keys")).text
     assert pool.rows("select * from rolecall.key_capacities()") == []
 
 
@@ -85,4 +83,4 @@ async def test_a_task_that_was_brought_back_says_so(pool: Engine, http: httpx2.A
     pool.rows("update rolecall.tasks set parked = true")
     pool.rows("select rolecall.unpark()")
 
-    assert "Brought back, as nothing held its key" in (await http.get(f"/tasks/{task_id}")).text
+    assert "Unparked, because its key was free" in (await http.get(f"/tasks/{task_id}")).text

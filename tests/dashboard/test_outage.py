@@ -19,7 +19,7 @@ async def test_a_page_that_the_database_did_not_answer_for_says_so_in_our_words_
     page = read(answer.text)
 
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
-    assert page.one("h1").text == "The database does not answer"
+    assert page.one("h1").text == "The database does not respond"
     assert "get a connection" not in page.text
     assert page.one("meta", **{"http-equiv": "refresh"})["content"] == "5"
     assert page.all("a", href="/api/doctor")
@@ -36,6 +36,6 @@ async def test_a_form_that_the_database_did_not_answer_is_not_sent_again_by_itse
     page = read(answer.text)
 
     assert answer.status_code == 503
-    assert "Whether what you sent was done is not known" in page.text
+    assert "Your change may or may not have been made" in page.text
     assert page.all("meta", **{"http-equiv": "refresh"}) == []
     assert page.all("a", href="/tasks?role=sums")

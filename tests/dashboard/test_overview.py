@@ -28,7 +28,7 @@ async def test_a_pool_that_is_well_leads_nowhere_else(pool: Engine, http: httpx2
 
     page = await http.get("/")
 
-    assert "Go there" not in page.text
+    assert "Show" not in page.text
 
 
 async def test_due_tasks_that_nobody_would_take_are_told_first(pool: Engine, http: httpx2.AsyncClient) -> None:
@@ -58,7 +58,7 @@ async def test_a_silent_worker_is_told(pool: Engine, http: httpx2.AsyncClient) -
 
     page = await http.get("/")
 
-    assert "Worker crawler-7 has not been heard of for five minutes." in page.text
+    assert "Worker crawler-7 has sent no heartbeat for five minutes." in page.text
 
 
 @pytest.mark.parametrize("minutes", [10, 60, 360, 1_440, 10_080])

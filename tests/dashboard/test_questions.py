@@ -69,8 +69,8 @@ async def test_the_question_names_what_goes(pool: Engine, http: httpx2.AsyncClie
     deleted = (await http.post(f"/tasks/{parent.id}/delete")).text
     selected = (await http.post("/tasks/selected", data={"action": "delete", "id": str(parent.id)})).text
 
-    assert f"Cancel task {parent.id}, with 7 open children and what is open below?" in cancelled
-    assert f"Delete task {parent.id} for good, with 7 children and all that is below?" in deleted
+    assert f"Cancel task {parent.id}, with 7 open children and everything open below?" in cancelled
+    assert f"Delete task {parent.id} permanently, with 7 children and everything below?" in deleted
     assert "1 of them has children." in selected
 
 

@@ -75,4 +75,4 @@ async def test_a_sign_that_stands_for_nothing_is_refused_in_its_field(pool: Engi
     assert answer.status_code == 422
     problem = re.search(r'id="payload-problem">(.*?)</span>', answer.text)
     assert problem is not None
-    assert "say the value itself" in problem[1]
+    assert "give the value itself" in problem[1]

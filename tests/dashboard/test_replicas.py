@@ -90,7 +90,7 @@ async def test_a_number_out_of_bounds_comes_back_as_a_sentence(
     answer = await scaled.post("/admin/workers/replicas", data={"replicas": "40"}, headers=headers)
 
     assert answer.status_code == 303
-    assert "there may be 1 to 8 replicas, not 40" in (await scaled.get("/admin/workers")).text
+    assert "the number of replicas must be 1 to 8, got 40" in (await scaled.get("/admin/workers")).text
     assert cluster.desired == 4
 
 

@@ -58,9 +58,9 @@ async def test_a_new_schedule_is_stored_with_all_that_is_typed(pool: Engine, htt
 @pytest.mark.parametrize(
     ("field", "text", "said"),
     [
-        ("name", "", "this is needed"),
+        ("name", "", "this is required"),
         ("cron", "30 2 * *", "has 4 fields"),
-        ("cron", "", "this is needed"),
+        ("cron", "", "this is required"),
         ("zone", "Europe/Berlinn", "did you mean &#39;Europe/Berlin&#39;"),
         ("handler", "ad", "unknown role"),
         ("payload", "[]", "not an object"),
@@ -130,7 +130,7 @@ async def test_of_an_immutable_one_only_rhythm_and_priority_can_be_changed_and_i
 
     assert stored(pool, "every::text, priority, payload") == ("02:00:00", 3, {"a": 1})
     shown = (await http.get(f"/schedules/{tick}")).text
-    assert "immutable: only its rhythm and priority can be changed" in shown
+    assert "immutable: only when it runs and its priority can be changed" in shown
     assert f"/schedules/{tick}/delete" not in shown
     assert f"/schedules/{tick}/disable" not in shown
     await send(http, f"/schedules/{tick}/delete")
@@ -151,7 +151,7 @@ async def test_a_schedule_is_deleted_after_a_question(pool: Engine, tick: int, h
     [
         ("rhythm=cron&cron=30+4+*+*+MON-FRI&zone=Asia/Tokyo", "At 04:30 on Monday through Friday"),
         ("rhythm=cron&cron=0+0+30+2+*", "bad day-of-month"),
-        ("rhythm=every&every=4h", "counted from its last run"),
+        ("rhythm=every&every=4h", "counted from the last run"),
         ("rhythm=every&every=soon", "is not a duration"),
         ("rhythm=every&every=0", "every is 1 to 315360000 seconds"),
     ],

@@ -76,7 +76,7 @@ async def test_run_now_enqueues_its_task_and_twice_does_nothing_twice(
     await http.post(f"/schedules/{every}/trigger", headers=headers)
 
     assert len(pool.tasks()) == 1
-    assert f"still open: task {task.id} stands for it" in (await http.get("/schedules")).text
+    assert f"still open: task {task.id} is now due" in (await http.get("/schedules")).text
 
 
 async def test_the_history_tells_outcomes_tasks_and_errors_and_counts_them(
@@ -96,8 +96,8 @@ async def test_the_history_tells_outcomes_tasks_and_errors_and_counts_them(
     assert page.count(f'<a href="/tasks/{task.id}">{task.id}</a> <span class="state" data-state="ready">') == 2
     assert page.index('data-state="refused"') < page.index('data-state="stood"') < page.index('data-state="enqueued"')
     assert '<small class="problem">no such role</small>' in page
-    assert "somebody ran it" in page
-    for label, number in (("Ran", 1), ("Left out", 1), ("Refused", 1)):
+    assert "manual run" in page
+    for label, number in (("Ran", 1), ("Skipped", 1), ("Rejected", 1)):
         assert f"<dt>{label}</dt><dd>{number}</dd>" in page
     assert "&lt;b&gt;" in page
 

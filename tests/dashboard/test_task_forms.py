@@ -42,7 +42,7 @@ async def test_a_failed_task_is_retried(pool: Engine, http: httpx2.AsyncClient) 
     task = pool.enqueue("sums", handler="add", max_attempts=1)
     pool.fail(pool.claim_one())
 
-    assert await send(http, f"/tasks/{task}/retry") == f"Task {task} is back in line."
+    assert await send(http, f"/tasks/{task}/retry") == f"Task {task} is pending again."
     assert pool.state(task) == "pending"
     assert "task" in await send(http, f"/tasks/{task}/retry")
 
@@ -108,7 +108,7 @@ async def test_an_action_on_selected_tasks_says_what_became_of_them(pool: Engine
 
     assert await send(http, "/tasks/selected", action="cancel", id=ids[:2]) == "Cancel, 2 tasks: 2 cancelled."
     told = await send(http, "/tasks/selected", action="retry", id=[*ids, 4711])
-    assert told == "Retry, 4 tasks: 2 back in line, 1 open anyway, 1 no longer there."
+    assert told == "Retry, 4 tasks: 2 pending again, 1 already open, 1 no longer existed."
     assert await send(http, "/tasks/selected", action="delete", id=ids) == "Delete, 3 tasks: 3 deleted."
     assert await send(http, "/tasks/selected", action="delete") == "Nothing is selected."
 
@@ -143,13 +143,13 @@ async def test_everything_at_once_is_never_meant(pool: Engine, http: httpx2.Asyn
     page = await shown(http, "/tasks/bulk?action=delete")
     refused = await http.post("/tasks/bulk", data={"action": "delete"})
 
-    assert "Say first which tasks are meant" in page.text
+    assert "An action on all tasks needs a filter" in page.text
     assert refused.status_code == 422
     assert pool.state(task) == "pending"
 
 
 async def test_that_nothing_is_stale_is_told(pool: Engine, http: httpx2.AsyncClient) -> None:
-    assert await send(http, "/tasks/recover-stale") == "No task is stale: the lease of every running one stands."
+    assert await send(http, "/tasks/recover-stale") == "No task is stale: no lease has expired."
 
 
 async def test_stale_tasks_are_recovered_from_the_list(pool: Engine, http: httpx2.AsyncClient, clock: Clock) -> None:

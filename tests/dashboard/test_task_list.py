@@ -103,8 +103,8 @@ async def test_what_is_asked_for_stands_in_the_form_and_in_the_links(pool: Engin
     ("query", "sentence"),
     [
         ("worker=ada", "worker: “ada” is not a number"),
-        ("parent=0", "parent: “0” is not the number of one"),
-        ("created_from=yesterday", "created from: “yesterday” is not a moment"),
+        ("parent=0", "parent: “0” is not a valid id"),
+        ("created_from=yesterday", "created from: “yesterday” is not a time"),
         ("state=sleepy", "sleepy"),
         ("cursor=nonsense", "is not a cursor of this list"),
         (f"text={'x' * 201}", "longer than 200 characters"),
@@ -126,7 +126,7 @@ async def test_no_match_leads_back_to_all(pool: Engine, http: httpx2.AsyncClient
 
     page = await shown(http, "/tasks?key=nobody")
 
-    assert "No task fits this filter" in page.text
+    assert "No task matches this filter" in page.text
     assert page.one("div", class_="empty").one("a")["href"] == "/tasks"
 
 

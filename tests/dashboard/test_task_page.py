@@ -70,8 +70,8 @@ async def test_the_story_tells_every_event_with_the_time_since_the_one_before(
     page = await shown(http, f"/tasks/{task}")
 
     story = [each.one("b").text for each in page.one("ol", class_="story").all("li")]
-    attempt = ["Claimed", "Began to run", "Attempt failed"]
-    assert story == ["Enqueued", *attempt, *attempt, "Failed for good"]
+    attempt = ["Claimed", "Started", "Attempt failed"]
+    assert story == ["Enqueued", *attempt, *attempt, "Failed permanently"]
     assert "+ 5 s" in page.one("ol", class_="story").text
     assert "+ 1 min 5 s" in page.one("ol", class_="story").text
 
@@ -93,7 +93,7 @@ async def test_every_attempt_has_its_row_with_who_had_it_and_when(
     latest, earliest = page.one("section", **{"aria-labelledby": "attempts"}).one("tbody").all("tr")
     cells = [[cell.text for cell in row.all("td")] for row in (latest, earliest)]
     assert [(row[0], row[4], row[5], row[6]) for row in cells] == [
-        (f"worker {second.worker_id}", "7 s", "Began to run", ""),
+        (f"worker {second.worker_id}", "7 s", "Started", ""),
         (f"worker {first.worker_id}", "2 s", "Attempt failed", "boom"),
     ]
     assert cells[0][3] == ""

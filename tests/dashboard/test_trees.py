@@ -77,7 +77,7 @@ async def test_the_way_up_is_shown(pool: Engine, http: httpx2.AsyncClient) -> No
     page = await http.get(f"/tasks/{child}/tree")
 
     assert f'href="/tasks/{top}/tree"' in page.text
-    assert "Nothing stands below this task" in page.text
+    assert "There is nothing below this task" in page.text
 
 
 async def test_a_continuation_is_drawn_below_the_task_before_it(pool: Engine, http: httpx2.AsyncClient) -> None:
@@ -89,7 +89,7 @@ async def test_a_continuation_is_drawn_below_the_task_before_it(pool: Engine, ht
 
     assert f'aria-label="post, task {second}, ready"' in page.text
     assert 'class="line chain"' in page.text
-    assert "the chain goes on with" in page.text
+    assert "is continued by" in page.text
     assert f'href="/tasks/{first}"' not in of_second.text
 
 
@@ -117,5 +117,5 @@ async def test_a_tree_of_depth_fifty_is_cut_with_a_note_and_a_way_deeper(
     assert f'href="/tasks/{chain[5]}"' in page.text
     assert f'href="/tasks/{chain[6]}"' not in page.text
     assert f'href="/tasks/{chain[5]}/tree"' in page.text
-    assert "five levels" in page.text
+    assert "Tasks below the fifth level" in page.text
     assert "36 more" in deep.text

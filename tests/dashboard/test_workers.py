@@ -59,7 +59,7 @@ async def test_silent_workers_are_shown_when_all_are_asked_for(pool: Engine, htt
     alive, everyone = (await http.get("/admin/workers")).text, (await http.get("/admin/workers?everyone=1")).text
 
     assert "gone" not in alive
-    assert "Nobody is alive" in alive
+    assert "No worker is alive" in alive
     assert ">gone<" in everyone
     assert 'data-state="stopped"' in everyone
 
@@ -139,4 +139,4 @@ async def test_a_part_that_is_refreshed_costs_the_cluster_nothing(pool: Engine, 
     page = (await http.get("/admin/workers", headers={"hx-target": "section#workers"})).text
 
     assert ">north<" in page
-    assert "not changed from here" not in page
+    assert "cannot be changed here" not in page

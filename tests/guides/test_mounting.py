@@ -96,7 +96,7 @@ async def test_a_form_is_carried_out_and_leads_back_to_its_page(client: httpx2.A
     answer = await client.post(f"/queue/admin/workers/{worker}/drain", headers=OWN, data={"confirmed": "true"})
 
     assert answer.headers["location"] == "/queue/admin/workers?state=idle"
-    assert "north takes no more tasks." in (await client.get("/queue/admin/workers")).text
+    assert "north claims no more tasks." in (await client.get("/queue/admin/workers")).text
 
 
 async def test_the_cookie_is_called_after_the_path(client: httpx2.AsyncClient) -> None:

@@ -46,7 +46,7 @@ async def test_what_waits_in_redis_is_told_of_everywhere(bench: Bench, link: Red
 
 @pytest.mark.parametrize(
     ("options", "problem"),
-    [(("--maxmemory-policy", "allkeys-lru"), "maxmemory-policy allkeys-lru"), ((), "no dispatcher hands tasks over")],
+    [(("--maxmemory-policy", "allkeys-lru"), "maxmemory-policy allkeys-lru"), ((), "no dispatcher is running")],
 )
 async def test_the_doctor_says_what_is_wrong_with_it(bench: Bench, options: tuple[str, ...], problem: str) -> None:
     with redis(*options) as server:
@@ -55,12 +55,14 @@ async def test_the_doctor_says_what_is_wrong_with_it(bench: Bench, options: tupl
 
 async def test_the_doctor_says_that_redis_does_not_answer(bench: Bench, redis_server: Broker) -> None:
     redis_server.kill()
-    assert "Redis does not answer, workers poll" in await doctors_words(bench.dsn, one_redis(redis_server.url))
+    assert "Redis does not respond, so workers poll" in await doctors_words(bench.dsn, one_redis(redis_server.url))
 
 
 async def test_the_doctor_says_in_one_line_that_sentinel_has_no_master(bench: Bench) -> None:
     with redis() as master, sentinel("shop", master.port) as watcher:
         url = f"redis+sentinel://:secret@127.0.0.1:{watcher.port}/shop"
     problem = await doctors_words(bench.dsn, one_redis(url))
-    assert problem.startswith("Redis does not answer, workers poll: No master found for 'shop': no Sentinel answers")
+    assert problem.startswith(
+        "Redis does not respond, so workers poll: No master found for 'shop': no Sentinel answers"
+    )
     assert len(problem) < 150

@@ -155,7 +155,7 @@ async def test_a_number_that_the_cluster_refuses_sends_nobody_away(
 async def test_a_number_out_of_bounds_is_refused_before_the_cluster_is_asked(
     services: Services, cluster: Cluster, replicas: int
 ) -> None:
-    with pytest.raises(ReplicasOutOfBounds, match=f"there may be 1 to 8 replicas, not {replicas}"):
+    with pytest.raises(ReplicasOutOfBounds, match=f"the number of replicas must be 1 to 8, got {replicas}"):
         await services.scaling.scale(replicas)
 
     assert cluster.asked == []

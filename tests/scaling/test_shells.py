@@ -139,7 +139,7 @@ async def test_the_command_line_shows_and_scales(cluster: Cluster, database: str
     assert (shown[0], json.loads(shown[1])["desired"]) == (0, 4)
     assert (scaled[0], "rolecall-worker-3, rolecall-worker-2" in scaled[1]) == (0, True)
     assert (target[0], target[1].split()[-1]) == (0, "1")
-    assert (refused[0], "there may be 1 to 8 replicas, not 9" in refused[1]) == (2, True)
+    assert (refused[0], "the number of replicas must be 1 to 8, got 9" in refused[1]) == (2, True)
     assert cluster.desired == 2
 
 

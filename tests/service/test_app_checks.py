@@ -59,7 +59,7 @@ async def test_a_check_that_fails_is_a_warning_and_the_others_are_made(aconnecti
     if broken.check != "shop.no_table":
         broken, well = well, broken
     assert (broken.severity, well.check) == (Severity.WARNING, "shop.shelves")
-    assert 'could not be made: UndefinedTable: relation "shop.shelves" does not exist' in broken.problem
+    assert 'failed to run: UndefinedTable: relation "shop.shelves" does not exist' in broken.problem
 
 
 async def test_a_check_that_does_not_end_is_left(aconnection: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,7 @@ async def test_a_check_that_does_not_end_is_left(aconnection: Connection, monkey
 
     found = await examined(aconnection, App("shop", checks=[endless]))
 
-    assert "could not be made: TimeoutError" in found.findings[0].problem
+    assert "failed to run: TimeoutError" in found.findings[0].problem
 
 
 async def test_a_check_that_fails_leaves_the_callers_transaction_whole(aconnection: Connection) -> None:

@@ -26,7 +26,7 @@ async def test_a_question_that_takes_too_long_is_ended_in_the_server_and_nothing
     async with async_pool(pgbouncer.through(database) if pooled else database, "test") as pool:
         asking = Pooled(pool, Actor(name="ada", via="api"), longest_read=0.2)
 
-        with pytest.raises(DatabaseUnavailable, match="no answer within 0.2 s"):
+        with pytest.raises(DatabaseUnavailable, match="no response within 0.2 s"):
             await asking.run(SLEEP)
 
         assert connection.execute(SLEEPERS).fetchone() == (0,)

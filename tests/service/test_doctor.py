@@ -206,7 +206,7 @@ async def test_a_duty_that_fails_is_found_with_its_error(database: str, pool: Co
 async def test_a_duty_that_begins_and_never_ends_is_found(database: str, pool: Connection) -> None:
     begin_duty(pool, "housekeeping", ago=700)
 
-    assert "housekeeping was begun and has not ended for 7" in (await findings(database))["duties"].problem
+    assert "housekeeping has been running for 7" in (await findings(database))["duties"].problem
 
 
 async def test_duties_that_no_process_does_are_one_finding(database: str, pool: Connection) -> None:
@@ -234,7 +234,7 @@ async def test_duties_that_no_process_does_are_one_finding(database: str, pool: 
             "next_at = rolecall.clock(), in_use_since = rolecall.clock() - interval '2 hours'",
             "events",
         ),
-        ("keys", "next_at = rolecall.clock() - interval '2 hours'", "nobody has pruned keys"),
+        ("keys", "next_at = rolecall.clock() - interval '2 hours'", "keys have not been pruned"),
     ],
 )
 async def test_what_stays_past_its_time_is_found(
@@ -335,7 +335,7 @@ def test_a_slot_of_which_nobody_is_told_how_much_is_kept_is_found() -> None:
     [found] = health_checks.slots([StaleSlot("standby", None)], Limits())
 
     assert found.severity is Severity.WARNING
-    assert "nobody is told how much of the log" in found.problem
+    assert "an unknown amount of the log" in found.problem
 
 
 @pytest.mark.parametrize(("here", "way"), [(9.0, "9 s ahead of"), (-9.0, "9 s behind")])

@@ -113,7 +113,7 @@ async def test_no_search_finds_a_task_by_what_is_hidden(services: Services) -> N
 
 
 async def test_a_payload_that_was_copied_from_where_it_is_shown_is_refused(services: Services) -> None:
-    with pytest.raises(InvalidPayload, match=r"say the value itself - at `\$\.accounts\[0\]\.pin`"):
+    with pytest.raises(InvalidPayload, match=r"give the value itself - at `\$\.accounts\[0\]\.pin`"):
         await services.tasks.enqueue(NewTask(handler="sync", payload=payload(accounts=[{"number": 7, "pin": SIGN}])))
 
 
@@ -144,9 +144,9 @@ async def test_of_what_is_kept_elsewhere_only_the_size_is_shown(services: Servic
 @pytest.mark.parametrize("said", [POINTER, "[kept elsewhere, 70000 bytes]"])
 async def test_nobody_has_a_worker_read_what_is_kept_elsewhere(services: Services, said: object) -> None:
     """Not by a pointer, wherever that leads, and not by what is shown of one."""
-    with pytest.raises(InvalidPayload, match=r"it only stands for a value that is kept elsewhere - at `\$\.shop`"):
+    with pytest.raises(InvalidPayload, match=r"it contains a pointer instead of the value - at `\$\.shop`"):
         await services.tasks.enqueue(NewTask(handler="open", payload={"shop": said}))
-    with pytest.raises(InvalidSchedule, match="kept elsewhere"):
+    with pytest.raises(InvalidSchedule, match="contains a pointer"):
         await services.schedules.create(Schedule(name="x", handler="open", every=60, payload={"shop": said}))
 
 

@@ -33,9 +33,9 @@ def test_unless_it_is_said_otherwise_this_machine_comes_in_by_token_and_others_b
 @pytest.mark.parametrize(
     ("asked", "private", "as_root", "why"),
     [
-        (OFF, False, False, "everybody in who can reach this address"),
+        (OFF, False, False, "admit everybody who can reach this address"),
         (TOKEN, False, False, "127.0.0.1 and ::1 only"),
-        (OFF, True, True, "every account of this machine do what root may"),
+        (OFF, True, True, "every account of this machine the rights of root"),
     ],
 )
 def test_a_door_that_is_open_too_wide_is_refused(asked: AuthMode, private: bool, as_root: bool, why: str) -> None:

@@ -108,7 +108,7 @@ async def test_doctor_tells_where_nothing_is_passed_on_and_by_what_workers_hear(
     monkeypatch.setattr("rolecall.service.doctor.require_beat", partial(require_beat, within=0.2))
     (found,), by = await asked()
 
-    assert "no relay passes anything on" in found.problem
+    assert "no relay forwards notifications" in found.problem
     assert by is None
 
 

@@ -264,5 +264,5 @@ def test_the_log_tells_once_in_a_while_how_many_were_refused(caplog: pytest.LogC
 
     assert [holder.was_cut for holder in idle] == [True] * 4 + [False]
     assert [record.getMessage() for record in caplog.records] == [
-        "Connections were refused: 4 crowded out; 1 of 1 are open"
+        "Connections were closed: 4 crowded out; 1 of 1 are open"
     ]

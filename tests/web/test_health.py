@@ -46,7 +46,7 @@ async def test_without_a_database_the_process_lives_and_is_not_ready(client: Cli
 
     assert alive.status_code == 200
     assert ready.status_code == 503
-    assert ready.json()["detail"] == "the database does not answer"
+    assert ready.json()["detail"] == "the database does not respond"
 
 
 async def test_without_the_schema_the_reason_is_told(client: Client, database: str) -> None:

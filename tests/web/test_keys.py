@@ -52,7 +52,7 @@ async def test_a_key_lives_for_so_many_days(door: Door, days: int) -> None:
 
 @pytest.mark.parametrize("days", [0, 122, -1])
 async def test_no_key_lives_for_longer_than_121_days(door: Door, days: int) -> None:
-    with pytest.raises(ConfigError, match="between 1 and 121"):
+    with pytest.raises(ConfigError, match="must be 1 to 121"):
         await door.services.keys.create("deploy", Scope.READ, days)
 
 

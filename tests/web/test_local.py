@@ -193,7 +193,7 @@ async def test_key_made_over_http_expires(door: Door, token: str) -> None:
     made = await door.client.post("/api/keys", json=WISH, headers=bearer(token))
 
     assert [answer.status_code for answer in refused] == [422, 422]
-    assert "a key made over HTTP expires: give 1 to 121 days" in refused[0].json()["detail"]
+    assert "a key created over HTTP must expire: give 1 to 121 days" in refused[0].json()["detail"]
     assert made.json()["key"]["expires_at"] is not None
 
 
@@ -314,7 +314,7 @@ async def test_the_old_http_of_servers_in_front_is_refused(database: str, token:
 
 
 async def test_nobody_can_bear_the_name_of_this_machines_door(door: Door) -> None:
-    with pytest.raises(ConfigError, match="stands for"):
+    with pytest.raises(ConfigError, match="reserved name"):
         await door.person("local")
 
 

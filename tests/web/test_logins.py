@@ -199,7 +199,7 @@ async def test_a_login_stands_in_the_audit_log_under_the_persons_name(door: Door
 
 
 async def test_nobody_can_be_called_like_an_api_key(door: Door) -> None:
-    with pytest.raises(ConfigError, match="holds letters"):
+    with pytest.raises(ConfigError, match="must contain only letters"):
         await door.person("deploy (API key 7)")
 
 

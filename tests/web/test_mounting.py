@@ -83,7 +83,7 @@ def test_a_route_without_a_scope_is_refused(where: str) -> None:
     outer.include_router(open_to_all())
     router = outer if where == "inside another" else open_to_all()
 
-    with pytest.raises(InvalidDeclaration, match="/hello says no scope"):
+    with pytest.raises(InvalidDeclaration, match="/hello has no scope"):
         build("postgresql://", App("test", routers=[router]))
 
 

@@ -34,7 +34,7 @@ async def test_a_route_that_an_app_brings_refuses_them_too(database: str) -> Non
     assert (known.status_code, known.json()) == (200, ["Mesa"])
     assert (unknown.status_code, unknown.json()["detail"]) == (
         422,
-        "query.town: this address does not know 'town': it knows city",
+        "query.town: unknown query parameter 'town': it takes city",
     )
 
 
@@ -43,7 +43,7 @@ async def test_who_pages_by_number_is_told_how_it_is_done(http: httpx2.AsyncClie
     answer = await http.get(f"/api/tasks?{query}")
 
     assert answer.status_code == 422
-    assert "the next page is asked for by the `next_cursor` of this one" in answer.json()["detail"]
+    assert "to get the next page, pass the `next_cursor` of this one" in answer.json()["detail"]
 
 
 async def test_all_unknown_words_are_named_at_once(http: httpx2.AsyncClient) -> None:

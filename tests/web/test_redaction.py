@@ -115,4 +115,4 @@ async def test_a_payload_as_it_was_shown_is_not_enqueued(http: httpx2.AsyncClien
 
     again = await http.post("/api/tasks", json={"handler": "sync", "payload": payload(token=shown["token"])})
 
-    assert (again.status_code, "say the value itself" in again.text) == (422, True)
+    assert (again.status_code, "give the value itself" in again.text) == (422, True)

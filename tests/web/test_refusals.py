@@ -145,5 +145,5 @@ async def test_a_refusal_that_cannot_be_written_down_does_not_end_the_writer(cap
     refusals.stop()
     await running
 
-    assert "1 times keys.refused is not written down" in caplog.text
+    assert "1 times keys.refused could not be recorded" in caplog.text
     assert log.rows == [("192.0.2.1", {"number": 1})]

@@ -97,5 +97,5 @@ async def test_the_primary_answers_where_the_standby_is_away(caplog: pytest.LogC
             findings = (await client.get("/api/doctor")).json()["findings"]
 
     assert answer.json()["id"] == task_id
-    assert "The standby does not answer, the primary does" in caplog.text
+    assert "The standby does not respond, so the primary serves its queries" in caplog.text
     assert [finding["check"] for finding in findings if finding["check"] == STANDBY] == [STANDBY]

@@ -143,7 +143,7 @@ async def test_a_caller_has_so_much_room_to_wait_and_leaves_the_rest_to_others(
     [task_id] = await enqueue(sql)
     async with waiting(waits, [task_id] * MOST_OF_ONE, "ada"):
         await database_of.has_been_asked(1)
-        with pytest.raises(TooManyRequests, match="20 requests of yours"):
+        with pytest.raises(TooManyRequests, match="20 of your requests"):
             await waits.for_task(task_id, 0.01, "ada")
         await waits.for_task(task_id, 0.01, "bob")
         await waits.for_task(task_id, 0.01, None)
@@ -155,7 +155,7 @@ async def test_all_together_have_so_much_room_to_wait(waits: Waits, database_of:
     [task_id] = await enqueue(sql)
     async with waiting(waits, [task_id] * MOST):
         await database_of.has_been_asked(1)
-        with pytest.raises(TooManyRequests, match="500 requests wait already"):
+        with pytest.raises(TooManyRequests, match="500 requests are already waiting"):
             await waits.for_task(task_id, 0.01, None)
 
     await waits.for_task(task_id, 0.01, None)

@@ -83,7 +83,7 @@ class Keys:
         """
         require_name(name)
         if days is not None and not 1 <= days <= MOST_DAYS:
-            raise ConfigError(f"{days} is not between 1 and {MOST_DAYS}", variable="days", value=days)
+            raise ConfigError(f"must be 1 to {MOST_DAYS}, got {days}", variable="days", value=days)
         secret = new_secret("rk")
         given = (name, scope, secret[:PREFIX], digest_of(secret), days)
         key_id = await self._database.act(
@@ -107,7 +107,7 @@ class Keys:
     async def revoke(self, key_id: int) -> None:
         """Revoke a key. Raises ApiKeyNotFound for a key that is unknown, revoked or expired."""
         if not await self._database.act(AuditEvent("keys.revoke", {"id": key_id}), access.revoke_api_key(key_id)):
-            raise ApiKeyNotFound(f"there is no API key {key_id} that could be revoked")
+            raise ApiKeyNotFound(f"there is no valid API key {key_id} to revoke")
 
     async def find(self, secret: str) -> ApiKey | None:
         """Return the API key of a secret and record its use; None if there is no valid one."""
@@ -130,13 +130,13 @@ class People:
         """Add a person who can log in. Raises ConfigError, DuplicatePerson."""
         require_name(name)
         if not PERSON.fullmatch(name):
-            problem = "a person's name holds letters, digits, _ . @ + - and single spaces"
+            problem = "must contain only letters, digits, _ . @ + - and single spaces"
             raise ConfigError(problem, variable="name", value=name)
         if name in TAKEN:
-            raise ConfigError(f"{name!r} stands for somebody else in the audit log", variable="name", value=name)
+            raise ConfigError(f"{name!r} is a reserved name in the audit log", variable="name", value=name)
         event = AuditEvent("people.add", {"name": name, "scope": scope})
         if await self._database.act(event, access.add_person(name, scope, password_hash)) is None:
-            raise DuplicatePerson(f"{name!r} may log in already")
+            raise DuplicatePerson(f"a person named {name!r} exists already")
         return await self.get(name)
 
     async def list(self) -> list[Person]:
@@ -195,13 +195,13 @@ def mode_for(mode: AuthMode | None, *, private: bool, as_root: bool) -> AuthMode
     """
     if not private and mode is AuthMode.off:
         raise _refused_mode(
-            mode, "off would let everybody in who can reach this address; it is for 127.0.0.1 and ::1 only"
+            mode, "off would admit everybody who can reach this address; it is for 127.0.0.1 and ::1 only"
         )
     if not private and mode is AuthMode.token:
-        raise _refused_mode(mode, "the token is for 127.0.0.1 and ::1 only: others come in by API key or login")
+        raise _refused_mode(mode, "the token is for 127.0.0.1 and ::1 only: elsewhere, use API keys or logins")
     if as_root and mode is AuthMode.off:
         raise _refused_mode(
-            mode, "off would let every account of this machine do what root may: serve as somebody else"
+            mode, "off would give every account of this machine the rights of root: serve as another user"
         )
     return mode or (AuthMode.token if private else AuthMode.keys)
 
@@ -216,7 +216,7 @@ class StartupGuard:
         """Raise ConfigError if there is neither a valid API key nor a person."""
         if not await self._database.run(access.anybody()):
             raise ConfigError(
-                "at an address that others can reach an API key is needed, and there is none yet: make one with "
+                "other machines can reach this address, but there is no API key yet: create one with "
                 "`rolecall keys create NAME --scope admin`, or add a person with `rolecall people add NAME`",
                 variable="ROLECALL_HTTP",
             )
@@ -238,7 +238,7 @@ def keep_token(file: Path) -> str:
         return _read(file)
     except (OSError, RuntimeError) as error:
         problem = getattr(error, "strerror", None) or str(error)
-        raise _refused_file(file, f"this machine's token cannot be kept in {str(file)!r}: {problem}") from None
+        raise _refused_file(file, f"this machine's token cannot be stored in {str(file)!r}: {problem}") from None
 
 
 def _make(file: Path) -> None:
@@ -261,13 +261,13 @@ def _read(file: Path) -> str:
     with os.fdopen(descriptor, encoding="ascii", errors="replace") as text:
         status = os.fstat(text.fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & OTHERS:
-            raise _refused_file(file, f"others than this user can read or write {str(file)!r}: delete it")
+            raise _refused_file(file, f"other users can read or write {str(file)!r}: delete it")
         token = text.readline().strip()
     if not TOKEN.fullmatch(token):
-        raise _refused_file(file, f"there is no token in {str(file)!r}: delete it")
+        raise _refused_file(file, f"{str(file)!r} contains no token: delete it")
     return token
 
 
 def _refused_file(file: Path, problem: str) -> ConfigError:
-    advice = "name another file by ROLECALL_TOKEN_FILE, or say --auth keys"
+    advice = "set ROLECALL_TOKEN_FILE to another file, or use --auth keys"
     return ConfigError(f"{problem}; {advice}", variable=TOKEN_VARIABLE, value=str(file))

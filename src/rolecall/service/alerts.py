@@ -43,7 +43,7 @@ def of_pauses(roles: Iterable[DeclaredRole], loads: Iterable[RoleLoad]) -> Alert
             by = f" by {role.paused_by}" if role.paused_by else ""
             waiting = ready.get(role.name, 0)
             held = f"; {_tasks(waiting)} for it" if waiting else ""
-            goes_on = "It goes on by itself." if role.paused_until else "Resume it when its tasks may run again."
+            goes_on = "It resumes automatically." if role.paused_until else "Resume it when its tasks can run again."
             sentence = f"Role {role.name} is paused{by}{held}."
             yield _warning(sentence, goes_on, "/roles")
 
@@ -52,11 +52,11 @@ def of_workers(workers: Iterable[RegisteredWorker]) -> Alerts:
     """Yield alerts for silent workers, and for those that back off."""
     listed = list(workers)
     if silent := [worker for worker in listed if worker.state == "silent"]:
-        sentence = f"{_named(silent)} {_has(silent)} not been heard of for five minutes."
-        yield _warning(sentence, "What it held is rescued; see whether its process lives.", "/admin/workers")
+        sentence = f"{_named(silent)} {_has(silent)} sent no heartbeat for five minutes."
+        yield _warning(sentence, "Its tasks are rescued. Check whether its process is still running.", "/admin/workers")
     if backing := [worker for worker in listed if worker.state == "backing off"]:
         why = f": {backing[0].backing_off}" if len(backing) == 1 else ""
-        advice = "Give it fewer slots or more memory, or start another one."
+        advice = "Give it fewer slots or more memory, or start another worker."
         yield _warning(f"{_named(backing)} {_takes(backing)} no new tasks for now{why}.", advice, "/admin/workers")
 
 
@@ -66,11 +66,11 @@ def of_failures(history: History) -> Alerts:
     failed, ended = _failed(lately), _ended(lately)
     rate, usual = failed / max(ended, 1), _failed(before) / max(_ended(before), 1)
     if failed >= FEW and rate > max(ACCEPTED, usual * RISEN):
-        sentence = f"{failed} of the {ended} tasks that ended within the last ten minutes failed ({rate:.0%})."
+        sentence = f"{failed} of the {ended} tasks that finished within the last ten minutes failed ({rate:.0%})."
         yield Alert(
             severity=Severity.TROUBLE,
             sentence=sentence,
-            advice=f"Before it was {usual:.0%}: see what they say, mend it, and retry them.",
+            advice=f"Before, it was {usual:.0%}. Fix the cause of their errors, and retry them.",
             path="/tasks?state=failed",
         )
 
@@ -80,8 +80,8 @@ def of_history(history: History) -> Alerts:
     if history.until is not None and _end(history) - history.until > STALLED:
         minutes = int((_end(history) - history.until).total_seconds() // 60)
         yield _warning(
-            f"Nothing was added to the history for {minutes} minutes: what the plots show ends there.",
-            "Let a worker or a server run with maintenance, and see whether a transaction has been open for as long.",
+            f"Nothing was added to the history for {minutes} minutes. The plots end there.",
+            "Run a worker or a server with maintenance, and check for a transaction that has been open that long.",
             None,
         )
 
@@ -114,7 +114,7 @@ def _has(workers: Sequence[RegisteredWorker]) -> str:
 
 
 def _takes(workers: Sequence[RegisteredWorker]) -> str:
-    return "takes" if len(workers) == 1 else "take"
+    return "claims" if len(workers) == 1 else "claim"
 
 
 def _tasks(number: int) -> str:

@@ -16,14 +16,14 @@ LONGEST_PAGE = 1_000
 def require_name(name: str) -> None:
     """Raise ConfigError for a name that is unreadable or could be mistaken for another one."""
     if not name.isprintable() or name != name.strip() or not 1 <= len(name) <= LONGEST_NAME:
-        problem = f"a name is printable, without space at its ends, and 1 to {LONGEST_NAME} characters long"
+        problem = f"must be printable, without spaces at its ends, and have 1 to {LONGEST_NAME} characters"
         raise ConfigError(problem, variable="name", value=name)
 
 
 def require_page(limit: int) -> None:
     """Raise ConfigError for an invalid page length."""
     if not 1 <= limit <= LONGEST_PAGE:
-        problem = f"{limit} is not between 1 and {LONGEST_PAGE}"
+        problem = f"must be 1 to {LONGEST_PAGE}, got {limit}"
         raise ConfigError(problem, variable="limit", value=limit)
 
 

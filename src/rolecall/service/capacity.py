@@ -67,4 +67,4 @@ def _check(terms: CapacityQuestion) -> None:
 
 def _between(name: str, value: float, least: float, most: float) -> None:
     if not least <= value <= most:
-        raise ConfigError(f"{value:g} is not between {least:g} and {most:g}", variable=name, value=value)
+        raise ConfigError(f"must be {least:g} to {most:g}, got {value:g}", variable=name, value=value)

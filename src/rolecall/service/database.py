@@ -171,4 +171,4 @@ class Pooled:
             async with asyncio.timeout(self._longest_read):
                 return await answer
         except TimeoutError:
-            raise DatabaseUnavailable(f"no answer within {self._longest_read:g} s", sqlstate=QUERY_CANCELED) from None
+            raise DatabaseUnavailable(f"no response within {self._longest_read:g} s", sqlstate=QUERY_CANCELED) from None

@@ -177,8 +177,8 @@ def _not_made(error: Exception) -> Finding:
     said = str(error).partition("\n")[0]
     return Finding(
         severity=Severity.WARNING,
-        problem=f"this check could not be made: {type(error).__name__}{': ' if said else ''}{said}",
-        advice="see whether the app's own tables are up to date",
+        problem=f"this check failed to run: {type(error).__name__}{': ' if said else ''}{said}",
+        advice="check whether the app's own tables are up to date",
     )
 
 

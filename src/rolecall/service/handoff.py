@@ -52,8 +52,8 @@ class Handoff:
         since = datetime.fromtimestamp(max(moved) / 1000, UTC)
         return Cause(
             kind=CauseKind.HANDED_OVER,
-            sentence=f"it was handed to Redis at {since:%Y-%m-%d %H:%M:%S} UTC, and is with a worker or waits for one",
-            change="a worker of its role that takes it from there; after a minute it is handed over again",
+            sentence=f"it was handed to Redis at {since:%Y-%m-%d %H:%M:%S} UTC, and a worker has it or will take it",
+            change="a worker of its role that takes it; after a minute, it is handed over again",
             role=role,
             since=since,
         )

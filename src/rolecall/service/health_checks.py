@@ -47,23 +47,23 @@ def settings(server: ServerFacts, limits: Limits) -> Findings:
         yield _warning(
             "synchronous_commit",
             "synchronous_commit is off by default: a crash of the server loses what your own transactions committed",
-            "leave it on; the workers turn it off where nothing can be lost",
+            "set it to on; workers turn it off where nothing can be lost",
         )
     if server.isolation != "read committed":
         yield _warning(
             "isolation",
-            f"transactions are {server.isolation!r} by default: our own ask for 'read committed', but some calls are"
-            " refused in yours",
+            f"transactions are {server.isolation!r} by default: Rolecall sets 'read committed' for its own, but some"
+            " calls are rejected in yours",
             "set default_transaction_isolation = 'read committed' for this database and its users",
         )
     if server.schema == OURS:
         yield _warning(
             "search_path",
-            f"what {server.user} makes without naming a schema lands among Rolecall's own tables, in schema {OURS!r}",
+            f"objects that {server.user} creates without a schema name end up in Rolecall's own schema {OURS!r}",
             f'alter role "{server.user}" set search_path = public, and move what is there: alter table ... set schema',
         )
     if not server.autovacuum:
-        yield _trouble("autovacuum", "autovacuum is off: the queue grows slower and slower", "set autovacuum = on")
+        yield _trouble("autovacuum", "autovacuum is off: the queue becomes slower and slower", "set autovacuum = on")
 
 
 def counters(server: ServerFacts, limits: Limits) -> Findings:
@@ -73,13 +73,13 @@ def counters(server: ServerFacts, limits: Limits) -> Findings:
             severity=severity,
             check="notification_queue",
             problem=f"the queue of notifications is {server.queue_usage:.0%} full; when it is full, NOTIFY fails",
-            advice="end the session that listens inside a long transaction: see pg_stat_activity, idle in transaction",
+            advice="end the session that listens in a long transaction: see pg_stat_activity, idle in transaction",
         )
     if severity := limits.frozen_age.judge(server.frozen_age):
         yield Finding(
             severity=severity,
             check="frozen_age",
-            problem=f"the oldest unfrozen transaction is {server.frozen_age:,} transactions old, of 2 billion at most",
+            problem=f"the oldest unfrozen transaction is {server.frozen_age:,} transactions old (limit: 2 billion)",
             advice="find out what keeps autovacuum from freezing (snapshots, slots), then run vacuum (freeze)",
         )
 
@@ -89,17 +89,17 @@ def handoff(now: HandoffNow | None) -> Findings:
     if now is None:
         return
     if now.problem is not None:
-        yield _warning("handoff", f"Redis does not answer, workers poll: {now.problem}", "see ROLECALL_REDIS_URL")
+        yield _warning("handoff", f"Redis does not respond, so workers poll: {now.problem}", "see ROLECALL_REDIS_URL")
         return
     if now.dispatcher is None:
-        yield _warning("handoff", "no dispatcher hands tasks over, workers poll", "run `rolecall dispatch`, or `serve`")
+        yield _warning("handoff", "no dispatcher is running, so workers poll", "run `rolecall dispatch`, or `serve`")
     if now.mixed:
-        yield _warning("handoff", f"{MIXED}: the workers of this one poll", APART)
+        yield _warning("handoff", f"{MIXED}: the workers of this pool poll", APART)
     if now.evicts is not None:
         yield _warning(
             "handoff",
-            f"Redis may forget what was handed over (maxmemory-policy {now.evicts}): it is handed over again, late",
-            "set maxmemory-policy to noeviction, or give the hand-off a Redis of its own",
+            f"Redis may evict messages (maxmemory-policy {now.evicts}): their tasks are handed over again, but late",
+            "set maxmemory-policy to noeviction, or use a separate Redis for the hand-off",
         )
 
 
@@ -113,9 +113,9 @@ def snapshots(found: list[OldSnapshot], limits: Limits) -> Findings:
                 problem=(
                     f"session {session.pid} ({session.application or 'without a name'}, {session.state}) has pinned a"
                     f" snapshot for {session.seconds:.0f} s; its last query began {session.query_seconds:.0f} s ago:"
-                    f" {session.query!r}; nothing that died since can be cleaned up"
+                    f" {session.query!r}; rows deleted since then cannot be cleaned up"
                 ),
-                advice=f"end its transaction, or it: select pg_terminate_backend({session.pid})",
+                advice=f"end its transaction, or the session: select pg_terminate_backend({session.pid})",
             )
 
 
@@ -136,11 +136,11 @@ def slots(found: list[StaleSlot], limits: Limits) -> Findings:
     for slot in found:
         kept = slot.kept_bytes
         if severity := Severity.WARNING if kept is None else limits.slot_bytes.judge(kept):
-            much = "nobody is told how much" if kept is None else f"{kept / 2**20:.0f} MB"
+            much = "an unknown amount" if kept is None else f"{kept / 2**20:.0f} MB"
             yield Finding(
                 severity=severity,
                 check="replication_slots",
-                problem=f"nobody reads slot {slot.name!r}; {much} of the log is kept for it",
+                problem=f"replication slot {slot.name!r} has no reader, and retains {much} of the log",
                 advice="start its reader, or drop it: select pg_drop_replication_slot(...)",
             )
 
@@ -156,7 +156,7 @@ def tables(found: list[TableCare]) -> Findings:
         if not care.tuned:
             yield _warning(
                 "table_care",
-                f"{name} has lost its autovacuum settings: claims get slower between two cleanings",
+                f"{name} has lost its autovacuum settings: claims become slower between two vacuums",
                 f"alter table {name} set (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0)",
             )
 
@@ -171,7 +171,7 @@ def clocks(found: list[ClockOfWorker], here: float, limits: Limits) -> Findings:
                 severity=severity,
                 check="clocks",
                 problem=f"the clock of {who} is {abs(seconds):.0f} s {way} the database's",
-                advice="let NTP set it; nothing of the pool depends on it, but logs and your own dates do",
+                advice="synchronize it by NTP; Rolecall does not depend on it, but logs and your own dates do",
             )
 
 
@@ -181,9 +181,9 @@ def stranded(found: list[StrandedWork]) -> Findings:
         what = f"{work.tasks} due tasks of role {work.role!r} (handler {work.handler!r})"
         if work.workers:
             problem = f"{what}: none of the {work.workers} active workers of the role has that handler"
-            yield _trouble("stranded_work", problem, "deploy a program that has it, or cancel them")
+            yield _trouble("stranded_work", problem, "deploy a release with this handler, or cancel the tasks")
         else:
-            yield _trouble("stranded_work", f"{what}: no active worker serves the role", "start one, or resume one")
+            yield _trouble("stranded_work", f"{what}: no active worker serves the role", "start or resume a worker")
 
 
 def hidden_values(handlers: list[DeclaredHandler]) -> Findings:
@@ -192,8 +192,8 @@ def hidden_values(handlers: list[DeclaredHandler]) -> Findings:
         if places := ", ".join(handler.retained_redactions):
             yield _warning(
                 "hidden_values",
-                f"handler {handler.name!r} no longer hides {places}; an earlier declaration did, so they stay hidden",
-                f"deploy code that hides them, or show them again: rolecall handlers reveal {handler.name}",
+                f"handler {handler.name!r} no longer redacts {places}; an earlier declaration did, so they remain so",
+                f"deploy code that redacts them, or show them again: rolecall handlers reveal {handler.name}",
             )
 
 
@@ -201,7 +201,7 @@ def withdrawn(schedules: list[StoredSchedule]) -> Findings:
     """Check for schedules that their app no longer declares."""
     for schedule in schedules:
         if schedule.withdrawn:
-            state = "still runs, as a person has edited it" if schedule.enabled else "is disabled"
+            state = "still runs, because a person has edited it" if schedule.enabled else "is disabled"
             yield _warning(
                 "withdrawn_schedules",
                 f"schedule {schedule.name!r} {state}: {schedule.withdrawn}",
@@ -214,8 +214,8 @@ def partitions(missing: list[str]) -> Findings:
     if names := ", ".join(missing):
         yield _warning(
             "partitions",
-            f"there is no partition {names}: its rows land in the default one, from which they are pruned row by row",
-            "let a worker run with maintenance, or select rolecall.make_partitions()",
+            f"partition {names} is missing: rows go to the default partition, where they are pruned row by row",
+            "run a worker with maintenance, or select rolecall.make_partitions()",
         )
 
 
@@ -227,17 +227,17 @@ def retention(found: list[Unpruned], limits: Limits) -> Findings:
                 severity=severity,
                 check="retention",
                 problem=(
-                    f"days past every role's retention stay: {_table_of(kind)} has been in use at each try for"
-                    f" {kind.in_use:.0f} s"
+                    f"days past every role's retention cannot be dropped: {_table_of(kind)} was in use at each attempt"
+                    f" for {kind.in_use:.0f} s"
                 ),
-                advice="end who reads it for long without a pause, or give him a copy to read: see pg_stat_activity",
+                advice="end its long readers, or let them read a copy: see pg_stat_activity",
             )
         elif severity := limits.unpruned.judge(kind.late):
             yield Finding(
                 severity=severity,
                 check="retention",
-                problem=f"nobody has pruned {kind.kind} for {kind.late:.0f} s after its time",
-                advice="let a worker run with maintenance, or run `rolecall prune`",
+                problem=f"{kind.kind} have not been pruned for {kind.late:.0f} s after their time",
+                advice="run a worker with maintenance, or `rolecall prune`",
             )
 
 
@@ -253,23 +253,23 @@ def duties(found: list[DutyState], limits: Limits) -> Findings:
             max(duty.unfinished or 0.0 for duty in those),
             limits.failing_duty,
             problem=f"has failed for {{seconds:.0f}} s: {error.replace('{', '{{').replace('}', '}}')}",
-            advice="see the log of the workers and of the server for the whole error",
+            advice="see the logs of the workers and of the server for the full error",
         )
     stuck = [each for each in found if each.error is None and (each.unfinished or 0.0) >= SEVERAL * each.every]
     yield from _undone(
         stuck,
         max((duty.unfinished or 0.0 for duty in stuck), default=0.0),
         limits.undone_duty,
-        problem="was begun and has not ended for {seconds:.0f} s",
-        advice="see whether the process that does it hangs or is killed again and again",
+        problem="has been running for {seconds:.0f} s",
+        advice="check whether its process hangs, or is killed repeatedly",
     )
     left = [each for each in found if each not in stuck and each.overdue >= SEVERAL * each.every]
     yield from _undone(
         left,
         max((duty.overdue for duty in left), default=0.0),
         limits.undone_duty,
-        problem="has been due for {seconds:.0f} s and no process does it",
-        advice="let a worker or a server run with maintenance",
+        problem="has been due for {seconds:.0f} s, but no process runs it",
+        advice="run a worker or a server with maintenance",
     )
 
 
@@ -294,10 +294,10 @@ def uncounted(found: list[Uncounted], limits: Limits) -> Findings:
             yield Finding(
                 severity=severity,
                 check="history",
-                problem=f"nothing that ended in the last {those.seconds:.0f} s is in the counts and the history{why}",
-                advice=f"end it, or let this role see since when it is open: grant pg_read_all_stats to {those.role}"
+                problem=f"tasks finished in the last {those.seconds:.0f} s are not in the counts and the history{why}",
+                advice=f"end it, or let this role see its start: grant pg_read_all_stats to {those.role}"
                 if unseen
-                else "let a worker run with maintenance, and end the transaction that has been open since then",
+                else "run a worker with maintenance, and end the transaction that has been open since then",
             )
 
 
@@ -307,8 +307,8 @@ def leases(overdue: float | None, limits: Limits) -> Findings:
         yield Finding(
             severity=severity,
             check="expired_leases",
-            problem=f"a lease ran out {overdue:.0f} s ago and nobody has rescued its task",
-            advice="let a worker run with maintenance, or run `rolecall rescue`",
+            problem=f"a lease expired {overdue:.0f} s ago, but its task has not been rescued",
+            advice="run a worker with maintenance, or `rolecall rescue`",
         )
 
 
@@ -317,8 +317,8 @@ def notifications(*, apart: bool) -> Findings:
     way = "ROLECALL_LISTEN_URL" if apart else "the connection"
     yield _warning(
         "notifications",
-        f"LISTEN works but nothing arrives: {way} leads through a transaction pooler, and workers poll every second",
-        "set ROLECALL_LISTEN_URL to a connection that leads past it, for workers and the API, or let them poll",
+        f"LISTEN works, but nothing arrives: {way} goes through a transaction pooler, so workers poll every second",
+        "set ROLECALL_LISTEN_URL to a direct connection, for workers and the API, or accept polling",
     )
 
 
@@ -326,8 +326,8 @@ def nowhere_to_listen(problem: str) -> Findings:
     """Report that the connection for notifications fails."""
     yield _warning(
         "notifications",
-        f"nobody can listen for notifications, and workers poll every second: {problem}",
-        "set ROLECALL_LISTEN_URL to a connection that leads to the same database, past any pooler",
+        f"listening for notifications fails, so workers poll every second: {problem}",
+        "set ROLECALL_LISTEN_URL to a direct connection to the same database",
     )
 
 
@@ -335,8 +335,8 @@ def nothing_relayed(broker: str, problem: str) -> Findings:
     """Report that a broker relays no notifications."""
     yield _warning(
         "notifications",
-        f"workers hear nothing by {broker}, and poll every second: {problem}",
-        "see to it that it is up and that `rolecall relay`, `serve` or `up` runs with the same ROLECALL_NOTIFICATIONS",
+        f"workers receive no notifications by {broker}, so they poll every second: {problem}",
+        "check that it is up, and that `rolecall relay`, `serve` or `up` runs with the same ROLECALL_NOTIFICATIONS",
     )
 
 
@@ -344,8 +344,8 @@ def no_standby(problem: str) -> Findings:
     """Report that the standby does not respond."""
     yield _warning(
         "standby",
-        f"the standby does not answer, and the primary does instead: {problem}",
-        "bring it up, or leave ROLECALL_STANDBY_URL away",
+        f"the standby does not respond, so the primary serves its queries: {problem}",
+        "start it, or unset ROLECALL_STANDBY_URL",
     )
 
 
@@ -354,15 +354,15 @@ def standby(found: StandbyFacts, cluster: str, limits: Limits) -> Findings:
     if found.cluster != cluster:
         yield _trouble(
             "standby",
-            "ROLECALL_STANDBY_URL leads to the copy of another cluster: pages show what is not this pool's",
+            "ROLECALL_STANDBY_URL is a copy of another cluster: pages show data that is not this pool's",
             "set it to a standby of DATABASE_URL's server",
         )
     elif found.behind_bytes is not None and (severity := limits.standby_behind.judge(found.behind_bytes)):
         yield Finding(
             severity=severity,
             check="standby",
-            problem=f"the standby lacks {found.behind_bytes / 2**20:,.0f} MB of the log: pages show what was",
-            advice="see what holds its replay up: a long query on it, its disk, or the line between the two",
+            problem=f"the standby lags by {found.behind_bytes / 2**20:,.0f} MB of the log: pages show old data",
+            advice="check what delays its replay: a long query, its disk, or the network",
         )
 
 
@@ -375,8 +375,8 @@ def endless_keys(found: list[ApiKey]) -> Findings:
     for key in found:
         yield _warning(
             "endless_keys",
-            f"the API key {key.id} ({key.name!r}) may do everything, and never expires",
-            f"make one that expires or may do less, and then: rolecall keys revoke {key.id}",
+            f"the API key {key.id} ({key.name!r}) has the scope admin and never expires",
+            f"create one that expires or has a lower scope, and then: rolecall keys revoke {key.id}",
         )
 
 

@@ -27,7 +27,7 @@ class Insight:
     async def history(self, role: str | None = None, minutes: int = 60) -> History:
         """Return the history of one or all roles until now, in up to 150 steps. Raises RoleNotFound, ConfigError."""
         if not 1 <= minutes <= MOST_MINUTES:
-            raise ConfigError(f"{minutes} is not between 1 and {MOST_MINUTES}", variable="minutes", value=minutes)
+            raise ConfigError(f"must be 1 to {MOST_MINUTES}, got {minutes}", variable="minutes", value=minutes)
         if role is not None and role not in {each.name for each in await self._database.run(insight.roles())}:
             raise await role_not_found(role, self._database)
         scale = scale_for(minutes)

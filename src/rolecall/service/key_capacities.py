@@ -42,7 +42,7 @@ class KeyCapacities:
     async def show(self, key: str) -> KeyDetail:
         """Return the state of a key, even if no task has it. Raises ConfigError for an invalid key."""
         if not 1 <= len(key) <= LONGEST_KEY:
-            raise ConfigError(f"a key has 1 to {LONGEST_KEY} characters", variable="key", value=key)
+            raise ConfigError(f"must have 1 to {LONGEST_KEY} characters", variable="key", value=key)
         [now] = await self._database.run(keys.now([key]))
         holders = await self._database.run(finding.tasks(TaskFilter(ids=now.holders)))
         return KeyDetail(key=now, tasks=holders.items)

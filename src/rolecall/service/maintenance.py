@@ -43,7 +43,7 @@ class Maintenance:
     async def keep_audit(self, seconds: float) -> None:
         """Set the retention of the audit log. Raises ConfigError for less than a day or more than 100 years."""
         if not SHORTEST_AUDIT <= seconds <= LONGEST_AUDIT:
-            problem = f"{seconds:g} s is not between a day and a hundred years"
+            problem = f"the retention must be a day to a hundred years, got {seconds:g} s"
             raise ConfigError(problem, variable="keep_audit", value=seconds)
         await self._database.act(
             AuditEvent("maintenance.keep_audit", {"seconds": seconds}), retention.keep_audit(seconds)

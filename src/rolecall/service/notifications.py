@@ -50,7 +50,7 @@ async def require_beat(transport: Transport, within: float = BEATS_WITHIN) -> No
         async with asyncio.timeout(within), transport.subscribe([BEAT_CHANNEL]) as heard:
             await anext(heard)
     except TimeoutError:
-        raise Deaf("no relay passes anything on to it") from None
+        raise Deaf("no relay forwards notifications to it") from None
 
 
 def _listening(dsn: str, listen_dsn: str | None) -> PostgresTransport:

@@ -58,7 +58,9 @@ class Overview:
     async def show(self, minutes: int = HOUR) -> PoolOverview:
         """Return the state of the pool, with a history of 10 minutes to 7 days (`SPANS`). Raises ConfigError."""
         if minutes not in SPANS:
-            raise ConfigError(f"{minutes} is none of {', '.join(map(str, SPANS))}", variable="minutes", value=minutes)
+            raise ConfigError(
+                f"must be one of {', '.join(map(str, SPANS))}, got {minutes}", variable="minutes", value=minutes
+            )
         loads, workers = await self._loads.get(), await self._workers.get()
         hour, history = await self._history[HOUR].get(), await self._history[minutes].get()
         capacity, diagnosis = await self._capacity.peek(), await self._doctor.peek()

@@ -149,10 +149,10 @@ def kept_elsewhere(payload: object) -> str | None:
     """Return the problem of a payload that contains a pointer; None if it contains none."""
     fields = payload if isinstance(payload, Mapping) else {}
     found = next((name for name, value in fields.items() if stands_for_another(value)), None)
-    return None if found is None else f"it only stands for a value that is kept elsewhere - at `$.{found}`"
+    return None if found is None else f"it contains a pointer instead of the value - at `$.{found}`"
 
 
 def not_said(place: Sequence[str | int]) -> str:
     """Return the problem of a payload with `[redacted]` at this place."""
     where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
-    return f"{REDACTED!r} only stands for a value that nobody is to read; say the value itself - at `${where}`"
+    return f"{REDACTED!r} is a placeholder for a redacted value; give the value itself - at `${where}`"

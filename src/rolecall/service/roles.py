@@ -33,7 +33,11 @@ class Roles:
         Raises RoleNotFound, and ConfigError for more than ten years or no time at all.
         """
         if seconds is not None and not 0 < seconds <= LONGEST_PAUSE:
-            raise ConfigError(f"{seconds:g} s is not a pause", variable="seconds", value=seconds)
+            raise ConfigError(
+                f"a pause must be more than 0 s and at most ten years, got {seconds:g} s",
+                variable="seconds",
+                value=seconds,
+            )
         event = AuditEvent("roles.pause", {"role": name, "seconds": seconds})
         try:
             return await self._database.act(event, roles.pause(name, seconds, self._database.actor.name))
@@ -65,7 +69,7 @@ class Handlers:
         names = await self._database.run(insight.handler_names())
         close = get_close_matches(name, names, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise HandlerNotFound(f"no handler is called {name!r}{hint}")
+        raise HandlerNotFound(f"no handler named {name!r}{hint}")
 
     async def reveal(self, name: str) -> bool:
         """Stop redacting values that only earlier declarations redacted. Return False if there were none.

@@ -87,7 +87,7 @@ class Scaling:
     def _require_bounds(self, replicas: int) -> None:
         least, most = self._settings.least, self._settings.most
         if not least <= replicas <= most:
-            problem = f"there may be {least} to {most} replicas, not {replicas}"
+            problem = f"the number of replicas must be {least} to {most}, got {replicas}"
             raise ReplicasOutOfBounds(problem, least=least, most=most)
 
     async def _send_away(self, leave: Leave) -> None:

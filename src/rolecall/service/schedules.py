@@ -114,7 +114,7 @@ class Schedules:
     async def preview(self, which: Which, number: int = 10) -> Sequence[PlannedRun]:
         """Return the next runs, also of a disabled schedule. Raises ScheduleNotFound, ConfigError."""
         if not 1 <= number <= FARTHEST_PREVIEW:
-            problem = f"{number} is not between 1 and {FARTHEST_PREVIEW}"
+            problem = f"must be 1 to {FARTHEST_PREVIEW}, got {number}"
             raise ConfigError(problem, variable="number", value=number)
         schedule = await self.get(which)
         slots = upcoming(schedule, await self._database.run(schedules.present()))
@@ -125,7 +125,7 @@ class Schedules:
         ConfigError.
         """
         if not 0 < hours <= FARTHEST_LOOK:
-            problem = f"{hours:g} is not between 0 and {FARTHEST_LOOK}"
+            problem = f"must be more than 0 and at most {FARTHEST_LOOK}, got {hours:g}"
             raise ConfigError(problem, variable="hours", value=hours)
         present = await self._database.run(schedules.present())
         span = timedelta(hours=hours)
@@ -211,7 +211,7 @@ def _require_same(hidden: Redactions, handler: str | None, standing: StoredSched
     if standing is None or standing.handler == handler:
         return
     if hidden.payload(standing.handler, standing.payload) != standing.payload:
-        raise InvalidSchedule(f"payload: that of {standing.handler!r} has what nobody is to read; say it anew")
+        raise InvalidSchedule(f"payload: that of {standing.handler!r} has redacted values; give the whole payload")
 
 
 def _expected(changes: Mapping[str, Any], standing: StoredSchedule | None, *, kept: bool) -> int | None:

@@ -62,4 +62,4 @@ class Sessions:
         """End a session by its id, optionally only if it belongs to a person. Raises SessionNotFound."""
         event = AuditEvent("sessions.end", {"id": session_id})
         if not await self._database.act(event, sessions.end_session(session_id, person_id)):
-            raise SessionNotFound(f"there is no session {session_id!r} that could be ended")
+            raise SessionNotFound(f"there is no open session {session_id!r} that you can end")

@@ -64,7 +64,7 @@ class Shared(Generic[T]):
         try:
             await self._renew(self._patience)
         except RolecallError as error:
-            log.warning("Something that all viewers share could not be asked for: %s", error)
+            log.warning("A result shared by all viewers could not be read: %s", error)
             self._keep_until = self._clock() + self._seconds + RECOVERY
         return self._answers[0] if self._answers else None
 

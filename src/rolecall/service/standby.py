@@ -53,7 +53,7 @@ class Standby:
     def failed(self, error: DatabaseError) -> None:
         """Use only the primary for a while after an error."""
         self._away_until = monotonic() + REST_AFTER_FAILURE
-        log.warning("The standby does not answer, the primary does: %s", error)
+        log.warning("The standby does not respond, so the primary serves its queries: %s", error)
 
 
 class _StandbyFirst:

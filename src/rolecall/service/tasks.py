@@ -287,7 +287,7 @@ def _require_bulk(which: TaskFilter, limit: int) -> None:
     if not which.conditions():
         raise NoFilter
     if not 1 <= limit <= MOST_AT_ONCE:
-        raise ConfigError(f"{limit} is not between 1 and {MOST_AT_ONCE}", variable="limit", value=limit)
+        raise ConfigError(f"must be 1 to {MOST_AT_ONCE}, got {limit}", variable="limit", value=limit)
 
 
 def _enqueuing(batch: Sequence[NewTask]) -> AuditEvent:

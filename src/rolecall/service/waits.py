@@ -51,7 +51,7 @@ class Waits:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._waiters: set[Waiter] = set()
-        self._share = Share(MOST_OF_ONE, f"{MOST_OF_ONE} requests of yours wait already", retry_after=RETRY_AFTER)
+        self._share = Share(MOST_OF_ONE, f"{MOST_OF_ONE} of your requests are already waiting", retry_after=RETRY_AFTER)
         self._looking: asyncio.Task[None] | None = None
         self._pause = SOONEST
 
@@ -73,7 +73,7 @@ class Waits:
 
     async def _wait(self, waited: Waited, seconds: float, caller: str | None) -> None:
         if len(self._waiters) >= MOST:
-            raise TooManyRequests(f"{MOST} requests wait already", retry_after=RETRY_AFTER)
+            raise TooManyRequests(f"{MOST} requests are already waiting", retry_after=RETRY_AFTER)
         with self._share.taken_by(caller):
             waiter = Waiter(waited, asyncio.get_running_loop().create_future())
             self._waiters.add(waiter)

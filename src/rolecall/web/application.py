@@ -133,7 +133,7 @@ def work_out_routes(application: FastAPI) -> None:
 
 def _names(app: App) -> SecondNames:
     for name in {*app.aliases, *app.constants} & OWN_WORDS:
-        raise InvalidDeclaration(f"the API calls a thing of its own {name!r}: it can be no second name")
+        raise InvalidDeclaration(f"{name!r} is a field of the API, so it cannot be an alias or a constant")
     return SecondNames(aliases=app.aliases, constants=app.constants)
 
 
@@ -193,6 +193,6 @@ def _access(settings: AccessSettings, rates: Rates, forwarding: ForwardingGuard)
         case AuthMode.token if settings.token is not None:
             return KeysAndSessions(settings, rates, forwarding, LocalToken(settings.token))
         case AuthMode.token:
-            raise ConfigError("the token itself is missing", variable="token")
+            raise ConfigError("the local token is missing", variable="token")
         case AuthMode.keys | None:
             return KeysAndSessions(settings, rates, forwarding)

@@ -91,7 +91,7 @@ class Requires:
             about = {"asked": route, "needs": self.scope.value, "has": caller.scope.value}
             note_refusal(request, "scopes.refused", about, actor)
             raise NotAllowed(
-                f"this needs the scope {self.scope.value!r}, and {caller.actor.name!r} has {caller.scope.value!r}"
+                f"this needs the scope {self.scope.value!r}, but {caller.actor.name!r} has {caller.scope.value!r}"
             )
         return state_of(request).services_for(request, replace(caller, actor=actor))
 
@@ -141,7 +141,7 @@ def routers_of(app: App) -> Iterator[APIRouter]:
 def _require_scope(route: RouteContext) -> None:
     if not (isinstance(route.original_route, APIRoute) and _says_scope(route.dependant)):
         raise InvalidDeclaration(
-            f"the route {route.path} says no scope: it takes Reads, Operates, Administers or Anybody of rolecall.web"
+            f"the route {route.path} has no scope: let it take Reads, Operates, Administers or Anybody of rolecall.web"
         )
 
 

@@ -54,7 +54,7 @@ def _tell_names(schema: dict[str, Any], names: SecondNames) -> None:
     if "additionalProperties" in schema:
         schema["additionalProperties"] = False
     for name, alias in names.aliases.items():
-        schema["properties"][name] = {"description": f"Another name of payload.{alias.field}."}
+        schema["properties"][name] = {"description": f"An alias of payload.{alias.field}."}
     for name, value in names.constants.items():
         schema["properties"][name] = {"type": "string", "const": value}
 

@@ -40,7 +40,7 @@ class EventStream(StreamingResponse):
         try:
             await super().stream_response(send_soon)
         except TimeoutError:
-            log.warning("A client was dropped that did not read its events for %.0f s", self._patience)
+            log.warning("Dropped a client that read no events for %.0f s", self._patience)
 
 
 async def events_of(

@@ -75,7 +75,7 @@ BROWSER_SECONDS = 180 * 86_400
 # Browsers accept a cookie with this prefix only over https, without a domain and for the whole host.
 SECURE_PREFIX = "__Host-"
 UNNAMEABLE = re.compile(r"[^A-Za-z0-9]+")
-UNCHANGED: Responses = {304: {"description": "Unchanged since the answer with the ETag of If-None-Match"}}
+UNCHANGED: Responses = {304: {"description": "Unchanged since the response with the ETag in If-None-Match"}}
 
 
 def root_of(scope: Scope) -> str:
@@ -121,11 +121,11 @@ class KnownHosts:
 
     def _refusal(self, named: list[str]) -> ASGIApp | None:
         if len(named) > 1:
-            return problem(400, "several-hosts", "a request has one Host header")
+            return problem(400, "several-hosts", "a request must have exactly one Host header")
         host = host_name("".join(named))
         if self._hosts is None or host in self._hosts or host == self._secret:
             return None
-        return problem(421, "unknown-host", f"this server is called {' or '.join(sorted(self._hosts))}")
+        return problem(421, "unknown-host", f"unknown host; this server is at {' or '.join(sorted(self._hosts))}")
 
 
 def host_name(host: str) -> str:
@@ -165,7 +165,7 @@ def _add_headers(headers: MutableHeaders, *, private: bool, secure: bool) -> Non
 def refuse_other_sites(request: Request, trusted: Collection[str]) -> None:
     """Raise NotAllowed for a change that another site's page requests. Requests from programs pass."""
     if request.method not in SAFE_METHODS and _is_own(request, trusted) is False:
-        raise NotAllowed("a page of another site may not ask for this")
+        raise NotAllowed("a page of another site is not allowed to request this")
 
 
 def refuse_embedding(request: Request, trusted: Collection[str]) -> None:
@@ -175,13 +175,15 @@ def refuse_embedding(request: Request, trusted: Collection[str]) -> None:
     """
     is_other = request.headers.get("sec-fetch-site") in OTHER_SITES and not _is_own(request, trusted)
     if is_other and request.headers.get("sec-fetch-mode") != "navigate":
-        raise NotAllowed("a page of another site may not ask for this")
+        raise NotAllowed("a page of another site is not allowed to request this")
 
 
 def require_own_site(request: Request, trusted: Collection[str]) -> None:
     """Raise NotAllowed for a change unless the browser says that it comes from this site or a trusted one."""
     if request.method not in SAFE_METHODS and not _is_own(request, trusted):
-        raise NotAllowed("with a session, a change must come from a page of this site (Sec-Fetch-Site or Origin)")
+        raise NotAllowed(
+            "with a session cookie, a change must come from a page of this site (Sec-Fetch-Site or Origin)"
+        )
 
 
 def _is_own(request: Request, trusted: Collection[str]) -> bool | None:

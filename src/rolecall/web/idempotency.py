@@ -46,7 +46,7 @@ Key = Annotated[
         alias="Idempotency-Key",
         min_length=1,
         max_length=200,
-        description="Sent again under its key within a day, it is answered as before, and not done again.",
+        description="A request sent again with its key within a day gets the same response and is not repeated.",
     ),
 ]
 

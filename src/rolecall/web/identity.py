@@ -47,9 +47,7 @@ PROXY_PREFIX = "x-forwarded"
 PROXY_HEADERS = frozenset({"forwarded", "forwarded-for", "via", "x-envoy-external-address", "x-original-forwarded-for"})
 # As in CF-Connecting-IP, Fly-Client-IP, X-Azure-ClientIP, X-AppEngine-User-IP: the vendor is the prefix.
 PROXY_SUFFIXES = ("client-ip", "clientip", "connecting-ip", "real-ip", "remote-ip", "source-ip", "user-ip")
-UNTRUSTED_PROXY = (
-    "Requests come through %s, whose word for where they come from is not taken: see ROLECALL_FORWARDED_BY"
-)
+UNTRUSTED_PROXY = "Requests come through the proxy %s, whose X-Forwarded-For is not trusted: see ROLECALL_FORWARDED_BY"
 # Spoken by default by many proxies to their upstreams, and by no current client.
 OLD_HTTP = "1.0"
 log = logging.getLogger("rolecall.web")
@@ -83,7 +81,7 @@ class OpenToAll:
 
     async def open_session(self, _request: Request, *, seconds: int) -> Session:
         """Raise NotAllowed, because there is no token."""
-        raise NotAllowed(f"there is no local token that could open a session of {seconds} s")
+        raise NotAllowed(f"this server has no local token, so it cannot open a session of {seconds} s")
 
 
 class KeysAndSessions:
@@ -191,13 +189,13 @@ class KeysAndSessions:
     async def _refuse(self, request: Request) -> NoReturn:
         shown = request.headers.get("authorization")
         if shown is None and self._cookie(request) is None:
-            raise NotAuthenticated("show an API key (`Authorization: Bearer rk_...`), or log in")
+            raise NotAuthenticated("send an API key (`Authorization: Bearer rk_...`), or log in")
         note_refusal(request, "sessions.refused" if shown is None else "keys.refused")
         await self._rates.count_attempt(address_of(request))
         if shown is None:
             raise NotAuthenticated("the session has ended: log in again")
         if not _bearer(request):
-            raise NotAuthenticated("show an API key as `Authorization: Bearer rk_...`")
+            raise NotAuthenticated("send an API key as `Authorization: Bearer rk_...`")
         raise NotAuthenticated("the API key is unknown, expired or revoked")
 
 
@@ -239,7 +237,9 @@ class ForwardingGuard:
         Not every proxy leaves such signs. Otherwise, warn once of a proxy whose forwarding headers are not trusted.
         """
         if self._only_direct and _came_through(request):
-            raise NotAllowed("this came through another server, which others may reach: serve with --auth keys")
+            raise NotAllowed(
+                "this request came through a proxy, which others may be able to reach: serve with --auth keys"
+            )
         if not self._has_warned and _came_from_elsewhere(request):
             self._has_warned = True
             log.warning(UNTRUSTED_PROXY, address_of(request))

@@ -92,7 +92,7 @@ class Limits:
         try:
             await self._identify(Request(scope))
         except NotAuthenticated as error:
-            raise NotAuthenticated(f"{error}; without one a body has at most {SMALL_BODY} bytes") from None
+            raise NotAuthenticated(f"{error}; without authentication, a body has at most {SMALL_BODY} bytes") from None
 
     async def _read(self, body: bytearray, scope: Scope, receive: Receive) -> None:
         more, is_known = True, False
@@ -104,9 +104,11 @@ class Limits:
             body += part
             self._in_hand += len(part)
             if len(body) > LONGEST_BODY:
-                raise RequestRefused(f"a body has at most {LONGEST_BODY} bytes", status=413, kind="body-too-large")
+                raise RequestRefused(
+                    f"a body must have at most {LONGEST_BODY} bytes", status=413, kind="body-too-large"
+                )
             if len(body) > SMALL_BODY and self._in_hand > ROOM:
-                raise RequestRefused("too many large bodies are under way: try again", status=503, kind="busy")
+                raise RequestRefused("too many large requests at once: try again later", status=503, kind="busy")
             if len(body) > SMALL_BODY and not is_known:
                 await self._require_known(scope)
                 is_known = True
@@ -115,7 +117,7 @@ class Limits:
 
 def _require_short_target(scope: Scope) -> None:
     if len(scope["path"]) > LONGEST_PATH or len(scope["query_string"]) > LONGEST_QUERY:
-        detail = f"a path has at most {LONGEST_PATH} characters, a query {LONGEST_QUERY}"
+        detail = f"the path must have at most {LONGEST_PATH} characters, and the query at most {LONGEST_QUERY}"
         raise RequestRefused(detail, status=414, kind="uri-too-long")
 
 
@@ -138,7 +140,7 @@ def _require_storable(scope: Scope, body: bytearray) -> None:
     elif kind == b"application/x-www-form-urlencoded" and not path_below(scope).startswith(API):
         _require_form(body)
     else:
-        raise RequestRefused("a body is sent as application/json", status=415, kind="unsupported-media-type")
+        raise RequestRefused("the content type must be application/json", status=415, kind="unsupported-media-type")
 
 
 def _require_form(body: bytearray) -> None:
@@ -148,7 +150,7 @@ def _require_form(body: bytearray) -> None:
     except NotStorable as error:
         raise RequestRefused(str(error), status=422, kind="unstorable-body") from None
     except ValueError as error:
-        raise RequestRefused(f"the body is no form: {error}", status=400, kind="no-form") from None
+        raise RequestRefused(f"the body is not a valid form: {error}", status=400, kind="no-form") from None
 
 
 def _require_json(body: bytearray) -> None:
@@ -175,9 +177,7 @@ def _count_containers(body: bytearray) -> int:
     unescaped = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     outside = b"".join(unescaped.split(b'"')[::2])
     if _is_complex(outside):
-        detail = (
-            f"a body has at most {MOST_CONTAINERS} objects and arrays and {MOST_VALUES} values: send several requests"
-        )
+        detail = f"a body must have at most {MOST_CONTAINERS} objects and arrays, and {MOST_VALUES} values: split it"
         raise RequestRefused(detail, status=422, kind="body-too-complex")
     return _brackets(outside)
 
@@ -191,7 +191,7 @@ def _brackets(text: bytes | bytearray) -> int:
 
 
 def _refuse_constant(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is none of its numbers")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _require_shallow(value: object) -> None:

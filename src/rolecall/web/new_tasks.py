@@ -79,11 +79,11 @@ class TaskRequest(OpenBody):
     key: ShortText | None = None
     dedupe_key: ShortText | None = None
     dedupe: DedupeRequest | None = None
-    max_attempts: Annotated[int, Field(ge=0, le=LARGEST_INT, description="0 is without limit.")] | None = None
+    max_attempts: Annotated[int, Field(ge=0, le=LARGEST_INT, description="0 means unlimited.")] | None = None
     max_retries: Annotated[int, Field(ge=0, lt=LARGEST_INT)] | None = None
     retry: RetryRequest | None = None
     timeout: Annotated[float, Field(gt=0, le=3e9)] | None = None
-    expires: Annotated[float, Field(gt=0, le=3e9, description="So long after it is due.")] | None = None
+    expires: Annotated[float, Field(gt=0, le=3e9, description="Seconds after the due time.")] | None = None
     expires_at: Moment | None = None
     needs: Annotated[list[Id | NeedRequest], Field(max_length=MOST_NEEDS)] = Field(default_factory=list)
 
@@ -148,7 +148,7 @@ def _options(request: TaskRequest, earlier: Sequence[NewTask]) -> TaskOptions:
 
 def _expiry(request: TaskRequest, index: int) -> float | datetime | None:
     if request.expires is not None and request.expires_at is not None:
-        raise InvalidTask("expires and expires_at exclude each other: say a duration or a moment", index=index)
+        raise InvalidTask("expires and expires_at exclude each other: give one of them", index=index)
     return request.expires if request.expires_at is None else request.expires_at
 
 
@@ -168,7 +168,7 @@ def _need(request: int | NeedRequest, earlier: Sequence[NewTask]) -> Need:
         return Need(request)
     given = [each for each in (request.task, request.chain, request.item) if each is not None]
     if len(given) != 1:
-        raise InvalidTask("a need has one of task, chain and item", index=len(earlier))
+        raise InvalidTask("a need must have exactly one of task, chain and item", index=len(earlier))
     return Need(_needed(request, earlier), request.name, request.chain is not None, request.on_failure)
 
 
@@ -176,5 +176,5 @@ def _needed(request: NeedRequest, earlier: Sequence[NewTask]) -> int | NewTask:
     if request.item is None:
         return request.task or request.chain or 0
     if request.item >= len(earlier):
-        raise InvalidTask(f"item {request.item} does not stand before it in the batch", index=len(earlier))
+        raise InvalidTask(f"item {request.item} is not an earlier item of the batch", index=len(earlier))
     return earlier[request.item]

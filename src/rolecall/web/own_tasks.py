@@ -173,7 +173,7 @@ def _handler(task: TaskRequest, app: App) -> str:
     for name in (task.payload.get("type"), task.title, FALLBACK):
         if isinstance(name, str) and name in app.handlers:
             return name
-    raise HandlerMissing(handler=task.title, hint=f", the payload's type names none, and there is no {FALLBACK!r}")
+    raise HandlerMissing(handler=task.title, hint=f", and neither the payload's type nor {FALLBACK!r} is a handler")
 
 
 def _shown(task: OwnedTask) -> ShownTask:
@@ -264,10 +264,10 @@ class MadeKey(ShownKey):
 async def create_key(asked: KeyRequest, services: Enters, caller: KnownCaller) -> MadeKey:
     """Create an API key for the caller. Requires a login, so that no key can renew itself."""
     if caller.person_id is None or caller.key_id is not None:
-        raise NotAllowed("an API key is made by a person who has logged in, not by another key")
+        raise NotAllowed("only a person who has logged in can create an API key, not another key")
     scope = asked.scope or caller.scope
     if not caller.scope.includes(scope):
-        raise NotAllowed(f"a key may do no more than who makes it, whose scope is {caller.scope.value!r}")
+        raise NotAllowed(f"a key cannot have more rights than its creator, whose scope is {caller.scope.value!r}")
     made: NewApiKey = await services.keys.create(asked.name, scope, asked.days, person_id=caller.person_id)
     return MadeKey(**_key(made.key), api_key=made.secret)
 
@@ -282,7 +282,7 @@ async def list_keys(services: Enters, caller: KnownCaller) -> list[ShownKey]:
 async def revoke_key(key_id: PathId, services: Enters, caller: KnownCaller) -> None:
     """Revoke an API key; 403 for a key of another owner."""
     if not _is_own(await services.keys.get(key_id), caller):
-        raise NotAllowed(f"API key {key_id} is somebody else's")
+        raise NotAllowed(f"API key {key_id} belongs to somebody else")
     await services.keys.revoke(key_id)
 
 
@@ -312,5 +312,5 @@ async def show_status(request: Request, _: Anybody) -> ServerStatus:
     try:
         await state.redis.call("PING")
     except RedisAway:
-        raise DatabaseUnavailable("Redis does not answer") from None
+        raise DatabaseUnavailable("Redis does not respond") from None
     return ServerStatus(redis="ok")

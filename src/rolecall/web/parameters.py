@@ -46,14 +46,14 @@ S = TypeVar("S")
 def _text(value: object) -> object:
     if isinstance(value, str | datetime):
         return value
-    raise ValueError("a moment is a text such as 2026-01-31T12:00:00Z")
+    raise ValueError("a time must be a text such as 2026-01-31T12:00:00Z")
 
 
 Id = Annotated[int, Field(ge=1, le=LARGEST_ID)]
 PathId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
-Limit = Annotated[int, Query(ge=1, le=LONGEST_PAGE, description="At most so many.")]
+Limit = Annotated[int, Query(ge=1, le=LONGEST_PAGE, description="The maximum number of items.")]
 Seconds = Annotated[float, Field(ge=0, le=LONGEST_DELAY)]
-Patience = Annotated[float, Query(ge=0, le=30, description="How many seconds to wait at most.")]
+Patience = Annotated[float, Query(ge=0, le=30, description="The maximum number of seconds to wait.")]
 SearchText = Annotated[str, Query(max_length=200)]
 ShortText = Annotated[str, Field(min_length=1, max_length=200)]
 # A number would be parsed as seconds since 1970.
@@ -81,15 +81,15 @@ class Result(Body):
     result: Any = None
 
 
-Cursor = Annotated[str | None, Query(max_length=200, description="The `next_cursor` of the page before.")]
+Cursor = Annotated[str | None, Query(max_length=200, description="The `next_cursor` of the previous page.")]
 # For lists sorted by a text: up to 200 characters of four bytes each.
-TextCursor = Annotated[str | None, Query(max_length=1_100, description="The `next_cursor` of the page before.")]
+TextCursor = Annotated[str | None, Query(max_length=1_100, description="The `next_cursor` of the previous page.")]
 
 
 def agreed(name: str, value: T | None, other_name: str, other: T | None) -> T | None:
     """Return the value that was given under one of two names. Raises FilterError if they differ."""
     if value is not None and other is not None and value != other:
-        raise FilterError(f"{name} and {other_name} are the same, and say different things")
+        raise FilterError(f"{name} and {other_name} are the same parameter, but have different values")
     return other if value is None else value
 
 

@@ -22,7 +22,7 @@ NOBODYS = "$argon2id$v=19$m=65536,t=3,p=4$2ztM62bFxmL4v73wLGK2Dg$yFfp5Oi4FT0R9Za
 def hash_password(password: str) -> str:
     """Return the hash of a password. Raises ConfigError for one that is too short or too long."""
     if not SHORTEST <= len(password) <= LONGEST:
-        problem = f"a password is {SHORTEST} to {LONGEST} characters long"
+        problem = f"must have {SHORTEST} to {LONGEST} characters"
         raise ConfigError(problem, variable="password", value="(hidden)")
     return HASHER.hash(password)
 

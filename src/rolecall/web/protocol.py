@@ -273,7 +273,7 @@ class Places:
         if self._refused and self._quiet <= 0:
             reasons = ", ".join(f"{number} {why}" for why, number in sorted(self._refused.items()))
             most = self.bounds.connections
-            log.warning("Connections were refused: %s; %d of %d are open", reasons, len(self._holders), most)
+            log.warning("Connections were closed: %s; %d of %d are open", reasons, len(self._holders), most)
             self._refused.clear()
             self._quiet = QUIET
 

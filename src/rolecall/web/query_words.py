@@ -66,6 +66,6 @@ async def _let_in(request: Request, dependants: Collection[Dependant]) -> None:
 
 
 def _refusal(word: str, known: Collection[str]) -> dict[str, object]:
-    said = f"it knows {', '.join(sorted(known))}" if known else "it takes no query"
-    hint = "; the next page is asked for by the `next_cursor` of this one" if word in PAGING and CURSOR in known else ""
-    return {"type": "unknown_word", "loc": ("query", word), "msg": f"this address does not know {word!r}: {said}{hint}"}
+    said = f"it takes {', '.join(sorted(known))}" if known else "it takes no query"
+    hint = "; to get the next page, pass the `next_cursor` of this one" if word in PAGING and CURSOR in known else ""
+    return {"type": "unknown_word", "loc": ("query", word), "msg": f"unknown query parameter {word!r}: {said}{hint}"}

@@ -61,7 +61,7 @@ class Rates:
         try:
             wait = await self._shared.hit(caller, item.amount, item.get_expiry())
         except RedisAway as error:
-            log.warning("Each server counts its callers for itself, as Redis is away: %s", error)
+            log.warning("Redis is unavailable, so each server counts requests on its own: %s", error)
             self._alone_until = time.monotonic() + ALONE_SECONDS
             await self._count(item, "caller", caller)
         else:

@@ -79,4 +79,4 @@ class Refusals:
             try:
                 await self._write(actor, tally.event, tally.outcome())
             except RolecallError as error:
-                log.warning("%d times %s is not written down: %s", tally.number, tally.event.action, error)
+                log.warning("%d times %s could not be recorded: %s", tally.number, tally.event.action, error)

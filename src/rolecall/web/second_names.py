@@ -72,7 +72,7 @@ class SecondNames:
             if alias is None:
                 continue
             if (payload or {}).get(alias.field, value) != value:
-                raise _refused("body", name, f"payload.{alias.field} is the same, and says another thing")
+                raise _refused("body", name, f"it is an alias of payload.{alias.field}, which has another value")
             fields[alias.field] = value
         whole = {**(standing or {} if payload is None else payload), **fields}
         return {name: value for name, value in whole.items() if value is not None or name not in fields}
@@ -85,9 +85,11 @@ class SecondNames:
                 continue
             asked = alias.key_of(value)
             if asked is None or not isinstance(value, str | int):
-                raise _refused("filter", name, "tasks are listed by one number or text" if asked else "not a filter")
+                raise _refused("filter", name, "a filter takes one number or text" if asked else "not a filter")
             if key not in {None, asked}:
-                raise _refused("filter", name, f"it asks for the key {asked!r}, and another is asked for too")
+                raise _refused(
+                    "filter", name, f"it selects the key {asked!r}, but another filter selects a different key"
+                )
             key = asked
         return key
 
@@ -102,9 +104,9 @@ class SecondNames:
             return self.aliases[name]
         if name not in self.constants:
             known = ", ".join(sorted({*self.aliases, *self.constants}))
-            raise _refused(where, name, f"not known here{known and f'; second names are {known}'}")
+            raise _refused(where, name, f"unknown field{known and f'; the aliases are {known}'}")
         if value is not None and value != self.constants[name]:
-            raise _refused(where, name, f"it is {self.constants[name]!r} here, never {value!r}")
+            raise _refused(where, name, f"it is always {self.constants[name]!r}, got {value!r}")
         return None
 
 

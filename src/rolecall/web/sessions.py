@@ -31,4 +31,4 @@ async def end_session_of(services: Services, caller: Caller, session_id: str) ->
     elif caller.person_id is not None:
         await services.sessions.end(session_id, person_id=caller.person_id)
     else:
-        raise SessionNotFound(f"there is no session {session_id!r} that could be ended")
+        raise SessionNotFound(f"there is no open session {session_id!r} that you can end")

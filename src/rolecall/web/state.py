@@ -144,8 +144,8 @@ def require_cookies(request: Request) -> None:
     """Raise NotAllowed if cookies do not count for this request. Called before a login that sets one."""
     if not state_of(request).access.takes_cookies(request):
         raise NotAllowed(
-            "browsers log in under another host name of this server: open the address with the local token first. "
-            "Programs show an API key or the token (`Authorization: Bearer ...`)"
+            "browsers must log in under another host name of this server: open the address with the local token first. "
+            "Programs must send an API key or the token (`Authorization: Bearer ...`)"
         )
 
 

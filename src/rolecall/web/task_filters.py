@@ -56,7 +56,7 @@ PLAIN = frozenset(Filter.model_fields) - {"state", "status", "worker", "worker_i
 class Listing(Filter):
     """A filter, and the page of its results to return."""
 
-    cursor: Annotated[ShortText, Field(description="The `next_cursor` of the page before.")] | None = None
+    cursor: Annotated[ShortText, Field(description="The `next_cursor` of the previous page.")] | None = None
     limit: Annotated[int, Field(ge=1, le=LONGEST_PAGE)] = 50
 
 
@@ -93,4 +93,4 @@ async def _worker(said: str, services: Services) -> int:
     for worker in await services.workers.list(everyone=True):  # ordered by last heartbeat, latest first
         if worker.name == said:
             return worker.id
-    raise FilterError(f"worker_id: no worker on the roll is called {said!r}")
+    raise FilterError(f"worker_id: no registered worker is named {said!r}")

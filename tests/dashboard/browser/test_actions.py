@@ -51,7 +51,7 @@ async def test_tasks_are_ended_from_outside_and_deleted(pool: Engine, scenery: S
     done, failed, cancelled = (pool.enqueue("sums", handler="add", after=3_600) for _ in range(3))
     walker = await begin(f"/tasks/{done}")
     await walker.follow("Complete…")
-    await walker.fill("Result, as JSON", '{"sum": 7}')
+    await walker.fill("Result as JSON", '{"sum": 7}')
     await walker.press(f"Complete task {done}")
     await walker.is_told(f"Task {done} is completed")
     assert (pool.task(done).result, walker.did()) == ({"sum": 7}, ("tasks.complete", "dashboard"))
@@ -68,7 +68,7 @@ async def test_tasks_are_ended_from_outside_and_deleted(pool: Engine, scenery: S
     await walker.is_told(f"{cancelled}")
     assert (pool.state(cancelled), walker.did()) == ("cancelled", ("tasks.cancel", "dashboard"))
 
-    await walker.press_and_confirm("Delete", f"Delete task {cancelled} for good")
+    await walker.press_and_confirm("Delete", f"Delete task {cancelled} permanently")
     await walker.is_told(f"Task {cancelled} is deleted")
     assert (cancelled in pool.states(), walker.did()) == (False, ("tasks.delete", "dashboard"))
 
@@ -104,8 +104,8 @@ async def test_a_schedule_is_made_run_switched_edited_and_deleted(pool: Engine, 
     await walker.fill("Name", "four-times")
     await walker.fill("Every", "6h")
     await walker.page.get_by_label("Handler").select_option("add")
-    await walker.press("Store")
-    await walker.is_told("four-times is stored")
+    await walker.press("Create")
+    await walker.is_told("four-times is created")
     assert pool.value("select every from rolecall.schedules where name = 'four-times'").total_seconds() == 6 * 3_600
     assert walker.did() == ("schedules.put", "dashboard")
 
@@ -134,16 +134,16 @@ async def test_a_schedule_is_made_run_switched_edited_and_deleted(pool: Engine, 
 async def test_a_worker_is_drained_resumed_and_sent_away(pool: Engine, scenery: Scenery, begin: Begin) -> None:
     command = "select command from rolecall.workers where id = %s"
     walker = await begin(f"/admin/workers/{scenery.worker_id}")
-    await walker.press_and_confirm("Drain", "takes no more tasks")
-    await walker.is_told("takes no more tasks")
+    await walker.press_and_confirm("Drain", "claims no more tasks")
+    await walker.is_told("claims no more tasks")
     assert (pool.value(command, scenery.worker_id), walker.did()) == ("drain", ("workers.drain", "dashboard"))
 
     await walker.press("Resume")
-    await walker.is_told("takes tasks again")
+    await walker.is_told("claims tasks again")
     assert (pool.value(command, scenery.worker_id), walker.did()) == (None, ("workers.resume", "dashboard"))
 
-    await walker.press_and_confirm("Decommission", "leaves for good")
-    await walker.is_told("leaves when what it runs has ended")
+    await walker.press_and_confirm("Decommission", "exits")
+    await walker.is_told("exits when its running tasks have finished")
     assert pool.value(command, scenery.worker_id) == "decommission"
 
 
@@ -156,7 +156,7 @@ async def test_a_role_is_paused_and_resumed_and_a_chain_deleted(pool: Engine, sc
     await walker.is_told("letters")
     assert walker.did() == ("roles.pause", "dashboard")
     await walker.press("Resume", within=card)
-    await walker.is_told("Role letters goes on")
+    await walker.is_told("Role letters is resumed")
     assert walker.did() == ("roles.resume", "dashboard")
 
     await walker.go(f"/chains/{scenery.chain_id}")
@@ -171,18 +171,18 @@ async def test_a_key_is_given_more_room_and_that_is_taken_back(pool: Engine, sce
     walker = await begin("/keys")
     await walker.page.get_by_role("searchbox", name="Key").fill("ledger")
     await walker.press("Look up")
-    await walker.fill("At once", "2")
+    await walker.page.get_by_role("spinbutton", name="Capacity").fill("2")
     await walker.press("Set")
-    await walker.is_told("2 tasks of the key 'ledger' may run at once")
+    await walker.is_told("2 tasks of the key 'ledger' can run at once")
     assert (pool.value(capacity), walker.did()) == (2, ("key_capacities.set", "dashboard"))
     await expect(walker.page.get_by_role("region", name="ledger")).to_contain_text("its own capacity")
 
     row = walker.page.get_by_role("row", name="ledger")
     await walker.press("Reset", within=row)
     dialog = walker.page.get_by_role("dialog")
-    await expect(dialog).to_contain_text("Take back what was set for the key 'ledger'?")
+    await expect(dialog).to_contain_text("Reset the capacity of the key 'ledger'?")
     await walker.press("Reset", within=dialog)
-    await walker.is_told("What was set for the key 'ledger' is taken back")
+    await walker.is_told("The capacity of the key 'ledger' is reset")
     assert (pool.value(capacity), walker.did()) == (1, ("key_capacities.reset", "dashboard"))
 
 
@@ -199,7 +199,7 @@ async def test_a_task_is_created_by_a_form_and_capacity_reckoned_by_a_slider(
     assert walker.did() == ("tasks.enqueue", "dashboard")
 
     await walker.go("/capacity?role=letters")
-    await walker.page.get_by_role("slider", name="With so many workers").fill("3")
+    await walker.page.get_by_role("slider", name="Number of workers").fill("3")
     await expect(walker.page.get_by_role("status").filter(has_text="With 3 workers")).to_be_visible()
     await expect(walker.page).to_have_url(re.compile("role=letters&workers=3&"))
 

@@ -89,7 +89,7 @@ async def test_address_with_the_token_opens_the_dashboard_under_a_name_of_its_ow
     await expect(page.get_by_role("rowheader", name="local token admin")).to_be_visible()
     await page.get_by_role("button", name="Log out").click()
     await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
-    await expect(page.get_by_text("At this machine no password is needed")).to_be_visible()
+    await expect(page.get_by_text("On this machine, no password is needed")).to_be_visible()
     await context.close()
 
     assert address == f"http://{LocalToken(token).host}:{by_token.address.rpartition(':')[2]}/"

@@ -10,7 +10,7 @@ from tests.dashboard.scenery import furnish
 from tests.outage import outage
 from tests.sql.engine import Engine
 
-AWAY = "The database does not answer; figures from "
+AWAY = "The database does not respond; data from "
 
 
 async def length(page: Page) -> int:
@@ -39,10 +39,10 @@ async def test_a_page_outlives_the_database_and_goes_on_when_it_is_back(
 
     with outage(pool.database):
         await expect(banner).to_contain_text(AWAY)
-        await expect(banner).to_contain_text("trying again in")
+        await expect(banner).to_contain_text("retrying in")
         await expect(state).to_contain_text(" old")
         # Whatever is asked for in the meantime is answered by an error, and more than once.
-        await expect(banner).to_contain_text("trying again in 5 s")
+        await expect(banner).to_contain_text("retrying in 5 s")
         assert await length(page) > before / 2
 
     await expect(banner).to_have_count(0)
@@ -60,7 +60,7 @@ async def test_an_answer_of_a_proxy_takes_nothing_away(pool: Engine, visit: Visi
     before = await length(page)
 
     await page.route("**/admin/workers", lambda route: route.fulfill(status=502, body="<h1>Bad Gateway</h1>"))
-    await expect(page.locator("#stale")).to_contain_text("The server answers 502; figures from ")
+    await expect(page.locator("#stale")).to_contain_text("The server responded with 502; data from ")
     assert await length(page) > before / 2
 
     await page.unroute("**/admin/workers")
@@ -70,6 +70,6 @@ async def test_an_answer_of_a_proxy_takes_nothing_away(pool: Engine, visit: Visi
 async def test_a_page_that_was_asked_for_meanwhile_comes_by_itself(pool: Engine, visit: Visit) -> None:
     with outage(pool.database):
         page = await visit("/tasks", quiet=False)
-        await expect(page.get_by_role("heading", name="The database does not answer")).to_be_visible()
+        await expect(page.get_by_role("heading", name="The database does not respond")).to_be_visible()
 
     await expect(page.get_by_role("heading", name="Task queue")).to_be_visible()

@@ -13,7 +13,7 @@ async def test_without_scripts_the_question_is_a_page(pool: Engine, visit: Visit
     page = await visit(f"/tasks/{task}", scripts=False)
 
     await page.get_by_role("button", name="Delete").click()
-    await expect(page.get_by_role("heading", name=f"Delete task {task} for good?")).to_be_visible()
+    await expect(page.get_by_role("heading", name=f"Delete task {task} permanently?")).to_be_visible()
     assert pool.state(task) == "pending"
     await page.get_by_role("link", name="Back").click()
     await page.get_by_role("button", name="Delete").click()
@@ -31,7 +31,7 @@ async def test_while_scripts_are_late_the_question_is_a_page(pool: Engine, visit
 
     await page.get_by_role("button", name="Delete").click()
 
-    await expect(page.get_by_role("heading", name=f"Delete task {task} for good?")).to_be_visible()
+    await expect(page.get_by_role("heading", name=f"Delete task {task} permanently?")).to_be_visible()
     assert pool.state(task) == "pending"
 
 
@@ -43,6 +43,8 @@ async def test_the_dialog_and_the_server_ask_the_same(pool: Engine, visit: Visit
 
     await page.get_by_role("button", name="Cancel").click()
 
-    dialog = page.get_by_role("dialog", name=f"Cancel task {parent.id}, with 7 open children and what is open below?")
+    dialog = page.get_by_role(
+        "dialog", name=f"Cancel task {parent.id}, with 7 open children and everything open below?"
+    )
     await dialog.get_by_role("button", name="Cancel").click()
-    await expect(page.locator(".said")).to_contain_text("is told to stop")
+    await expect(page.locator(".said")).to_contain_text("is requested")

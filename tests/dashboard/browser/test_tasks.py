@@ -19,7 +19,7 @@ async def test_a_selection_stays_while_tasks_come_and_is_asked_about(pool: Engin
 
     await page.get_by_role("button", name="Cancel").click()
     dialog = page.get_by_role("dialog")
-    await expect(dialog).to_contain_text("Cancel 2 tasks with what is open below?")
+    await expect(dialog).to_contain_text("Cancel 2 tasks, including everything open below?")
     await dialog.get_by_role("button", name="Back").click()
     assert pool.state(first) == "pending"
     await expect(page.get_by_role("checkbox", name=f"Select task {first}")).to_be_checked()

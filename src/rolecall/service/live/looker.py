@@ -145,7 +145,7 @@ class Looker:
         # Expected errors explain themselves; any other one is a bug and needs its traceback.
         unexpected = None if isinstance(error, RolecallError) else error
         level = logging.DEBUG if self._away else logging.WARNING
-        log.log(level, "Nothing is told for now: %s", error, exc_info=unexpected)
+        log.log(level, "Live updates are interrupted: %s", error, exc_info=unexpected)
         if not self._away:
             for stream in self._streams:
                 stream.tell_stale(monotonic() - self._seen)
@@ -154,7 +154,7 @@ class Looker:
 
     def _is_back(self) -> None:
         if self._away:
-            log.info("What changes is told again")
+            log.info("Live updates are back")
             for stream in self._streams:
                 stream.tell_fresh()
         self._away = False

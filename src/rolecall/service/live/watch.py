@@ -43,7 +43,7 @@ class Live:
         self._hears = hears
         self._most_streams = most_streams
         self._streams: list[Stream] = []
-        self._share = Share(MOST_OF_ONE, f"{MOST_OF_ONE} streams of yours are open already", retry_after=WAIT)
+        self._share = Share(MOST_OF_ONE, f"{MOST_OF_ONE} of your streams are already open", retry_after=WAIT)
         self._turn = asyncio.Lock()
         self._looker: Looker | None = None
 
@@ -62,7 +62,7 @@ class Live:
         TaskNotFound for a root, DatabaseUnavailable.
         """
         if len(self._streams) >= self._most_streams:
-            raise TooManyWatchers(f"{self._most_streams} streams are open, and more are not served: try again later")
+            raise TooManyWatchers(f"{self._most_streams} streams are open, which is the limit: try again later")
         with self._share.taken_by(caller):
             stream = Stream(wanted)
             self._streams.append(stream)

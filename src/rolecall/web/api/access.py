@@ -68,8 +68,8 @@ async def show_caller(caller: KnownCaller) -> Me:
 def _require_end(days: object) -> object:
     if days is None:
         raise ValueError(
-            f"a key made over HTTP expires: give 1 to {MOST_DAYS} days. `rolecall keys create NAME --never` makes one "
-            "that does not, at the command line"
+            f"a key created over HTTP must expire: give 1 to {MOST_DAYS} days. To create one that does not, run "
+            "`rolecall keys create NAME --never`"
         )
     return days
 

@@ -45,7 +45,7 @@ async def is_ready(request: Request) -> Health:
 async def require_ready(state: WebState) -> None:
     """Raise DatabaseUnavailable if this server cannot serve requests now."""
     if state.closing.is_set():
-        raise DatabaseUnavailable("this server is about to stop")
+        raise DatabaseUnavailable("this server is shutting down")
     try:
         async with asyncio.timeout(PATIENCE):
             with translated():
@@ -53,7 +53,7 @@ async def require_ready(state: WebState) -> None:
                     await check_async(connection, ROLECALL, *state.app.migrations)
     except (DatabaseUnavailable, TimeoutError):
         # The driver's message contains host and user names, and this route is public.
-        raise DatabaseUnavailable("the database does not answer") from None
+        raise DatabaseUnavailable("the database does not respond") from None
     except DatabaseError as error:
         raise DatabaseUnavailable(str(error)) from None
 

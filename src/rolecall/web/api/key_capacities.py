@@ -15,7 +15,7 @@ from rolecall.web.parameters import Body, Limit, ShortText, TextCursor
 
 router = APIRouter(prefix="/api/key-capacities", tags=["keys"])
 
-Pattern = Annotated[ShortText, Query(description="A key, or what keys begin with and one star.")]
+Pattern = Annotated[ShortText, Query(description="A key, or a prefix of keys followed by a star.")]
 
 
 class CapacityRequest(Body):

@@ -22,17 +22,17 @@ progress_router = APIRouter(prefix="/api/tasks", tags=["live"])
 
 EVENTS: Responses = {
     200: {
-        "description": "Events, until either side ends: connected, task_changed, role_changed, progress, reload, "
+        "description": "Events, until either side closes: connected, task_changed, role_changed, progress, reload, "
         "stale, fresh",
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
     }
 }
 
 
-Roles = Annotated[list[ShortText], Query(description="Only what happens in these roles.", max_length=100)]
-Roots = Annotated[list[Id], Query(description="Tell how far these trees are.", max_length=10)]
-Counts = Annotated[bool, Query(description="Tell how far roles are, for which all open tasks are counted.")]
-Position = Annotated[str | None, Header(description="The id of the last event that was read.", max_length=100)]
+Roles = Annotated[list[ShortText], Query(description="Only changes in these roles.", max_length=100)]
+Roots = Annotated[list[Id], Query(description="Send the progress of these trees.", max_length=10)]
+Counts = Annotated[bool, Query(description="Send counts of roles, which requires counting all open tasks.")]
+Position = Annotated[str | None, Header(description="The id of the last event that was received.", max_length=100)]
 
 
 @router.get("/snapshot")
@@ -67,7 +67,7 @@ async def watch_pool(stream: Annotated[Stream, Depends(_watch)], request: Reques
 
 
 Weights = Annotated[
-    list[str], Query(description="What the phase of a handler weighs, else 1: `fetch:3`", max_length=100)
+    list[str], Query(description="The weight of a handler's phase (default 1): `fetch:3`", max_length=100)
 ]
 
 

@@ -76,11 +76,12 @@ async def reveal_handler(name: str, services: Administers) -> Revealed:
     return Revealed(handler=name, revealed=await services.handlers.reveal(name))
 
 
-Workers = Annotated[int | None, Query(ge=0, le=1_000_000, description="Reckon with so many workers.")]
+Workers = Annotated[int | None, Query(ge=0, le=1_000_000, description="Plan for this number of workers.")]
 TargetWait = Annotated[
-    float | None, Query(gt=0, le=2_592_000, allow_inf_nan=False, description="Seconds that a task may wait.")
+    float | None,
+    Query(gt=0, le=2_592_000, allow_inf_nan=False, description="The longest acceptable wait of a task in seconds."),
 ]
-Hours = Annotated[int, Query(ge=1, le=24, description="How many hours to look ahead.")]
+Hours = Annotated[int, Query(ge=1, le=24, description="The number of hours to plan ahead.")]
 
 
 @capacity_router.get("")

@@ -29,10 +29,8 @@ from rolecall.web.views import HOUR, ShownSchedule, shown_schedule
 
 router = APIRouter(prefix="/api/schedules", tags=["schedules"])
 
-Hours = Annotated[float, Query(gt=0, le=168, description="How far to look.")]
-IfMatch = Annotated[
-    str | None, Header(pattern=r'^"\d{1,9}"$', description="The ETag of the state that the change is for.")
-]
+Hours = Annotated[float, Query(gt=0, le=168, description="The number of hours to look ahead.")]
+IfMatch = Annotated[str | None, Header(pattern=r'^"\d{1,9}"$', description="The ETag of the state to change.")]
 
 
 class ScheduleChanges(OpenBody):

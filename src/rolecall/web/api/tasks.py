@@ -25,8 +25,8 @@ from rolecall.web.views import ListedTask, ShownTask, listed_task, shown_task
 
 router = APIRouter(prefix="/api/tasks", tags=["tasks"])
 
-Minutes = Annotated[int, Query(ge=1, le=129_600, description="How far to look back.")]
-STOOD: Responses = {200: {"model": Enqueued, "description": "A task with its dedupe_key stood already"}}
+Minutes = Annotated[int, Query(ge=1, le=129_600, description="The number of minutes to look back.")]
+STOOD: Responses = {200: {"model": Enqueued, "description": "A task with this dedupe_key existed already"}}
 
 
 @router.get("", openapi_extra={MARK: True})

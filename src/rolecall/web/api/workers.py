@@ -19,7 +19,7 @@ router = APIRouter(prefix="/api/workers", tags=["workers"])
 scaling_router = APIRouter(prefix="/api/workers/k8s", tags=["scaling"])
 
 
-Everyone = Annotated[bool, Query(alias="all", description="The stopped and the silent ones too.")]
+Everyone = Annotated[bool, Query(alias="all", description="Include stopped and silent workers.")]
 
 
 @router.get("")

@@ -25,7 +25,7 @@ async def get_asset(digest: str, name: str) -> Response:
     """Return a file; 404 for an unknown one, and for one of another release."""
     content = _assets().get(name)
     if content is None or digest != _digest():
-        raise HTTPException(404, "there is no such file in this release")
+        raise HTTPException(404, "this release has no such file")
     return Response(content, media_type=guess_type(name)[0], headers=FOREVER)
 
 

@@ -52,9 +52,9 @@ AWAY = 503
 # Seconds after which a page reloads if the database did not respond.
 AGAIN = 5
 ENDED = Flash("Your session has ended.", "info")
-UNDONE = Flash("You are not logged in any more, so nothing was changed. Log in, and send it again.", "bad")
+UNDONE = Flash("You are no longer logged in, so nothing was changed. Log in and send the form again.", "bad")
 log = logging.getLogger("rolecall.web")
-SENTENCES = {404: "There is no page at this address.", 405: "This address only takes what a form sends."}
+SENTENCES = {404: "There is no page at this address.", 405: "This address only accepts forms."}
 REFERENCE_BYTES = 4
 
 
@@ -121,7 +121,7 @@ def _tell_away(request: Request, error: DatabaseUnavailable) -> Response:
     """Return the page for an unavailable database. The driver's message contains host and user names, so it is only
     logged.
     """
-    log.warning("The database did not answer for %s %s: %s", request.method, request.url.path, error)
+    log.warning("The database did not respond for %s %s: %s", request.method, request.url.path, error)
     sent = request.method in CHANGES
     context = {"again": None if sent else AGAIN, "back": where_from(request) or first_page(request)}
     shown = shown_to(request, getattr(request.state, "caller", None))
@@ -205,15 +205,13 @@ async def _unforeseen(request: Request, error: Exception) -> Response:
     """Log the error, and show only a reference to the log entry."""
     reference = token_hex(REFERENCE_BYTES)
     log.error(
-        "An error that nobody foresaw, at %s %s, reference %s",
+        "Unexpected error at %s %s, reference %s",
         request.method,
         path_below(request.scope),
         reference,
         exc_info=error,
     )
-    sentence = (
-        f"Something went wrong that nobody foresaw. The server's log knows more, under the reference {reference}."
-    )
+    sentence = f"An unexpected error occurred. The server's log has the details under the reference {reference}."
     return error_page(request, 500, sentence) if _wants_page(request) else problem(500, "internal-error", sentence)
 
 

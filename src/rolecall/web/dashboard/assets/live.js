@@ -13,7 +13,7 @@
 const SLOWEST = 5;
 const PAUSES = [1, 2, 5, 10, 30];
 const STREAM = "the stream";
-const AWAY = "The database does not answer";
+const AWAY = "The database does not respond";
 const UNREACHED = "The server cannot be reached";
 const waiting = new Map();
 const loaded = Date.now();
@@ -65,7 +65,7 @@ function open() {
     say("live");
     if (isMissing(STREAM)) back();
   });
-  events.addEventListener("error", () => lost(events?.readyState === EventSource.CLOSED ? "The server does not tell what changes" : UNREACHED));
+  events.addEventListener("error", () => lost(events?.readyState === EventSource.CLOSED ? "The server sends no updates" : UNREACHED));
   events.addEventListener("stale", (event) => lost(AWAY, Date.now() - 1000 * JSON.parse(event.data).seconds));
   events.addEventListener("fresh", back);
   on("task_changed", (task) => (word) => word === "tasks" || word === `task:${task.id}` || word === `task:${task.parent_id}`);
@@ -127,7 +127,7 @@ function judge(event) {
   const fits = (response.raw.ok || response.status === 404) && new DOMParser().parseFromString(text, "text/html").querySelector(select);
   if (!fits) {
     event.preventDefault();
-    missed(select, response.status === 503 ? AWAY : response.raw.ok ? "The server answers something else" : `The server answers ${response.status}`);
+    missed(select, response.status === 503 ? AWAY : response.raw.ok ? "The server sent an unexpected page" : `The server responded with ${response.status}`);
     return;
   }
   const part = document.querySelector(select);
@@ -223,8 +223,8 @@ function banner(seen) {
   // The reason of a fragment is more precise than that of the stream.
   const { reason } = [...missing.values()].at(-1);
   const wait = Math.ceil((next - Date.now()) / 1000);
-  write(shown.firstChild, `${reason}; figures from ${CLOCK.format(seen)}`);
-  write(shown.lastChild, wait > 0 ? `; trying again in ${wait} s` : "; trying again");
+  write(shown.firstChild, `${reason}; data from ${CLOCK.format(seen)}`);
+  write(shown.lastChild, wait > 0 ? `; retrying in ${wait} s` : "; retrying");
 }
 
 function write(element, words) {

@@ -4,7 +4,7 @@ import "./chart.js";
 import { follow } from "./live.js";
 
 const ORDER = ["", "dark", "light"];
-const WORDS = { "": "Theme of the system", dark: "Dark", light: "Light" };
+const WORDS = { "": "System theme", dark: "Dark", light: "Light" };
 const PAGES = { o: "/", t: "/tasks", c: "/chains", j: "/jobs", s: "/schedules", w: "/admin/workers", r: "/roles" };
 const IN_FIELDS = "input, textarea, select, [contenteditable]";
 

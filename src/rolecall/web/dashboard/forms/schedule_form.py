@@ -43,7 +43,7 @@ NEW: Mapping[str, str] = {
     "priority": "0",
     "enabled": "yes",
 }
-NEEDED = "this is needed"
+NEEDED = "this is required"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

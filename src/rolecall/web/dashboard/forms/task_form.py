@@ -52,7 +52,7 @@ OPTIONS: Mapping[str, Callable[[str], object]] = {
     "timeout": read_seconds,
     "expires": read_seconds,
 }
-NEEDED = "this is needed"
+NEEDED = "this is required"
 PLACE = re.compile(r"\$\.(\w+)")
 LACKING = re.compile(r"field `(\w+)`$")
 KINDS: Mapping[str, FieldKind] = {"string": "text", "integer": "integer", "number": "number"}

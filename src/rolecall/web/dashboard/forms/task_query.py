@@ -38,13 +38,13 @@ LABELS = {
 }
 WHAT_FITS = {
     "int_parsing": "is not a number",
-    "greater_than_equal": "is not the number of one",
-    "less_than_equal": "is not the number of one",
+    "greater_than_equal": "is not a valid id",
+    "less_than_equal": "is not a valid id",
     "bool_parsing": "is neither true nor false",
     "string_too_long": "is longer than 200 characters",
     "too_long": "are more than 1,000 tasks",
 }
-NO_MOMENT = "is not a moment such as 2026-01-31T12:00"
+NO_MOMENT = "is not a time such as 2026-01-31T12:00"
 LONGEST_SHOWN = 60
 Words = Mapping[str, tuple[str, ...]]
 
@@ -121,5 +121,5 @@ def _sentence(words: Words, place: tuple[int | str, ...], kind: str) -> str:
     values = words[name]
     text = values[place[1]] if len(place) > 1 and isinstance(place[1], int) else ", ".join(values)
     shown = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
-    wrong = NO_MOMENT if name in MOMENTS else WHAT_FITS.get(kind, "cannot be looked for")
+    wrong = NO_MOMENT if name in MOMENTS else WHAT_FITS.get(kind, "is not a valid filter")
     return f"{LABELS.get(name, name)}: “{shown}” {wrong}"

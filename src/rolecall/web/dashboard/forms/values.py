@@ -84,7 +84,7 @@ def read_moment(text: str, zone: str) -> datetime:
         return moment
     if found := find_zone(zone or "UTC"):
         return moment.replace(tzinfo=found)
-    raise ValueError(f"there is no time zone {zone!r}; it is an IANA name such as 'America/Phoenix'")
+    raise ValueError(f"there is no time zone {zone!r}; give an IANA name such as 'America/Phoenix'")
 
 
 def _refuse_constant(constant: str) -> NoReturn:

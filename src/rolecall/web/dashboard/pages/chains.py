@@ -63,7 +63,7 @@ async def complete_chain(
     """Complete the open task of the chain, without a worker."""
     value = _value(result)
     question = f"Complete chain {chain_id} without a worker?"
-    await view.confirm(question, "Complete", "A worker that runs it now loses it.")
+    await view.confirm(question, "Complete", "A worker that is running its task loses it.")
     outcome = await view.services.chains.complete(chain_id, value)
     if outcome == "missing":
         raise ChainNotFound(chain_id=chain_id)
@@ -109,4 +109,4 @@ def _refusal(outline: ChainOutline) -> str:
         return ""
     named = ", ".join(f"{each.handler} {each.task_id}" for each in open_ones[:MOST_NAMED])
     more = f" and {len(open_ones) - MOST_NAMED} more" if len(open_ones) > MOST_NAMED else ""
-    return f"Would be refused now: open tasks need it ({named}{more})."
+    return f"It cannot be deleted now: open tasks need it ({named}{more})."

@@ -31,17 +31,17 @@ async def set_capacity(view: Operating, pattern: Pattern, capacity: Annotated[in
     """Set the capacity of a key."""
     await view.services.key_capacities.set(pattern, capacity)
     number = "One task" if capacity == 1 else f"{capacity} tasks"
-    return view.done(f"{number} of {_describe(pattern)} may run at once")
+    return view.done(f"{number} of {_describe(pattern)} can run at once")
 
 
 @router.post("/keys/reset")
 async def reset_capacity(view: Operating, pattern: Pattern) -> Response:
     """Remove a set capacity."""
-    meaning = "Then what the app declares for it counts again, else the longest pattern that fits, else one."
-    await view.confirm(f"Take back what was set for {_describe(pattern)}?", "Reset", meaning)
+    meaning = "The app's declaration applies again, or the longest matching pattern, or 1."
+    await view.confirm(f"Reset the capacity of {_describe(pattern)}?", "Reset", meaning)
     if await view.services.key_capacities.reset(pattern) is None:
-        return view.done(f"Nothing was set for {_describe(pattern)}", tone="info")
-    return view.done(f"What was set for {_describe(pattern)} is taken back")
+        return view.done(f"No capacity was set for {_describe(pattern)}", tone="info")
+    return view.done(f"The capacity of {_describe(pattern)} is reset")
 
 
 def _describe(pattern: str) -> str:

@@ -21,7 +21,7 @@ from rolecall.web.state import require_cookies, state_of
 
 router = Pages()
 
-NOT_THE_TOKEN = "That is not the token of this server."  # noqa: S105 - a sentence
+NOT_THE_TOKEN = "This is not the token of this server."  # noqa: S105 - a sentence
 
 Name = Annotated[str, Form(max_length=LONGEST_NAME)]
 Password = Annotated[str, Form(max_length=LONGEST)]

@@ -36,7 +36,7 @@ async def show_overview(view: Reading, minutes: int = 60) -> Response:
 def _charts(points: Sequence[HistoryPoint]) -> list[dict[str, Any]]:
     waits, runs = ([getattr(point, name) for point in points] for name in ("waiting", "running"))
     charts = (
-        ("speed", "Tasks ended per second", "/s", [
+        ("speed", "Finished tasks per second", "/s", [
             _series("completed", "good", [_rate(point, point.completed) for point in points], kind="area"),
             _series("failed", "bad", [_rate(point, point.failed) for point in points]),
         ]),
@@ -55,8 +55,8 @@ def _charts(points: Sequence[HistoryPoint]) -> list[dict[str, Any]]:
 
 def _percentiles(durations: Sequence[Durations | None]) -> list[dict[str, Any]]:
     return [
-        _series("half of them at most (p50)", "accent", [each.p50 if each else None for each in durations]),
-        _series("19 of 20 at most (p95)", "warn", [each.p95 if each else None for each in durations]),
+        _series("median (p50)", "accent", [each.p50 if each else None for each in durations]),
+        _series("95th percentile (p95)", "warn", [each.p95 if each else None for each in durations]),
     ]
 
 

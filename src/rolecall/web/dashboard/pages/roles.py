@@ -57,15 +57,15 @@ async def show_roles(view: Reading, q: SearchText = "", page: PageNumber = 1) ->
 async def pause_role(view: Operating, name: str, duration: DurationText = "") -> Response:
     """Pause a role, for a duration or until it is resumed."""
     pause = await view.services.roles.pause(name, _seconds(duration.strip()))
-    until = "until somebody resumes it" if pause.paused_until is None else f"for {duration.strip()}"
-    return view.done(f"Role {name} rests {until}; what runs goes on")
+    until = "until it is resumed" if pause.paused_until is None else f"for {duration.strip()}"
+    return view.done(f"Role {name} is paused {until}; running tasks continue")
 
 
 @router.post("/roles/{name}/resume")
 async def resume_role(view: Operating, name: str) -> Response:
     """End the pause."""
     paused = await view.services.roles.resume(name)
-    return view.done(f"Role {name} goes on" if paused else f"Role {name} was not paused")
+    return view.done(f"Role {name} is resumed" if paused else f"Role {name} was not paused")
 
 
 def _matching(roles: Sequence[DeclaredRole], text: str) -> list[DeclaredRole]:

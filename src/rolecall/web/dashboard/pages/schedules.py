@@ -97,7 +97,7 @@ async def run_schedule(view: Operating, schedule_id: PathId) -> Response:
     before = await view.services.schedules.get(schedule_id)
     task_id = await view.services.schedules.trigger(schedule_id)
     if task_id == before.last_task_id:
-        return view.done(f"The last run of {before.name} is still open: task {task_id} stands for it, and is due now")
+        return view.done(f"The task of the last run of {before.name} is still open: task {task_id} is now due")
     return view.done(f"Schedule {before.name} runs now, as task {task_id}")
 
 
@@ -153,7 +153,7 @@ async def create_schedule(view: Administering) -> Response:
     except RolecallError as error:
         form.blame(error)
         return await _page(view, form, None, http_status_for(error))
-    return view.done(f"Schedule {stored.name} is stored", to=f"/schedules/{stored.id}")
+    return view.done(f"Schedule {stored.name} is created", to=f"/schedules/{stored.id}")
 
 
 @router.get("/schedules/explain")
@@ -202,11 +202,11 @@ async def change_schedule(view: Administering, schedule_id: PathId) -> Response:
 async def delete_schedule(view: Administering, schedule_id: PathId) -> Response:
     """Delete a schedule with its history. Its tasks remain."""
     schedule = await view.services.schedules.get(schedule_id)
-    again = " The app declares it: it comes back when a worker starts." if schedule.made_by == "app" else ""
-    meaning = f"The tasks that it has enqueued stay.{again}"
+    again = " The app declares it, so it is created again when a worker starts." if schedule.made_by == "app" else ""
+    meaning = f"Its tasks remain.{again}"
     await view.confirm(f"Delete schedule {schedule.name} with its history?", "Delete", meaning)
     await view.services.schedules.delete(schedule_id)
-    return view.done(f"Schedule {schedule.name} is deleted; the tasks that it has enqueued stay", to="/schedules")
+    return view.done(f"Schedule {schedule.name} is deleted; its tasks remain", to="/schedules")
 
 
 async def _page(view: View, form: ScheduleForm, standing: StoredSchedule | None, status: int = 200) -> Response:
@@ -229,7 +229,7 @@ async def _typed(view: View) -> dict[str, str]:
 
 def _has_name(form: ScheduleForm) -> bool:
     if not form.typed.get("name", "").strip():
-        form.problems["name"] = "this is needed"
+        form.problems["name"] = "this is required"
     return "name" not in form.problems
 
 
@@ -242,4 +242,4 @@ def _explained(rhythm: str, every: str, cron: str, zone: str) -> tuple[str, list
     seconds = read_duration(every)
     check_schedule(Schedule(name="this", every=seconds))
     slots = [now + timedelta(seconds=seconds) * number for number in range(1, EXPLAINED + 1)]
-    return "counted from its last run, here as if that were now", [(slot, "") for slot in slots]
+    return "counted from the last run; this example starts now", [(slot, "") for slot in slots]

@@ -20,6 +20,6 @@ async def list_sessions(view: Reading) -> Response:
 @router.post("/sessions/{session_id}/end")
 async def end_session(session_id: SessionId, view: Reading) -> Response:
     """End a session after a confirmation."""
-    await view.confirm("End this session?", "End", "The browser or program that uses it has to log in again.")
+    await view.confirm("End this session?", "End", "The browser or program that uses it must log in again.")
     await end_session_of(view.services, view.caller, session_id)
     return view.done("The session has ended.", to="/sessions")

@@ -81,7 +81,7 @@ Lifetime = Annotated[float, Form(gt=0, le=DECADE, allow_inf_nan=False)]
 async def retry(view: Operating, task_id: PathId) -> Response:
     """Make a failed or cancelled task pending again. Its id stays the same."""
     await view.services.tasks.retry_one(task_id)
-    return view.done(f"Task {task_id} is back in line.")
+    return view.done(f"Task {task_id} is pending again.")
 
 
 @router.post("/tasks/{task_id:int}/cancel")
@@ -89,7 +89,9 @@ async def cancel(view: Operating, task_id: PathId) -> Response:
     """Cancel a task, including everything open below it. For a running task, cancellation is only requested."""
     await view.confirm(*before_cancelling(await view.services.tasks.detail(task_id, most=0)))
     running = await view.services.tasks.cancel_one(task_id) == "requested"
-    return view.done(f"Task {task_id} is told to stop." if running else f"Task {task_id} is cancelled.")
+    return view.done(
+        f"The cancellation of task {task_id} is requested." if running else f"Task {task_id} is cancelled."
+    )
 
 
 @router.post("/tasks/{task_id:int}/trigger")
@@ -104,7 +106,7 @@ async def delete(view: Operating, task_id: PathId) -> Response:
     """Delete a task that is a whole chain, including everything below it."""
     await view.confirm(*before_deleting(await view.services.tasks.detail(task_id, most=0)))
     gone = await view.services.tasks.delete_one(task_id)
-    below = f", and {gone - 1} below it" if gone > 1 else ""
+    below = f", with {gone - 1} below it" if gone > 1 else ""
     return view.done(f"Task {task_id} is deleted{below}.", to="/tasks")
 
 
@@ -134,7 +136,7 @@ async def ask_reason(view: Operating, task_id: PathId) -> Response:
 async def fail(view: Operating, task_id: PathId, error: Text = "") -> Response:
     """Fail an open task permanently, without a worker."""
     if not error.strip() or len(error) > LONGEST_ERROR:
-        wrong = f"A reason has between 1 and {LONGEST_ERROR:,} characters."
+        wrong = f"A reason must have 1 to {LONGEST_ERROR:,} characters."
         return await _form(view, "fail", task_id, typed=error, wrong=wrong)
     await view.services.tasks.fail(task_id, error)
     return view.done(f"Task {task_id} has failed.", to=f"/tasks/{task_id}")
@@ -164,6 +166,6 @@ def _read(text: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise InvalidTask(f"this is no JSON: {error.msg} in line {error.lineno}, column {error.colno}") from error
+        raise InvalidTask(f"this is not JSON: {error.msg} in line {error.lineno}, column {error.colno}") from error
     except RecursionError as error:
         raise InvalidTask("this JSON is nested too deeply") from error

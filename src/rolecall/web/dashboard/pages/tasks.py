@@ -72,7 +72,7 @@ async def recover_stale(view: Operating) -> Response:
     """Release the tasks whose leases have expired. They become pending, or failed if no attempt is left."""
     became = await view.services.maintenance.rescue()
     if not became:
-        return view.done("No task is stale: the lease of every running one stands.", tone="info")
+        return view.done("No task is stale: no lease has expired.", tone="info")
     states = ", ".join(f"{number} {state}" for state, number in sorted(Counter(became.values()).items()))
     named = ", ".join(map(str, list(became)[:MOST_NAMED])) + (", …" if len(became) > MOST_NAMED else "")
     return view.done(f"Recovered {len(became)} stale {'task' if len(became) == 1 else 'tasks'}: {states} ({named}).")

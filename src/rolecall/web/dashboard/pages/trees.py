@@ -16,7 +16,7 @@ from rolecall.web.parameters import LARGEST_ID, PathId
 
 router = Pages()
 
-Unfold = Annotated[str, Query(max_length=400, description="Which phase to unfold: the parent's id and the handler.")]
+Unfold = Annotated[str, Query(max_length=400, description="The phase to unfold: the parent's id and the handler.")]
 
 
 @router.get("/tasks/{task_id:int}/tree")

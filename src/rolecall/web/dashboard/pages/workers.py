@@ -75,21 +75,21 @@ async def show_worker(worker_id: PathId, view: Reading) -> Response:
 @router.post("/admin/workers/{worker_id:int}/drain")
 async def drain_worker(worker_id: PathId, view: Operating) -> Response:
     """Drain a worker: it claims no more tasks, finishes the running ones, and stays registered."""
-    await _ask(view, "Drain", worker_id, "stays")
-    return await _tell(view, Workers.drain, worker_id, "takes no more tasks")
+    await _ask(view, "Drain", worker_id, "stays registered")
+    return await _tell(view, Workers.drain, worker_id, "claims no more tasks")
 
 
 @router.post("/admin/workers/{worker_id:int}/decommission")
 async def decommission_worker(worker_id: PathId, view: Operating) -> Response:
     """Decommission a worker: it claims no more tasks, finishes the running ones, and exits."""
-    await _ask(view, "Decommission", worker_id, "leaves for good")
-    return await _tell(view, Workers.decommission, worker_id, "leaves when what it runs has ended")
+    await _ask(view, "Decommission", worker_id, "exits")
+    return await _tell(view, Workers.decommission, worker_id, "exits when its running tasks have finished")
 
 
 @router.post("/admin/workers/{worker_id:int}/resume")
 async def resume_worker(worker_id: PathId, view: Operating) -> Response:
     """Revoke the worker's command."""
-    return await _tell(view, Workers.resume, worker_id, "takes tasks again")
+    return await _tell(view, Workers.resume, worker_id, "claims tasks again")
 
 
 @router.post("/admin/workers/replicas")
@@ -103,17 +103,17 @@ async def scale(view: Administering, replicas: Annotated[int, Form(ge=0, le=MOST
     scaled = await services.scale(replicas)
     message = f"From {scaled.previous} to {scaled.desired} replicas."
     if scaled.leaving:
-        message += f" {', '.join(scaled.leaving)} {'leaves' if len(scaled.leaving) == 1 else 'leave'}."
+        message += f" {', '.join(scaled.leaving)} {'stops' if len(scaled.leaving) == 1 else 'stop'}."
     if scaled.unmarked:
-        message += f" The cluster may take other pods: {scaled.unmarked}."
+        message += f" The cluster may stop other pods: {scaled.unmarked}."
     return view.done(message, to="/admin/workers")
 
 
 async def _ask(view: View, verb: str, worker_id: int, then: str) -> None:
     worker = (await view.services.workers.show(worker_id)).worker
     running = len(worker.running_tasks)
-    runs = f"finishes what it runs ({running} {'task' if running == 1 else 'tasks'})" if running else "runs nothing now"
-    await view.confirm(f"{verb} {worker.name}?", verb, f"It takes no more tasks, {runs}, and {then}.")
+    runs = f"finishes {running} running {'task' if running == 1 else 'tasks'}" if running else "runs nothing now"
+    await view.confirm(f"{verb} {worker.name}?", verb, f"It claims no more tasks, {runs}, and {then}.")
 
 
 async def _tell(view: View, tell: Tell, worker_id: int, what: str) -> Response:

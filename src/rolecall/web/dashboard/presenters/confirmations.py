@@ -24,29 +24,29 @@ __all__ = [
 MOST_NAMED = 10
 SELECTED = {
     "retry": "Retry {}?",
-    "cancel": "Cancel {} with what is open below?",
-    "delete": "Delete {} for good, each with its chain and all below it?",
+    "cancel": "Cancel {}, including everything open below?",
+    "delete": "Delete {} permanently, including their chains and everything below?",
 }
 MEANINGS: Mapping[BulkAction, str] = {
-    "retry": "Failed and cancelled tasks go back in line under their old ids, with all attempts; others stay.",
-    "cancel": "Open tasks end as cancelled, with what is open below them; what runs is summarize to stop.",
-    "delete": "Tasks are forgotten for good, each with its chain and all below it; what an open task needs stays.",
+    "retry": "Failed and cancelled tasks become pending again with all attempts; others are unchanged.",
+    "cancel": "Open tasks are cancelled, including everything open below them. Handlers of running tasks must stop.",
+    "delete": "Tasks are deleted permanently, with their chains and everything below. Those that open tasks need stay.",
 }
 WORDS: Mapping[str, Mapping[str, str]] = {
     "retry": {
-        "pending": "back in line",
-        "open": "open anyway",
-        "completed": "completed, and left so",
-        "duplicate": "left, as another task stands in for it",
+        "pending": "pending again",
+        "open": "already open",
+        "completed": "already completed",
+        "duplicate": "kept, because another task has the same dedupe key",
     },
-    "cancel": {"cancelled": "cancelled", "requested": "summarize to stop", "finished": "finished before"},
+    "cancel": {"cancelled": "cancelled", "requested": "must stop", "finished": "already finished"},
     "delete": {
         "deleted": "deleted",
-        "continued": "left, as its chain went on",
-        "needed": "left, as an open task needs it",
+        "continued": "kept, because the chain has continued",
+        "needed": "kept, because an open task needs it",
     },
 }
-MISSING = "no longer there"
+MISSING = "no longer existed"
 
 
 Confirmation = tuple[str, str, str]
@@ -55,23 +55,23 @@ Confirmation = tuple[str, str, str]
 def before_cancelling(detail: TaskDetail) -> Confirmation:
     """Return the question before a task is cancelled."""
     task, number = detail.task, sum(n for state, n in detail.children.numbers.items() if not state.is_finished)
-    below = f", with {_number(number, 'open child', 'open children')} and what is open below" if number else ""
-    stops = "It runs: its handler is summarize to stop." if task.state is TaskState.RUNNING else "It will not run."
+    below = f", with {_number(number, 'open child', 'open children')} and everything open below" if number else ""
+    stops = "It is running: its handler must stop." if task.state is TaskState.RUNNING else "It will not run."
     return f"Cancel task {task.id}{below}?", "Cancel", stops
 
 
 def before_deleting(detail: TaskDetail) -> Confirmation:
     """Return the question before a task is deleted."""
     number = detail.children.number
-    below = f", with {_number(number, 'child', 'children')} and all that is below" if number else ""
-    return f"Delete task {detail.task.id} for good{below}?", "Delete", "This cannot be undone."
+    below = f", with {_number(number, 'child', 'children')} and everything below" if number else ""
+    return f"Delete task {detail.task.id} permanently{below}?", "Delete", "This cannot be undone."
 
 
 def before_deleting_chain(chain: ChainSummary, *, cascade: bool) -> Confirmation:
     """Return the question before a chain is deleted, with `cascade` including what it needs."""
-    needed = ", and what it needs" if cascade else ""
+    needed = ", including what it needs" if cascade else ""
     tasks = _number(chain.length, "task", "tasks")
-    question = f"Delete chain {chain.id}: its {tasks}, with everything below{needed}?"
+    question = f"Delete chain {chain.id} with its {tasks} and everything below{needed}?"
     return question, "Delete", "This cannot be undone."
 
 
@@ -94,7 +94,7 @@ def summarize(action: BulkAction, outcomes: Mapping[str, int]) -> Flash:
     words = WORDS[action]
     parts = [f"{count(number)} {words.get(outcome, MISSING)}" for outcome, number in outcomes.items()]
     if not parts:
-        return Flash(f"{action.capitalize()}: there was nothing left to do.", "info")
+        return Flash(f"{action.capitalize()}: there was nothing to do.", "info")
     changed = bool(outcomes.keys() & set(list(words)[: 2 if action == "cancel" else 1]))
     noun = "1 task" if total == 1 else f"{count(total)} tasks"
     return Flash(f"{action.capitalize()}, {noun}: {', '.join(parts)}.", "good" if changed else "info")

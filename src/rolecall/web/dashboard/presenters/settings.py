@@ -19,27 +19,27 @@ __all__ = [
 ]
 
 MISFIRES: Mapping[str, str] = {
-    "one": "the latest is run",
-    "all": "each is run, the latest hundred at most",
-    "skip": "none is run, unless it is less than a minute late",
+    "one": "run the latest",
+    "all": "run each, at most the latest hundred",
+    "skip": "run none, unless it is less than a minute late",
 }
 OVERLAPS: Mapping[str, str] = {
-    "queue": "the new one is enqueued beside it",
-    "skip": "the new run is left out",
-    "cancel": "the old one is cancelled, then the new one is enqueued",
+    "queue": "enqueue the new one as well",
+    "skip": "skip the new run",
+    "cancel": "cancel the old one, then enqueue the new one",
 }
 OUTCOMES: Mapping[str, str] = {
     "enqueued": "its task was enqueued",
-    "stood": "an open task stood for it",
-    "skipped": "left out: the task of the last run was open",
-    "missed": "left out: it was too late",
-    "refused": "its task was refused",
+    "stood": "an open task existed already",
+    "skipped": "skipped: the task of the last run was open",
+    "missed": "missed: it was too late",
+    "refused": "its task was rejected",
 }
 
 
 def attempts_in_words(number: int) -> str:
     """Describe a number of attempts; 0 means unlimited."""
-    return f"{number} attempts" if number > 1 else "1 attempt" if number else "without limit"
+    return f"{number} attempts" if number > 1 else "1 attempt" if number else "unlimited"
 
 
 def cron_in_words(expression: str, zone: str) -> str:
@@ -72,10 +72,10 @@ def retry_in_words(policy: Mapping[str, Any]) -> str:
     spread = f", give or take {share(jitter)}" if jitter else ""
     match kind:
         case "none":
-            return "the first failure is final"
+            return "no retries"
         case "linear":
             step = float(policy.get("step") or 0)
-            return f"{duration(step)} more each time, at most {duration(cap)}{spread}" if step else "at once"
+            return f"{duration(step)} more each time, at most {duration(cap)}{spread}" if step else "immediately"
         case "exponential":
             first, factor = float(policy.get("first") or 0), float(policy.get("factor") or 1)
             return f"after {duration(first)}, then {factor:g} times as long, at most {duration(cap)}{spread}"

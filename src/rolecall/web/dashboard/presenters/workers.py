@@ -100,7 +100,7 @@ def make_roll(workers: Sequence[RegisteredWorker], roles: str | None, state: str
 
 def roles_of(worker: RegisteredWorker) -> str:
     """Return the roles of a worker as text."""
-    return ", ".join(sorted(worker.roles)) or "every role"
+    return ", ".join(sorted(worker.roles)) or "all roles"
 
 
 def clock_off(worker: RegisteredWorker) -> str | None:
@@ -141,12 +141,12 @@ class ReplicaStep:
         """The consequences as a sentence."""
         more = self.replicas - self.previous
         if more > 0:
-            return f"{more} {'pod' if more == 1 else 'pods'} more."
+            return f"{more} more {'pod' if more == 1 else 'pods'}."
         if not self.leaving:
-            return "A pod that is not ready goes."
+            return "A pod that is not ready stops."
         names = ", ".join(f"{work.pod} ({_does(work)})" for work in self.leaving)
-        verb = "leaves" if len(self.leaving) == 1 else "leave"
-        return f"{names} {verb}; what runs there is finished or given back."
+        verb = "stops" if len(self.leaving) == 1 else "stop"
+        return f"{names} {verb}. Running tasks are finished or returned."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +166,7 @@ async def replica_card(scaling: Scaling, chosen: int | None) -> ReplicaCard:
         async with asyncio.timeout(PATIENCE):
             seen = await scaling.replicas()
     except TimeoutError:
-        return ReplicaCard(reason=f"the cluster did not answer within {PATIENCE} s")
+        return ReplicaCard(reason=f"the cluster did not respond within {PATIENCE} s")
     except ScalingError as error:
         return ReplicaCard(reason=str(error))
     return ReplicaCard(
@@ -186,5 +186,5 @@ async def step_to(scaling: Scaling, seen: Replicas, replicas: int) -> ReplicaSte
 
 def _does(work: PodWork) -> str:
     if not work.worker_ids:
-        return "no worker on the roll"
+        return "no registered worker"
     return f"runs {work.running} {'task' if work.running == 1 else 'tasks'}" if work.running else "idle"
