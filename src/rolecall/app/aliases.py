@@ -44,16 +44,18 @@ def require_alias(alias: Alias) -> None:
     """Raise InvalidDeclaration for an invalid name, or a key template without exactly one placeholder."""
     _require_name(alias.name)
     if alias.key is not None and alias.key.count(alias.place) != 1:
-        raise InvalidDeclaration(f"alias {alias.name!r}: key={alias.key!r} has no one place for {alias.place}")
+        raise InvalidDeclaration(f"alias {alias.name!r}: key={alias.key!r} must contain {alias.place} exactly once")
 
 
 def require_constant(name: str, value: str) -> None:
     """Raise InvalidDeclaration for an invalid name or an empty value."""
     _require_name(name)
     if not value:
-        raise InvalidDeclaration(f"constant {name!r}: {value!r} is no text")
+        raise InvalidDeclaration(f"constant {name!r}: the value must be a non-empty text, got {value!r}")
 
 
 def _require_name(name: str) -> None:
     if not NAME.fullmatch(name):
-        raise InvalidDeclaration(f"{name!r} is no name of a field: small letters, digits and _, a letter first")
+        raise InvalidDeclaration(
+            f"{name!r} is not a valid field name: use lowercase letters, digits and _, starting with a letter"
+        )

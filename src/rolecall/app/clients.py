@@ -59,5 +59,6 @@ class Latest(Generic[T]):
         if self.otherwise is not None:
             return self.otherwise.get()
         raise ConfigError(
-            f"no {self._kind} of this app is there: make one, and keep it: {self._kind}(app=app)", variable="client"
+            f"this app has no {self._kind}: create one and keep a reference to it, {self._kind}(app=app)",
+            variable="client",
         )

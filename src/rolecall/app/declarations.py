@@ -143,7 +143,9 @@ class Declarations:
     def require_open(self) -> None:
         """Raise InvalidDeclaration if another app has included these declarations: it would miss later ones."""
         if self.included_in is not None:
-            raise InvalidDeclaration(f"app {self.included_in!r} has included this one already: declare before that")
+            raise InvalidDeclaration(
+                f"app {self.included_in!r} has already included this one: make declarations before that"
+            )
 
     def _enter(self, what: str, register: dict[str, T], new: dict[str, T]) -> None:
         self.require_open()
@@ -154,7 +156,7 @@ class Declarations:
 def _refuse_taken(what: str, register: Mapping[str, object], new: Mapping[str, object]) -> None:
     for name in new:
         if name in register:
-            raise InvalidDeclaration(f"there is already a {what} called {name!r}")
+            raise InvalidDeclaration(f"there is already a {what} named {name!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +221,7 @@ class Mount:
 
     def __post_init__(self) -> None:
         if self.arguments and not isinstance(self.source, str):
-            raise InvalidDeclaration("a router that is made already takes no arguments")
+            raise InvalidDeclaration("arguments are allowed only for a router given as module:function")
         if isinstance(self.source, str) and not all(self.source.partition(":")):
             raise InvalidDeclaration(f"{self.source!r} is not of the form module:function")
 
