@@ -44,7 +44,7 @@ async def rescue_unseen(session: Runs) -> None:
     who = ", ".join(map(str, unseen))
     returned = told_of(became) if became else "nothing"
     log.warning(
-        "Worker %s has no session left: returned %s; its other tasks wait for their leases, as it may live",
+        "Worker %s has no session left: returned %s; its other tasks wait for their leases, because it may be alive",
         who,
         returned,
     )
@@ -94,7 +94,7 @@ async def _rescue(session: Runs, worker_ids: list[int]) -> None:
     level = logging.WARNING if became else logging.INFO
     who = ", ".join(map(str, worker_ids))
     returned = told_of(became) if became else "nothing"
-    log.log(level, "Worker %s is dead, as its process has ended: rescued %s", who, returned)
+    log.log(level, "Worker %s is dead, because its process has ended: rescued %s", who, returned)
 
 
 async def rescue_in_batches(

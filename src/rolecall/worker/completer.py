@@ -29,7 +29,7 @@ GATHER_FOR = 0.01
 LONGEST_PAUSE = 2.0
 ACCEPTED_BEFORE = "already"
 BUSY = "busy"
-OPEN_TRANSACTION = "an open transaction holds what they need"
+OPEN_TRANSACTION = "an open transaction has locked rows that they need"
 
 log = logging.getLogger("rolecall.worker")
 
@@ -333,7 +333,7 @@ class Completer:
             if self._has_given_up(error):
                 self._interrupted[:0] = group
                 raise
-            log.warning("%d tasks could not be given back yet: %s", len(group), error)
+            log.warning("%d tasks could not be returned yet: %s", len(group), error)
             answers = {held.task.id: BUSY for held in group}
         # A worker that closes tries again when it deregisters.
         busy = [] if self._closing else [held for held in group if answers.get(held.task.id) == BUSY]

@@ -152,7 +152,9 @@ class LocalQueue:
         # The tasks expired, the process was frozen, or the answer to the claim was late. Another worker may have them.
         with self._lock:
             late += [other for held in late for other in self.places.close(held)]
-        log.warning("%d tasks are given back unbegun: they were claimed too long ago, or have expired", len(late))
+        log.warning(
+            "%d tasks are returned before their start: they were claimed too long ago, or have expired", len(late)
+        )
         self._give_back(late)
 
     def _wake(self, slots: int) -> None:

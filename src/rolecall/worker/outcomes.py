@@ -268,7 +268,7 @@ def require_awaited(result: object, handler: str) -> None:
     if isawaitable(result):
         if iscoroutine(result):
             result.close()  # prevents the warning that it was never awaited
-        raise TypeError(f"{handler!r} returned a {type(result).__name__} that nobody awaited: is an `await` missing?")
+        raise TypeError(f"{handler!r} returned a {type(result).__name__} that was not awaited: is an `await` missing?")
 
 
 def unstored_failure(result: object, why: str, *, handler: str, contract: Contract | None) -> Exception | None:

@@ -103,7 +103,7 @@ class Registration:
             self._taken_for_dead = True
             await self.register(session)
             await self._beat(session)
-            log.warning("The roll did not know this worker any more; it goes on as worker %d", self.worker_id)
+            log.warning("This worker was missing from the worker registry and continues as worker %d", self.worker_id)
         else:
             self._on_command(answer.command)
 

@@ -287,7 +287,7 @@ def one_each(results: object, number: int) -> Sequence[object]:
         return [results] * number
     if not isinstance(results, list | tuple) or len(results) != number:
         got = f"{len(results)} results" if isinstance(results, list | tuple) else type(results).__name__
-        raise WrongResults(f"a batch handler returns None or one result an item: got {got} for {number} items")
+        raise WrongResults(f"a batch handler must return None or one result per item, got {got} for {number} items")
     return results
 
 
