@@ -36,7 +36,7 @@ log = logging.getLogger("rolecall.maintenance")
 
 
 async def rescue_unseen(session: Runs) -> None:
-    """Return those tasks of workers without a session that may safely run twice."""
+    """Release those tasks of workers without a session that may safely run twice."""
     unseen = await session.run(workers.unseen())
     if not unseen:
         return

@@ -47,7 +47,7 @@ class Duty:
 
 
 async def rescue(session: Runs) -> str | None:
-    """Return the tasks whose leases have expired and are not renewed during a short wait.
+    """Release the tasks whose leases have expired and are not renewed during a short wait.
 
     After a standstill of the server all leases have expired; the wait lets living workers renew theirs.
     """

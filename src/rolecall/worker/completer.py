@@ -106,7 +106,7 @@ class Completer:
             del self._recording[held]
 
     def give_back(self, held_tasks: Iterable[HeldTask]) -> None:
-        """Return tasks that have not started, or that were interrupted by a stop."""
+        """Give back tasks that have not started, or that were interrupted by a stop."""
         for held in held_tasks:
             held.ended = held.given_back = True
             if held.began_at:

@@ -51,7 +51,7 @@ class LocalQueue:
         return len(self.ready) + self.places.behind
 
     def take(self) -> HeldTask | None:
-        """Take the next task that may start. Tasks before it that may not start any more are returned."""
+        """Take the next task that may start. Tasks before it that may not start any more are given back."""
         now, late, next_one = monotonic(), [], None
         with self._lock:
             while self.ready and next_one is None:
@@ -72,7 +72,8 @@ class LocalQueue:
     def let_next(self, held: HeldTask) -> None:
         """Make the next task of a finished task's sequence ready, before tasks that were claimed later.
 
-        If the finished task waits for its children or was returned, return the rest of the sequence instead.
+        If the finished task waits for its children or was given back, the rest of the sequence is given back as
+        well.
         """
         others: list[HeldTask] = []
         with self._lock:

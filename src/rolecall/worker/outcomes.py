@@ -52,7 +52,7 @@ class Writer(Protocol):
         """Process a task that its handler's own transaction has finished."""
 
     def give_back(self, held_tasks: Iterable[HeldTask]) -> None:
-        """Return tasks, so that they can be claimed again."""
+        """Give tasks back, so that they can be claimed again."""
 
     def lost(self, held: HeldTask) -> None:
         """Drop a task whose claim is lost."""

@@ -125,7 +125,7 @@ class Registration:
         return answer if self.idle == idle else await self._beat(session)
 
     async def deregister(self, session: DatabaseSession) -> int:
-        """Remove the entry and return all tasks that are still held; return their number."""
+        """Remove the entry and give back all tasks that are still held; return their number."""
         return await session.run(workers.deregister(self.worker_id))
 
 
