@@ -14,7 +14,7 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A field alias. `key` is the template of the keys of tasks with that field."""
+    """A field alias. `key` is the template of the keys of tasks with that field, `place` the placeholder in it."""
 
     name: str
     field: str
@@ -22,7 +22,6 @@ class Alias:
 
     @property
     def place(self) -> str:
-        """The placeholder of the value in the key template."""
         return f"{{{self.field}}}"
 
     def key_of(self, value: object) -> str | None:

@@ -48,7 +48,6 @@ class Latest(Generic[T]):
         self.otherwise: Latest[T] | None = None
 
     def take(self, client: T) -> None:
-        """Use this client from now on."""
         self._client = ref(client)
 
     def get(self) -> T:

@@ -46,7 +46,6 @@ class ResultType:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of the results."""
         return schema_of(self.shape)
 
     def write(self, value: object) -> object:

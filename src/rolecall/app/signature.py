@@ -69,7 +69,6 @@ class Signature:
 
     @property
     def shape(self) -> Any:
-        """The type of the payload, for msgspec."""
         return self.json.shape
 
     @property

@@ -76,7 +76,6 @@ class Neighbours:
         self._asks = 1
 
     async def look(self) -> None:
-        """Rescue the tasks of workers whose process has ended."""
         if self.latest != self._known:
             # Query twice: a worker id may become visible before a lower one, and before its process is stored.
             self._known, self._asks = self.latest, 2

@@ -214,7 +214,6 @@ class Completer:
             self._kept.sort(key=lambda held: held is failed[0] or (place is not None and held.place == place))
 
     async def _finish(self, worker_id: int, group: Sequence[HeldTask]) -> bool:
-        """Store outcomes. Return False, and keep them, if the server could not."""
         try:
             verdicts, collector = await self._send(worker_id, group)
         except RolecallError as error:

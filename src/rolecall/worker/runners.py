@@ -249,7 +249,6 @@ class BatchRunner:
             await report_return(self._outcomes, slot, held_task, outcome, context.next_tasks, self._services.large)
 
     async def _fetch(self, together: Sequence[HeldTask]) -> list[HeldTask]:
-        """Fetch the large fields of each task; return the tasks for which this succeeded."""
         fetched = []
         for held in together:
             try:
