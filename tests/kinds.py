@@ -253,15 +253,15 @@ KINDS: list[tuple[Any, ...]] = [
 
 # Types of which no value, or not every value, can be stored so that it comes back.
 REFUSED: list[tuple[Any, str]] = [
-    (dict[tuple[int, int], str], "a tuple cannot be one"),
-    (dict[bool, str], "a bool cannot be one"),
-    (dict[str | None, str], "a None cannot be one"),
-    (dict[frozenset[int], str], "a frozenset cannot be one"),
+    (dict[tuple[int, int], str], "tuple is not allowed"),
+    (dict[bool, str], "bool is not allowed"),
+    (dict[str | None, str], "None is not allowed"),
+    (dict[frozenset[int], str], "frozenset is not allowed"),
     (dict[str | int, str], "keys of str or int are ambiguous"),
     (list[dict[str | float, str]], "keys of str or float are ambiguous"),
-    (dict[Literal["1", 1], str], "two of these become the same text"),
-    (dict[str, dict[tuple[str, str], int]], "a tuple cannot be one"),
-    (complex, "complex has no schema here"),
+    (dict[Literal["1", 1], str], "two of these have the same text form"),
+    (dict[str, dict[tuple[str, str], int]], "tuple is not allowed"),
+    (complex, "complex has no JSON schema"),
 ]
 
 

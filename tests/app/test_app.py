@@ -45,7 +45,7 @@ def test_two_handlers_of_one_name_are_refused(app: App) -> None:
     @app.task
     def add() -> None: ...
 
-    with pytest.raises(InvalidDeclaration, match="already a handler called 'add'"):
+    with pytest.raises(InvalidDeclaration, match="already a handler named 'add'"):
         app.task("add")(lambda: None)
 
 

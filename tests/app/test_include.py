@@ -85,7 +85,7 @@ def test_a_slice_that_was_included_declares_nothing_more(declare: Callable[[App]
     slice_ = mail()
     App("shop").include(slice_)
 
-    with pytest.raises(InvalidDeclaration, match="app 'shop' has included this one already"):
+    with pytest.raises(InvalidDeclaration, match="app 'shop' has already included this one"):
         declare(slice_)
 
 

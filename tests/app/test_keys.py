@@ -48,5 +48,5 @@ def test_a_pattern_is_given_a_capacity_once() -> None:
     app = App("shop")
     app.keys("tenant:*", capacity=3)
 
-    with pytest.raises(InvalidDeclaration, match=r"already a capacity of keys called 'tenant:\*'"):
+    with pytest.raises(InvalidDeclaration, match=r"already a capacity of keys named 'tenant:\*'"):
         app.keys("tenant:*", capacity=3)

@@ -132,17 +132,17 @@ def test_a_handler_may_name_one_that_is_defined_after_it(app: App) -> None:
 
 
 def test_a_shape_that_no_handler_takes_is_found_when_the_app_is_complete(app: App) -> None:
-    with pytest.raises(InvalidDeclaration, match="refers to Lost, which no handler here takes"):
+    with pytest.raises(InvalidDeclaration, match="refers to Lost, which no handler of this app takes"):
         contract(app, continues=[msgspec.defstruct("Lost", [("where", str)])])
 
 
 @pytest.mark.parametrize(
     ("links", "problem"),
     [
-        ({"continues": [], "must_continue": True}, "must continue, but nothing may"),
+        ({"continues": [], "must_continue": True}, "must continue its chain, but continues="),
         ({"continues": [int]}, "<class 'int'> is neither a handler, nor a name"),
         ({"continues": [7]}, "7 is neither a handler"),
-        ({"needs": [...]}, "repeats what stands before it"),
+        ({"needs": [...]}, "repeats the handler before it"),
         ({"needs": ["price", ..., "send"]}, "Ellipsis is neither a handler"),
     ],
 )
@@ -178,9 +178,9 @@ def test_needs_that_fill_the_slots_are_accepted(
     [
         ([], ["price"], "needs 0 tasks, not 1"),
         (["price"], [], "needs 1 tasks, not 0"),
-        (["price"], ["send"], "needs 'price' in place 0, not 'send'"),
+        (["price"], ["send"], "needs 'price' at position 0, not 'send'"),
         (["price", "send", ...], [], "needs at least 1 tasks, not 0"),
-        (["price", "send", ...], ["price", "send", "price"], "needs 'send' in place 2, not 'price'"),
+        (["price", "send", ...], ["price", "send", "price"], "needs 'send' at position 2, not 'price'"),
     ],
 )
 def test_needs_that_do_not_fill_the_slots_break_the_contract(
@@ -196,7 +196,9 @@ def test_a_schedule_may_not_start_what_only_follows(app: App) -> None:
     app.task("last", entry=False)(lambda: None)
     app.schedule("nightly", "last", every=60)
 
-    with pytest.raises(ContractBroken, match="may not start a chain .* but schedule 'nightly'") as broken:
+    with pytest.raises(
+        ContractBroken, match="cannot start a chain .* but schedule 'nightly' would start one"
+    ) as broken:
         app.check()
 
     assert (broken.value.code, broken.value.handler) == ("not_entry_point", "last")

@@ -78,9 +78,9 @@ def test_whatever_can_be_awaited_may_be_a_middleware(middleware: Any) -> None:
 
 @pytest.mark.parametrize("middleware", [lambda ctx, call_next: call_next(), Limit, None])
 def test_a_middleware_that_is_not_async_is_refused(middleware: Any) -> None:
-    with pytest.raises(InvalidDeclaration, match="is no middleware: it must be async"):
+    with pytest.raises(InvalidDeclaration, match="is not a middleware: it must be async"):
         App("shop").use(middleware)
-    with pytest.raises(InvalidDeclaration, match="is no middleware"):
+    with pytest.raises(InvalidDeclaration, match="is not a middleware"):
         App("shop").task("work", middlewares=[middleware])(lambda: None)
 
 

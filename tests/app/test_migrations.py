@@ -37,7 +37,7 @@ def test_an_app_has_those_of_its_slices_behind_its_own_and_each_once(shop: Migra
 def test_a_name_that_is_taken_is_refused(shop: Migrations, tmp_path: Path, name: str) -> None:
     other = Migrations(name=name, folder=tmp_path / "elsewhere")
 
-    with pytest.raises(InvalidDeclaration, match=f"already migrations called '{name}'"):
+    with pytest.raises(InvalidDeclaration, match=f"already migrations named '{name}'"):
         App("shop", migrations=[shop, other])
 
 
@@ -46,7 +46,7 @@ def test_a_slice_whose_migrations_have_a_name_that_is_taken_is_not_included(shop
     slice_ = App("mail", migrations=[Migrations(name="shop", folder=tmp_path / "elsewhere")])
     slice_.role("post")
 
-    with pytest.raises(InvalidDeclaration, match="already migrations called 'shop'"):
+    with pytest.raises(InvalidDeclaration, match="already migrations named 'shop'"):
         app.include(slice_)
 
     assert dict(app.roles) == {}

@@ -38,12 +38,12 @@ def nested() -> Callable[..., object]:
 @pytest.mark.parametrize(
     ("function", "options", "problem"),
     [
-        (waiting, {}, r"'waiting' cannot run in a process: it is async: a process runs plain functions"),
+        (waiting, {}, r"'waiting' cannot run in a process: it is async: a process runs only synchronous functions"),
         (several, {"batch": 10}, "takes batches: a process runs one task at a time"),
-        (writing, {}, "asks for a Context, which stays in the worker: a process is given a ProcessContext"),
-        (writing_together, {}, "asks for a BatchContext"),
-        (nested(), {}, "stands inside a function"),
-        (lambda: None, {}, "stands inside a function"),
+        (writing, {}, "takes a Context, which stays in the worker: use a ProcessContext"),
+        (writing_together, {}, "takes a BatchContext"),
+        (nested(), {}, "is inside a function"),
+        (lambda: None, {}, "is inside a function"),
     ],
 )
 def test_what_no_other_process_can_run_is_refused_at_once(

@@ -138,7 +138,7 @@ def test_a_handler_without_promise_has_no_schema_of_its_result(app: App) -> None
 
 @pytest.mark.parametrize("words", [{"key": "pin:{pin}"}, {"dedupe_key": "{keys}"}])
 def test_no_key_is_made_of_what_is_hidden(app: App, words: dict[str, str]) -> None:
-    with pytest.raises(InvalidDeclaration, match="which nobody is to read, and everybody reads keys"):
+    with pytest.raises(InvalidDeclaration, match="which is redacted, but keys are visible to all readers"):
 
         @app.task(**words)  # type: ignore[call-overload,untyped-decorator]  # one of two words
         def unlock(pin: Annotated[str, Redacted], keys: Keys) -> None: ...

@@ -222,13 +222,13 @@ def generator(number: int) -> Any:
     ("function", "problem"),
     [
         (positional, "number is positional-only"),
-        (starred, r"\*numbers takes no named values"),
-        (beside, r"\*\*others takes the whole payload: declare each parameter by name, or nothing beside it"),
+        (starred, r"\*numbers does not accept named values"),
+        (beside, r"\*\*others takes the whole payload: declare each parameter by name, or only this one"),
         (slashless, r"write \(ctx, /, \*\*payload\), with the slash: a payload may have a field ctx"),
-        (odd_values, "parameter locks: asyncio.locks.Event has no schema"),
+        (odd_values, "parameter locks: asyncio.locks.Event has no JSON schema"),
         (bare, "number has no type annotation"),
         (unknown, "'Nowhere' is not defined"),
-        (strange, "parameter lock: asyncio.locks.Event has no schema"),
+        (strange, "parameter lock: asyncio.locks.Event has no JSON schema"),
         (generator, "is a generator"),
         (len, "not a function"),
     ],
@@ -309,7 +309,7 @@ def test_a_sync_wrapper_around_an_async_handler_is_refused() -> None:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         return inner(*args, **kwargs)
 
-    with pytest.raises(InvalidDeclaration, match="wrapper must be async"):
+    with pytest.raises(InvalidDeclaration, match="make the wrapper async"):
         define(wrapper)
 
 
@@ -345,7 +345,7 @@ def test_a_type_without_a_schema_is_told_with_what_to_use_instead() -> None:
         @app.task
         def ship(order: list[Unknown]) -> None: ...
 
-    assert "Unknown has no schema here: use a dataclass" in str(refused.value)
+    assert "Unknown has no JSON schema: use a dataclass" in str(refused.value)
     assert "schema_hook" not in str(refused.value)
 
 

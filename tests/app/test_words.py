@@ -10,15 +10,18 @@ import pytest
 from rolecall import App, InvalidDeclaration, immediate
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"timeout": "30s"}, "timeout='30s' is no such duration"),
-    ({"timeout": 0}, "timeout=0 is no such duration"),
-    ({"timeout": timedelta(seconds=-1)}, "timeout=.* is no such duration"),
-    ({"lease": 0.01}, "lease=0.01 is no such duration (0.1 to 86400 seconds"),
-    ({"lease": True}, "lease=True is no such duration"),
-    ({"retry": 3}, "retry=3 is no policy: say rolecall.exponential(), .*; how often is max_attempts=3"),
-    ({"retry": "never"}, "retry='never' is no policy"),
-    ({"max_attempts": -1}, "max_attempts=-1 is no number of attempts"),
-    ({"max_attempts": "3"}, "max_attempts='3' is no number of attempts"),
+    ({"timeout": "30s"}, "timeout='30s' is not a valid duration"),
+    ({"timeout": 0}, "timeout=0 is not a valid duration"),
+    ({"timeout": timedelta(seconds=-1)}, "timeout=.* is not a valid duration"),
+    ({"lease": 0.01}, "lease=0.01 is not a valid duration (0.1 to 86400 seconds"),
+    ({"lease": True}, "lease=True is not a valid duration"),
+    (
+        {"retry": 3},
+        "retry=3 is not a retry policy: use rolecall.exponential(), .*; to limit the attempts, use max_attempts=3",
+    ),
+    ({"retry": "never"}, "retry='never' is not a retry policy"),
+    ({"max_attempts": -1}, "max_attempts=-1 is not a valid number of attempts"),
+    ({"max_attempts": "3"}, "max_attempts='3' is not a valid number of attempts"),
 ]
 
 
@@ -36,13 +39,13 @@ def test_a_word_that_says_nothing_is_refused(kind: str, words: dict[str, Any], t
 @pytest.mark.parametrize("kind", ["handler", "role", "procedure"])
 @pytest.mark.parametrize("name", ["bad name!", "7th", "_own", "", "x" * 64])
 def test_a_name_that_is_none_is_refused(kind: str, name: str) -> None:
-    with pytest.raises(InvalidDeclaration, match="is no name"):
+    with pytest.raises(InvalidDeclaration, match="is not a valid name"):
         declare(App("shop"), kind, name)
 
 
 @pytest.mark.parametrize("kind", ["handler", "procedure"])
 def test_a_role_that_has_no_name_is_refused(kind: str) -> None:
-    with pytest.raises(InvalidDeclaration, match="'greet': role='bad role!' is no name"):
+    with pytest.raises(InvalidDeclaration, match="'greet': role='bad role!' is not a valid name"):
         declare(App("shop"), kind, "greet", role="bad role!")
 
 

@@ -79,11 +79,11 @@ def test_a_file_that_nobody_has_touched_for_long_is_that_of_a_worker_that_is_not
 
 def test_a_file_says_why_a_worker_is_not_ready(cli: Run, folder: Path) -> None:
     file = folder / "health"
-    file.write_text("not ready: it was told to drain\n")
+    file.write_text("not ready: it has the command to drain\n")
 
     assert cli("health", file).code == 0
     done = cli("health", file, "--ready")
-    assert (done.code, "it was told to drain" in done.out) == (1, True)
+    assert (done.code, "it has the command to drain" in done.out) == (1, True)
 
 
 def test_systemd_is_told_that_the_worker_runs_and_lives(cli: Run, spawn: Spawn, folder: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_killed_process_of_up_gives_its_task_back_at_once(
     up.send_signal(signal.SIGTERM)
     stopped = ended(up)
     assert stopped.code == 0
-    assert f"Worker {worker_id} is dead, as its process has ended: rescued 1 pending" in stopped.err
+    assert f"Worker {worker_id} is dead, because its process has ended: rescued 1 pending" in stopped.err
 
 
 def test_the_next_worker_of_a_machine_takes_over_at_its_start(

@@ -36,7 +36,7 @@ def test_up_tells_what_is_missing_and_starts_its_worker_when_it_is_there(
     (folder / "shop.py").write_text(LACKS)
     up = spawn("up", "--app", "shop:app", "--json", DATABASE_URL=dsn)
     document(up)
-    told = told_until(up, "No worker runs yet, it is tried again and again: the key: there is none")
+    told = told_until(up, "The worker cannot start yet, trying again: the key: there is none")
     task_id = cli("enqueue", "add", '{"a": 1, "b": 2}', "--json").json["id"]
     assert cli("workers", "list", "--json").json == []
 

@@ -75,7 +75,7 @@ def test_what_runs_may_finish_before_the_new_code_is_there(cli: Run, spawn: Spaw
     until((shop / "begun").exists, "the handler begins")
 
     write(shop, 2)
-    told_until(worker, "stopping, what runs may finish")
+    told_until(worker, "stopping, running tasks may finish")
     (shop / "go").touch()
     told_until(worker, "Starting worker")
 

@@ -65,7 +65,7 @@ def test_a_worker_that_is_told_to_stop_lets_its_task_finish_and_ends_with_code_0
     task_id = begun(cli, shop)
 
     worker.send_signal(number)
-    said(worker, f"{number.name}: stopping, what runs may finish")
+    said(worker, f"{number.name}: stopping, running tasks may finish")
     (shop / "go").touch()
     stopped = ended(worker)
 

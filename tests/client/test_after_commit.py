@@ -118,7 +118,7 @@ async def test_outside_of_the_block_there_is_nothing_to_wait_for(face: Face) -> 
     other = AsyncClient(face.database)
 
     async with entered(face.client.transaction()):
-        with pytest.raises(ConfigError, match=r"needs the block of client\.transaction\(\).*make the call yourself"):
+        with pytest.raises(ConfigError, match=r"requires a client\.transaction\(\) block.*make the call yourself"):
             other.after_commit(print)
     async with face.transaction():
         with pytest.raises(ConfigError, match="after_commit"):

@@ -135,7 +135,7 @@ async def test_a_payload_that_is_no_json_object_is_an_invalid_task(kind: Kind, d
 
 
 async def test_a_ready_task_takes_no_second_payload(face: Face) -> None:
-    with pytest.raises(InvalidTask, match="payload already"):
+    with pytest.raises(InvalidTask, match="already has a payload"):
         await face("enqueue", NewTask(handler="add", payload={"a": 1}), {"a": 2})
 
 

@@ -33,7 +33,9 @@ async def test_what_may_only_follow_is_not_enqueued(face: Face, app: App, how: s
     deliver = app.handlers["deliver"]
     what = {"handler": (deliver, {"n": 1}), "name": ("deliver", {"n": 1}), "task": (deliver.task(n=1),)}[how]
 
-    with pytest.raises(ContractBroken, match="'deliver' may not start a chain .*, but enqueue asks for it") as refused:
+    with pytest.raises(
+        ContractBroken, match="'deliver' cannot start a chain .*, but enqueue would start one"
+    ) as refused:
         await face("enqueue", *what)
 
     assert (refused.value.code, refused.value.handler) == ("not_entry_point", "deliver")

@@ -43,7 +43,7 @@ async def test_a_handler_that_was_called_is_told_from_one_that_is_given(face: Fa
 async def test_a_function_that_is_no_handler_is_told_how_to_become_one(face: Face) -> None:
     def send() -> None: ...
 
-    with pytest.raises(TypeError, match=r"send is no handler: declare it with @app.task"):
+    with pytest.raises(TypeError, match=r"send is not a handler: declare it with @app.task"):
         await face("enqueue", send)
 
 
@@ -53,12 +53,14 @@ async def test_what_is_no_task_at_all_is_refused_by_its_type(face: Face) -> None
 
 
 async def test_a_field_of_the_payload_that_is_given_as_an_option_is_told_its_place(face: Face) -> None:
-    with pytest.raises(TypeError, match=r"name= is no option of a task; .*enqueue\(handler, \{'name': \.\.\.\}\)"):
+    with pytest.raises(TypeError, match=r"name= is not an option of a task; .*enqueue\(handler, \{'name': \.\.\.\}\)"):
         await face("enqueue", "greet", name="Ada")
 
 
 async def test_a_word_that_is_neither_field_nor_option_is_told_what_was_meant(face: Face, greet: Any) -> None:
-    with pytest.raises(TypeError, match="nmae= is no field of 'greet' and no option of a task; did you mean 'name'"):
+    with pytest.raises(
+        TypeError, match="nmae= is neither a field of 'greet' nor an option of a task; did you mean 'name'"
+    ):
         await face("enqueue", greet, nmae="Ada")
 
 
@@ -73,7 +75,7 @@ async def test_a_word_that_is_both_field_and_option_is_told_how_to_say_which(fac
 
 
 async def test_an_option_that_is_misspelt_is_told_its_name(face: Face, greet: Any) -> None:
-    with pytest.raises(TypeError, match="prioritiy= is no option of a task; did you mean 'priority'"):
+    with pytest.raises(TypeError, match="prioritiy= is not an option of a task; did you mean 'priority'"):
         await face("enqueue", greet, {"name": "Ada"}, prioritiy=3)
 
 

@@ -104,12 +104,12 @@ async def test_options_that_were_said_before_go_with_the_words(face: Face, greet
 
 
 async def test_what_is_no_option_cannot_be_said_before(greet: Any) -> None:
-    with pytest.raises(TypeError, match="prioritiy= is no option of a task: those are role, priority, "):
+    with pytest.raises(TypeError, match="prioritiy= is not an option of a task: use one of role, priority, "):
         greet.using(prioritiy=5)
 
 
 async def test_a_named_handler_has_one_payload(face: Face) -> None:
-    with pytest.raises(TypeError, match="the payload is one argument, and 2 are given beside 'greet'"):
+    with pytest.raises(TypeError, match="the payload must be one argument, got 2 in addition to 'greet'"):
         await face("enqueue", "greet", {"name": "Ada"}, 5)
 
 
@@ -164,7 +164,9 @@ def test_a_handler_of_an_included_app_enqueues_by_the_client_of_the_one_that_inc
 
 
 def test_a_handler_without_a_client_says_what_to_make(greet: Any) -> None:
-    with pytest.raises(ConfigError, match=r"no Client of this app is there: make one, and keep it: Client\(app=app\)"):
+    with pytest.raises(
+        ConfigError, match=r"this app has no Client: create one and keep a reference to it, Client\(app=app\)"
+    ):
         greet.enqueue(name="Ada")
-    with pytest.raises(ConfigError, match="no AsyncClient of this app is there"):
+    with pytest.raises(ConfigError, match="this app has no AsyncClient"):
         asyncio.run(greet.aenqueue(name="Ada"))

@@ -72,7 +72,7 @@ async def test_a_failover_of_redis_loses_and_doubles_no_task(
             await until(lambda: len(ran) >= 50)
             watched.master.kill()
             ids += bench.enqueue(*tasks(200))
-            await until(lambda: caplog.text.count("Tasks are handed over by Redis") == 2)
+            await until(lambda: caplog.text.count("Tasks are dispatched through Redis") == 2)
             ids += bench.enqueue(*tasks(400))
             await bench.finished(*ids)
     assert ran == dict.fromkeys(range(600), 1)

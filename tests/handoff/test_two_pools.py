@@ -18,7 +18,7 @@ from tests.handoff.house import by_handoff, dispatching, doctors_words, one_redi
 from tests.logins import login
 from tests.worker.bench import Bench, until
 
-HANDED = "Tasks are handed over by Redis"
+HANDED = "Tasks are dispatched through Redis"
 MIXED = "Another Rolecall database dispatches through the same Redis"
 
 

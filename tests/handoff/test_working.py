@@ -14,7 +14,7 @@ from tests.brokers import Broker
 from tests.handoff.house import by_handoff, comes_true, dispatching, one_redis
 from tests.worker.bench import Bench, until
 
-HANDED = "Tasks are handed over by Redis"
+HANDED = "Tasks are dispatched through Redis"
 MARKED_IDLE = "select count(*) from rolecall.idle_marks where worker_id > 0 and until > now()"
 
 

@@ -114,7 +114,7 @@ async def test_what_a_process_held_that_has_gone_waits_for_no_lease(
     await rescue_neighbours(session)
 
     assert bench.task(task_id).state == "pending"
-    assert "is dead, as its process has ended: rescued 1 pending" in caplog.text
+    assert "is dead, because its process has ended: rescued 1 pending" in caplog.text
     caplog.clear()
     await rescue_neighbours(session)
     assert not caplog.records
@@ -304,4 +304,4 @@ async def test_a_wrong_guess_lets_a_live_worker_go_on_and_does_nothing_twice(
     assert bench.connection.execute("select * from receipts").fetchall() == [(2,)]
     assert again != first
     assert bench.ask("select pid_space is null and sessions is null from rolecall.workers where id = %s", again)
-    assert "it goes on as worker" in caplog.text
+    assert "continues as worker" in caplog.text

@@ -98,7 +98,7 @@ async def test_what_has_expired_is_cancelled_all_in_one_run(
     yesterday = datetime.now(UTC) - timedelta(days=1)
     ids = bench.enqueue(*[push.task().options(expires=yesterday)] * 25)
 
-    assert await duties.expire(session) == "Cancelled 25 tasks that have expired"
+    assert await duties.expire(session) == "Cancelled 25 expired tasks"
     assert {bench.task(task_id).state for task_id in ids} == {"cancelled"}
     assert await duties.expire(session) is None
 
@@ -122,7 +122,7 @@ async def test_due_schedules_fire_once_whoever_ticks(bench: Bench, session: Data
 async def test_housekeeping_makes_the_coming_partitions_and_then_nothing(session: DatabaseSession) -> None:
     first = await duties.keep_house(session)
 
-    assert "partitions made" in (first or "")
+    assert "partitions created" in (first or "")
     assert await duties.keep_house(session) is None
 
 
@@ -159,7 +159,7 @@ async def test_forgotten_tasks_are_brought_back_in_one_run_and_somebody_is_told(
 
     named = ", ".join(map(str, ids[:10]))
     assert [(record.levelname, record.message) for record in caplog.records] == [
-        ("WARNING", f"Brought back tasks that were parked though their keys had room: {named} and 2 more")
+        ("WARNING", f"Unparked tasks whose keys had free capacity: {named} and 2 more")
     ]
     assert bench.ask("select count(*) from rolecall.tasks where parked") == 0
 
@@ -336,5 +336,5 @@ async def test_the_end_of_a_pause_is_warned_of_once_and_names_it(
         assert await duties.end_pauses(session) is None
 
     assert [(record.levelname, record.message) for record in caplog.records] == [
-        ("WARNING", "Role mail goes on after its pause of 0.1 s by ada")
+        ("WARNING", "Role mail continues after its pause of 0.1 s by ada")
     ]

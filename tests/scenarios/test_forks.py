@@ -16,7 +16,7 @@ from tests.scenarios.forking import make_app
 from tests.scenarios.victims import REPOSITORY
 from tests.worker.bench import Bench, until
 
-CAME_BACK = "the child came back into the worker"
+CAME_BACK = "the child returned into the worker"
 
 
 @contextmanager

@@ -77,7 +77,7 @@ async def test_kills_at_every_point_lose_nothing_and_double_nothing(
 
         leading.kill()
         processes.enter_context(victims.process("last"))
-        await until(lambda: "Tasks are handed over by Redis" in victims.log("last"), PATIENCE)
+        await until(lambda: "Tasks are dispatched through Redis" in victims.log("last"), PATIENCE)
         before = number_finished(victims)
         ids += victims.enqueue("record", NUMBER)
         await until(lambda: number_finished(victims) > before + NUMBER // 4, PATIENCE)

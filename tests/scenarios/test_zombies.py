@@ -59,7 +59,7 @@ async def test_a_stopped_process_gives_its_running_task_back_and_exits_well(vict
     with victims.process("first") as first:
         await until(victims.sign("begun-1").exists)
         first.send_signal(signal.SIGTERM)
-        await until(lambda: "what runs may finish" in victims.log("first"))
+        await until(lambda: "running tasks may finish" in victims.log("first"))
         first.send_signal(signal.SIGTERM)
 
         assert await ended(first) == 0

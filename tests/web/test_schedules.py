@@ -121,8 +121,8 @@ async def test_a_deleted_schedule_is_gone(http: httpx2.AsyncClient, nightly: dic
     ("change", "part"),
     [
         ({"cron": "0 0 30 2 *"}, "day-of-month"),
-        ({"cron": "0 0 */40 * MON#2"}, "never comes true"),
-        ({"cron": "0 0 0 * * *"}, "for seconds, say every"),
+        ({"cron": "0 0 */40 * MON#2"}, "never matches"),
+        ({"cron": "0 0 0 * * *"}, "for seconds, use every"),
         ({"cron": "@reboot"}, "1 fields"),
         ({"zone": "Europe/Berlim"}, "did you mean 'Europe/Berlin'"),
         ({"zone": "../etc/passwd"}, "no time zone"),

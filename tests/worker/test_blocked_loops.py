@@ -63,7 +63,7 @@ async def test_tasks_behind_a_blocked_loop_are_given_back(bench: Bench, caplog: 
             release.set()
         (task,) = await bench.finished(rude_id)
 
-    assert "tasks are given back, not begun" in caplog.text
+    assert "tasks are returned before their start" in caplog.text
     assert (task.state, task.attempt) == ("completed", 1)
     assert bench.ask("select max(attempt) from rolecall.finished_tasks") == 1
 

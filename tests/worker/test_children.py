@@ -341,7 +341,7 @@ async def test_first_step_that_continues_the_chain_fails_once(app: App, database
     task = await run_one(app, database, spread.task())
 
     assert (task.state, attempts) == (TaskState.FAILED, [1])
-    assert task.error == "handler 'spread' continues its chain in its last step only: do it in the gather step"
+    assert task.error == "handler 'spread' can continue its chain only in its last step: do it in the gather step"
 
 
 async def test_spawning_nothing_completes_a_handler_without_a_gather_step(app: App, database: str) -> None:

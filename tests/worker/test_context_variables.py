@@ -144,7 +144,7 @@ async def test_a_variable_that_no_process_finds_is_refused_when_the_worker_start
     bench.app.task("work", process=True)(crunching.for_whom)
 
     with pytest.raises(
-        InvalidDeclaration, match="'hidden' cannot be carried into a process: it stands at the top of no"
+        InvalidDeclaration, match="'hidden' cannot be carried into a process: it is not at the top level"
     ):
         async with bench.working():
             pass

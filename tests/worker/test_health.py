@@ -24,12 +24,12 @@ OURS = """
 DEAD = [
     (Signs(lag=31), "its loop has not turned for 31 s"),
     (Signs(beating=False), "its heartbeat thread has ended"),
-    (Signs(behind=61), "it has claimed nothing for 61 s, though it has room"),
+    (Signs(behind=61), "it has claimed nothing for 61 s, although slots are free"),
 ]
 UNREADY = [
     (Signs(trouble=NO_ANSWER), NO_ANSWER),
     (Signs(trouble=NO_ANSWER, behind=3_600), NO_ANSWER),
-    (Signs(command=WorkerCommand.DRAIN), "it was told to drain"),
+    (Signs(command=WorkerCommand.DRAIN), "it has the command to drain"),
 ]
 
 
@@ -111,7 +111,7 @@ async def test_a_claim_that_comes_to_a_halt_is_told(bench: Bench, monkeypatch: p
     with working(bench) as worker:
         try:
             await until(lambda: not worker.health().alive)
-            assert "though it has room" in worker.health().reason
+            assert "although slots are free" in worker.health().reason
         finally:
             release.set()
 
@@ -129,6 +129,6 @@ async def test_a_worker_that_was_not_started_or_is_stopping_is_alive_and_not_rea
     before = worker.health()
     worker.stop()
 
-    assert (before.unready, worker.health().unready) == ("it has not started yet", "it stops")
+    assert (before.unready, worker.health().unready) == ("it has not started yet", "it is stopping")
     assert before.alive
     assert worker.health().alive

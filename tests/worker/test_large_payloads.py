@@ -282,7 +282,7 @@ async def test_a_worker_without_the_store_says_so(bench: Bench, client: Client) 
     async with bench.working():
         [done] = await bench.finished(task.id)
 
-    assert "the field 'text' of the payload is kept elsewhere: say App(large=...) here, too" in str(done.error)
+    assert "the field 'text' of the payload is stored elsewhere: pass large= to this App as well" in str(done.error)
 
 
 async def test_a_large_result_is_kept_in_the_same_place(bench: Bench, client: Client, large: LargeValues) -> None:

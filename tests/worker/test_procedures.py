@@ -242,7 +242,7 @@ def test_a_name_stands_for_one_handler_only() -> None:
     app = App("shop")
     app.procedure("count", "shop.count")
 
-    with pytest.raises(InvalidDeclaration, match="already a procedure called 'count'"):
+    with pytest.raises(InvalidDeclaration, match="already a procedure named 'count'"):
         app.task("count")(lambda: None)
 
 

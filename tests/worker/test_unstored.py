@@ -11,7 +11,7 @@ from rolecall import Context, Task, UnstoredResult
 from tests.worker import crunching
 from tests.worker.bench import Bench
 
-FORGOTTEN = "that nobody awaited: is an `await` missing?"
+FORGOTTEN = "that was not awaited: is an `await` missing?"
 TOO_LARGE = 3_000_000
 
 

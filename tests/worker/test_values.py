@@ -202,7 +202,7 @@ class Unknown: ...
 
 
 def test_a_type_that_nobody_can_write_is_refused_with_what_can_be(app: App) -> None:
-    with pytest.raises(InvalidDeclaration, match=r"Unknown has no schema here: use .*rolecall.register_codec"):
+    with pytest.raises(InvalidDeclaration, match=r"Unknown has no JSON schema: use .*rolecall.register_codec"):
 
         @app.task
         async def lose(value: Unknown) -> None: ...

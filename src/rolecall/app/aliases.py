@@ -14,7 +14,7 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A field alias. `key` is the template of the keys of tasks with that field."""
+    """A field alias. `key` is the template of the keys of tasks with that field, `place` the placeholder in it."""
 
     name: str
     field: str
@@ -22,7 +22,6 @@ class Alias:
 
     @property
     def place(self) -> str:
-        """The placeholder of the value in the key template."""
         return f"{{{self.field}}}"
 
     def key_of(self, value: object) -> str | None:
@@ -44,16 +43,18 @@ def require_alias(alias: Alias) -> None:
     """Raise InvalidDeclaration for an invalid name, or a key template without exactly one placeholder."""
     _require_name(alias.name)
     if alias.key is not None and alias.key.count(alias.place) != 1:
-        raise InvalidDeclaration(f"alias {alias.name!r}: key={alias.key!r} has no one place for {alias.place}")
+        raise InvalidDeclaration(f"alias {alias.name!r}: key={alias.key!r} must contain {alias.place} exactly once")
 
 
 def require_constant(name: str, value: str) -> None:
     """Raise InvalidDeclaration for an invalid name or an empty value."""
     _require_name(name)
     if not value:
-        raise InvalidDeclaration(f"constant {name!r}: {value!r} is no text")
+        raise InvalidDeclaration(f"constant {name!r}: the value must be a non-empty text, got {value!r}")
 
 
 def _require_name(name: str) -> None:
     if not NAME.fullmatch(name):
-        raise InvalidDeclaration(f"{name!r} is no name of a field: small letters, digits and _, a letter first")
+        raise InvalidDeclaration(
+            f"{name!r} is not a valid field name: use lowercase letters, digits and _, starting with a letter"
+        )

@@ -48,7 +48,6 @@ class Latest(Generic[T]):
         self.otherwise: Latest[T] | None = None
 
     def take(self, client: T) -> None:
-        """Use this client from now on."""
         self._client = ref(client)
 
     def get(self) -> T:
@@ -59,5 +58,6 @@ class Latest(Generic[T]):
         if self.otherwise is not None:
             return self.otherwise.get()
         raise ConfigError(
-            f"no {self._kind} of this app is there: make one, and keep it: {self._kind}(app=app)", variable="client"
+            f"this app has no {self._kind}: create one and keep a reference to it, {self._kind}(app=app)",
+            variable="client",
         )

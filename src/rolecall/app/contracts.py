@@ -69,7 +69,7 @@ class Contract:
     def check_earlier_step(self, continuation: NewTask | None) -> None:
         """Raise ContractBroken (invalid_continuation) if a step before the last one continues the chain."""
         if continuation is not None:
-            problem = "continues its chain in its last step only: do it in the gather step"
+            problem = "can continue its chain only in its last step: do it in the gather step"
             raise self._broken(problem, continuation.handler)
 
     def check_continuation(self, task: NewTask | None) -> None:
@@ -108,7 +108,7 @@ class Contract:
         for place, handler in enumerate(handlers):
             allowed = fixed[place] if place < len(fixed) else rest
             if handler is not None and allowed is not None and handler not in allowed:
-                raise self._wrong_needs(f"needs {_either(allowed)} in place {place}, not {handler!r}", handlers)
+                raise self._wrong_needs(f"needs {_either(allowed)} at position {place}, not {handler!r}", handlers)
 
     def _broken(self, problem: str, given: str | None) -> ContractBroken:
         declared = None if self.continuations is None else sorted(self.continuations)

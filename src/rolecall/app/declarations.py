@@ -51,7 +51,8 @@ Lifespan = (
 class Declarations:
     """The declarations of one app. `included_in` is the app that includes it.
 
-    `around` has the middlewares of included apps, by their handlers.
+    The `add_` methods raise InvalidDeclaration if a name is taken, for invalid settings, and once the app is
+    included. `around` has the middlewares of included apps, by their handlers.
     """
 
     handlers: dict[str, HandlerDefinition[..., object]] = field(default_factory=dict)
@@ -75,40 +76,33 @@ class Declarations:
         return frozenset(self.handlers) | frozenset(self.procedures)
 
     def add_handler(self, definition: HandlerDefinition[..., object]) -> None:
-        """Add a handler. Raises InvalidDeclaration if its name is taken, or for invalid settings."""
         require_words(f"handler {definition.name!r}", definition)
         require_words(f"handler {definition.name!r}", definition.settings)
         _refuse_taken("procedure", self.procedures, {definition.name: definition})
         self._enter("handler", self.handlers, {definition.name: definition})
 
     def add_procedure(self, definition: ProcedureDefinition) -> None:
-        """Add a SQL handler. Raises InvalidDeclaration if its name is taken, or for invalid settings."""
         require_words(f"procedure {definition.name!r}", definition)
         require_words(f"procedure {definition.name!r}", SimpleNamespace(**definition.options))
         _refuse_taken("handler", self.handlers, {definition.name: definition})
         self._enter("procedure", self.procedures, {definition.name: definition})
 
     def add_role(self, definition: RoleDefinition) -> None:
-        """Add a role. Raises InvalidDeclaration if its name is taken, or for invalid settings."""
         require_words(f"role {definition.name!r}", definition)
         self._enter("role", self.roles, {definition.name: definition})
 
     def add_key_capacity(self, pattern: str, capacity: int) -> None:
-        """Add the capacity of a key or key pattern. Raises InvalidDeclaration for a second one."""
         self._enter("capacity of keys", self.key_capacities, {pattern: capacity})
 
     def add_alias(self, alias: Alias) -> None:
-        """Add a field alias. Raises InvalidDeclaration if its name is taken."""
         _refuse_taken("constant", self.constants, {alias.name: alias})
         self._enter("alias", self.aliases, {alias.name: alias})
 
     def add_constant(self, name: str, value: str) -> None:
-        """Add a constant. Raises InvalidDeclaration if its name is taken."""
         _refuse_taken("alias", self.aliases, {name: value})
         self._enter("constant", self.constants, {name: value})
 
     def add_schedule(self, schedule: Schedule) -> None:
-        """Add a schedule. Raises InvalidDeclaration if its name is taken."""
         self._enter("schedule", self.schedules, {schedule.name: schedule})
 
     def add_mount(self, mount: Mount) -> None:
@@ -143,7 +137,9 @@ class Declarations:
     def require_open(self) -> None:
         """Raise InvalidDeclaration if another app has included these declarations: it would miss later ones."""
         if self.included_in is not None:
-            raise InvalidDeclaration(f"app {self.included_in!r} has included this one already: declare before that")
+            raise InvalidDeclaration(
+                f"app {self.included_in!r} has already included this one: make declarations before that"
+            )
 
     def _enter(self, what: str, register: dict[str, T], new: dict[str, T]) -> None:
         self.require_open()
@@ -154,7 +150,7 @@ class Declarations:
 def _refuse_taken(what: str, register: Mapping[str, object], new: Mapping[str, object]) -> None:
     for name in new:
         if name in register:
-            raise InvalidDeclaration(f"there is already a {what} called {name!r}")
+            raise InvalidDeclaration(f"there is already a {what} named {name!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +215,7 @@ class Mount:
 
     def __post_init__(self) -> None:
         if self.arguments and not isinstance(self.source, str):
-            raise InvalidDeclaration("a router that is made already takes no arguments")
+            raise InvalidDeclaration("arguments are allowed only for a router given as module:function")
         if isinstance(self.source, str) and not all(self.source.partition(":")):
             raise InvalidDeclaration(f"{self.source!r} is not of the form module:function")
 

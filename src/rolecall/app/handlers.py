@@ -194,7 +194,7 @@ class HandlerDefinition(Generic[P, R_co]):
         """
         if unknown := options.keys() - UsingOptions.__annotations__:
             raise TypeError(
-                f"{min(unknown)}= is no option of a task: those are {', '.join(UsingOptions.__annotations__)}"
+                f"{min(unknown)}= is not an option of a task: use one of {', '.join(UsingOptions.__annotations__)}"
             )
         return replace(self, asked={**self.asked, **options})
 
@@ -226,7 +226,7 @@ class HandlerDefinition(Generic[P, R_co]):
         """Raise ContractBroken (not_entry_point) if its tasks cannot start a chain."""
         if not self.links.entry:
             raise ContractBroken(
-                f"handler {self.name!r} may not start a chain (entry=False), but {asked_by} asks for it",
+                f"handler {self.name!r} cannot start a chain (entry=False), but {asked_by} would start one",
                 code="not_entry_point",
                 handler=self.name,
                 details={"asked_by": asked_by},
@@ -286,7 +286,7 @@ def define(
     if settings.batch is not None and settings.batch < 1:
         raise InvalidDeclaration(f"handler {handler!r}: batch must be at least 1, not {settings.batch}")
     if settings.extra not in {"forbid", "ignore"}:
-        raise InvalidDeclaration(f"handler {handler!r}: extra is 'forbid' or 'ignore', not {settings.extra!r}")
+        raise InvalidDeclaration(f"handler {handler!r}: extra must be 'forbid' or 'ignore', not {settings.extra!r}")
     if settings.process:
         require_process(function, handler=handler, batch=settings.batch)
     signature = read_signature(
@@ -318,7 +318,7 @@ def _define_gather(
     function: Callable[..., object], first: Signature, settings: HandlerSettings
 ) -> HandlerDefinition[..., object]:
     if settings.batch is not None or settings.process:
-        raise InvalidDeclaration(f"handler {first.handler!r}: a batch or process handler spawns no children to gather")
+        raise InvalidDeclaration(f"handler {first.handler!r}: a batch or process handler cannot have a gather step")
     gather = define(function, first.handler, replace(settings, gather=None, key=None, dedupe_key=None))
     require_same_payload(first, gather.signature)
     return gather
@@ -334,7 +334,7 @@ def _require_plain_call(function: Callable[..., object], handler: str) -> None:
         raise InvalidDeclaration(f"handler {handler!r} is a generator: it must return, not yield")
     if inspect.iscoroutinefunction(inner) and not inspect.iscoroutinefunction(function):
         raise InvalidDeclaration(
-            f"handler {handler!r} is async, but a decorator hides that: the wrapper must be async, too"
+            f"handler {handler!r} is async, but a decorator hides that: make the wrapper async as well"
         )
 
 
@@ -362,7 +362,7 @@ def checked(middlewares: Iterable[Middleware]) -> tuple[Middleware, ...]:
     several = tuple(middlewares)
     for middleware in several:
         if not (inspect.iscoroutinefunction(middleware) or inspect.iscoroutinefunction(type(middleware).__call__)):
-            raise InvalidDeclaration(f"{_name(middleware)} is no middleware: it must be async (ctx, call_next)")
+            raise InvalidDeclaration(f"{_name(middleware)} is not a middleware: it must be async (ctx, call_next)")
     return several
 
 
@@ -386,14 +386,14 @@ def require_process(function: Callable[..., object], *, handler: str, batch: int
     """Raise InvalidDeclaration, with the solution, for a function that a child process cannot import or call."""
     inner = inspect.unwrap(function)
     if inspect.iscoroutinefunction(inner):
-        raise _refused(handler, "is async: a process runs plain functions (def), without a loop")
+        raise _refused(handler, "is async: a process runs only synchronous functions (def)")
     if batch is not None:
         raise _refused(handler, "takes batches: a process runs one task at a time")
     if "<" in getattr(inner, "__qualname__", "<"):
-        raise _refused(handler, "stands inside a function: a process finds handlers at the top of a module only")
+        raise _refused(handler, "is inside a function: a process imports handlers from the top level of modules")
     asked = next(map(annotation_name, inspect.signature(inner).parameters.values()), "")
     if asked in BOUND_TO_THE_WORKER:
-        raise _refused(handler, f"asks for a {asked}, which stays in the worker: a process is given a ProcessContext")
+        raise _refused(handler, f"takes a {asked}, which stays in the worker: use a ProcessContext")
 
 
 def _refused(handler: str, why: str) -> InvalidDeclaration:

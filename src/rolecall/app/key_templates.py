@@ -39,7 +39,8 @@ def check_template(template: str, word: str, signature: Signature) -> None:
     """
     if not (0 < len(template) <= LONGEST and TEMPLATE.fullmatch(template)):
         raise _refused(
-            signature, f"{word}={template!r} is no template: it is 1 to {LONGEST} characters, with fields in braces"
+            signature,
+            f"{word}={template!r} is not a valid template: use 1 to {LONGEST} characters, with fields in braces",
         )
     shape = msgspec.inspect.type_info(signature.shape)
     if isinstance(shape, msgspec.inspect.DictType):
@@ -49,20 +50,20 @@ def check_template(template: str, word: str, signature: Signature) -> None:
     for name in FIELD.findall(template):
         if name not in fields:
             known = ", ".join(fields) or "none"
-            raise _refused(signature, f"{word}={template!r} names {name!r}, which is no field of the payload ({known})")
-        use = f"{word}={template!r} is made of {name!r}"
+            raise _refused(
+                signature, f"{word}={template!r} names {name!r}, which is not a field of the payload ({known})"
+            )
+        use = f"{word}={template!r} uses {name!r}"
         if redaction.hides_in(signature.fields[name]):
-            raise _refused(signature, f"{use}, which nobody is to read, and everybody reads keys")
+            raise _refused(signature, f"{use}, which is redacted, but keys are visible to all readers")
         _require_plain(fields[name], use, signature)
 
 
 def _require_plain(field: Any, use: str, signature: Signature) -> None:
     if any(not isinstance(member, PLAIN) for member in _members(field.type)):
-        raise _refused(
-            signature, f"{use}, which is no int, str, bool, UUID, date, enum or Literal, nor one of these or None"
-        )
+        raise _refused(signature, f"{use}, which is not an int, str, bool, UUID, date, enum or Literal (or None)")
     if not field.required and "default" not in signature.fields[field.encode_name]:
-        raise _refused(signature, f"{use}, whose default is no plain value that the database can take for it")
+        raise _refused(signature, f"{use}, whose default is not a plain value that the database can use")
 
 
 def _members(kind: Any) -> list[Any]:

@@ -106,7 +106,9 @@ def read_links(
 ) -> Links:
     """Return the declared contract. Raises InvalidDeclaration if it cannot be fulfilled."""
     if must_continue and continues is not None and not continues:
-        raise InvalidDeclaration(f"handler {handler!r} must continue, but nothing may continue it")
+        raise InvalidDeclaration(
+            f"handler {handler!r} must continue its chain, but continues=[] allows no continuation"
+        )
     return Links(
         entry=entry,
         continues=None if continues is None else tuple(_normal(handler, each) for each in continues),
@@ -126,7 +128,9 @@ def resolve(
         return frozenset([reference])
     found = frozenset(name for name, each in registry.items() if fits(reference, each.signature.shape))
     if not found:
-        raise InvalidDeclaration(f"handler {by!r} refers to {reference.__qualname__}, which no handler here takes")
+        raise InvalidDeclaration(
+            f"handler {by!r} refers to {reference.__qualname__}, which no handler of this app takes"
+        )
     return found
 
 
@@ -137,7 +141,9 @@ def _slots(handler: str, needs: Sequence[Reference | EllipsisType]) -> Slots:
     if not repeats:
         return Slots(fixed=named)
     if not named:
-        raise InvalidDeclaration(f"handler {handler!r}: `...` in needs repeats what stands before it, and nothing does")
+        raise InvalidDeclaration(
+            f"handler {handler!r}: `...` in needs repeats the handler before it, but there is none"
+        )
     return Slots(fixed=named[:-1], rest=named[-1])
 
 
@@ -182,7 +188,7 @@ def require_same_payload(first: Signature, gather: Signature) -> None:
     for name in first.fields.keys() & gather.fields.keys():
         one, other = first.fields[name], gather.fields[name]
         if "default" in one and "default" in other and one["default"] != other["default"]:
-            raise InvalidDeclaration(f"handler {first.handler!r}: {takes}: {name} has two defaults")
+            raise InvalidDeclaration(f"handler {first.handler!r}: {takes}: {name} has different defaults")
 
 
 def _fields(shape: Any) -> Fields:

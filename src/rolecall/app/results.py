@@ -46,7 +46,6 @@ class ResultType:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of the results."""
         return schema_of(self.shape)
 
     def write(self, value: object) -> object:
@@ -102,7 +101,7 @@ def read_result(function: Callable[..., object], *, handler: str, batch: bool) -
         require_storable(promised)
         return ResultType(dict if _is_any_object(promised) else promised, handler=handler)
     except (TypeError, NameError, AttributeError) as error:
-        declared = f"`-> {inspect.formatannotation(annotation)}` cannot be stored (`-> object` promises nothing)"
+        declared = f"`-> {inspect.formatannotation(annotation)}` cannot be stored (`-> object` declares no type)"
         raise InvalidDeclaration(f"handler {handler!r}: {declared}: {error}") from error
 
 

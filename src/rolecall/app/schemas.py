@@ -33,7 +33,7 @@ def schema_of(shape: Any) -> dict[str, Any]:
         if unknown is None:
             raise
         name = unknown["name"] or unknown["other"]
-        raise TypeError(f"{name} has no schema here: use {KNOWN}") from error
+        raise TypeError(f"{name} has no JSON schema: use {KNOWN}") from error
 
 
 def _schema_of_codec(kind: Any) -> dict[str, Any]:

@@ -148,13 +148,13 @@ def _key_problem(key: known.Type) -> str | None:
     node = _bare(key)
     members = [_bare(each) for each in node.types] if isinstance(node, known.UnionType) else [node]
     if wrong := next((each for each in members if not isinstance(each, KEYS)), None):
-        return f"a {_name(wrong)} cannot be one"
+        return f"{_name(wrong)} is not allowed"
     if len(members) > 1 and any(isinstance(each, known.StrType | known.AnyType) for each in members):
         return f"keys of {' or '.join(map(_name, members))} are ambiguous"
     values = [each.value for member in members if isinstance(member, known.EnumType) for each in member.cls]
     values += [value for member in members if isinstance(member, known.LiteralType) for value in member.values]
     if len(set(map(str, values))) < len(set(values)):
-        return "two of these become the same text"
+        return "two of these have the same text form"
     return None
 
 

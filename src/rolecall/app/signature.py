@@ -40,8 +40,8 @@ OBJECTS = (
 )
 # Kinds of parameters that cannot be passed by name.
 UNNAMED = {
-    inspect.Parameter.VAR_POSITIONAL: "*{} takes no named values: declare each parameter by name",
-    inspect.Parameter.POSITIONAL_ONLY: "{} is positional-only: a payload gives its values by name",
+    inspect.Parameter.VAR_POSITIONAL: "*{} does not accept named values: declare each parameter by name",
+    inspect.Parameter.POSITIONAL_ONLY: "{} is positional-only, but payloads have named values",
 }
 
 
@@ -69,7 +69,6 @@ class Signature:
 
     @property
     def shape(self) -> Any:
-        """The type of the payload, for msgspec."""
         return self.json.shape
 
     @property
@@ -109,12 +108,12 @@ class Signature:
         if not args:
             return payload
         if self.arguments is None:
-            raise TypeError(f"the payload of {self.handler!r} has no order: give its fields by name")
+            raise TypeError(f"the payload of {self.handler!r} has no order: pass its fields by name")
         if len(args) > len(self.arguments):
             raise TypeError(f"{self.handler!r} takes {len(self.arguments)} values, not {len(args)}")
         in_order = dict(zip(self.arguments, args, strict=False))
         if twice := in_order.keys() & payload.keys():
-            raise TypeError(f"{self.handler!r} is given {min(twice)!r} twice")
+            raise TypeError(f"{self.handler!r} got {min(twice)!r} twice")
         return {**in_order, **payload}
 
     def check(self, payload: Mapping[str, object]) -> dict[str, object]:
@@ -205,7 +204,7 @@ def _takes_all(context: inspect.Parameter | None, parameters: list[inspect.Param
     if last is None or last.kind is not last.VAR_KEYWORD:
         return False
     if len(parameters) > 1:
-        raise TypeError(f"**{last.name} takes the whole payload: declare each parameter by name, or nothing beside it")
+        raise TypeError(f"**{last.name} takes the whole payload: declare each parameter by name, or only this one")
     if context is not None and context.kind is not context.POSITIONAL_ONLY:
         raise TypeError(
             f"write ({context.name}, /, **{last.name}), with the slash: a payload may have a field {context.name}"

@@ -18,8 +18,8 @@ __all__ = ["schema_check", "with_others"]
 
 MIGRATE = "run: rolecall migrate --app MODULE:APP"
 RELEASE = "run the release of the app that has migrated the database"
-RESTORE = "restore that file, and bring the change in a new one"
-MEND = "mend the app's files"
+RESTORE = "restore that file and put the change into a new one"
+MEND = "repair the app's migration files"
 
 
 def with_others(known: Sequence[Migrations], given: Iterable[Migrations]) -> list[Migrations]:
@@ -34,7 +34,7 @@ def with_others(known: Sequence[Migrations], given: Iterable[Migrations]) -> lis
         if package in together:
             continue
         if package.name in {ROLECALL.name, "", *(other.name for other in together)}:
-            raise InvalidDeclaration(f"there are already migrations called {package.name!r}")
+            raise InvalidDeclaration(f"there are already migrations named {package.name!r}")
         together.append(package)
     return together
 

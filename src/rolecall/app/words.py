@@ -32,25 +32,25 @@ def require_words(what: str, said: object) -> None:
         name = getattr(said, word, None)
         if name is not None and not (isinstance(name, str) and NAME.fullmatch(name)):
             rule = "a letter, then up to 62 letters, digits, _ . -"
-            raise InvalidDeclaration(f"{what}: {word}={name!r} is no name ({rule})")
+            raise InvalidDeclaration(f"{what}: {word}={name!r} is not a valid name ({rule})")
     for word, (least, most) in DURATIONS.items():
         duration = getattr(said, word, None)
         if duration is not None and not _is_between(duration, least, most):
             rule = f"{least:g} to {most:g} seconds, as a number or a timedelta"
-            raise InvalidDeclaration(f"{what}: {word}={duration!r} is no such duration ({rule})")
+            raise InvalidDeclaration(f"{what}: {word}={duration!r} is not a valid duration ({rule})")
     _require_attempts(what, getattr(said, "max_attempts", None))
     _require_policy(what, getattr(said, "retry", None))
 
 
 def _require_attempts(what: str, number: object) -> None:
     if number is not None and not _is_count(number):
-        raise InvalidDeclaration(f"{what}: max_attempts={number!r} is no number of attempts (0 is without limit)")
+        raise InvalidDeclaration(f"{what}: max_attempts={number!r} is not a valid number of attempts (0 = unlimited)")
 
 
 def _require_policy(what: str, policy: object) -> None:
     if policy is not None and not isinstance(policy, RetryPolicy):
-        hint = f"; how often is max_attempts={policy!r}" if _is_count(policy) else ""
-        raise InvalidDeclaration(f"{what}: retry={policy!r} is no policy: say {POLICIES}{hint}")
+        hint = f"; to limit the attempts, use max_attempts={policy!r}" if _is_count(policy) else ""
+        raise InvalidDeclaration(f"{what}: retry={policy!r} is not a retry policy: use {POLICIES}{hint}")
 
 
 def _is_between(duration: object, least: float, most: float) -> bool:

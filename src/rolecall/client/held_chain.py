@@ -19,7 +19,7 @@ from rolecall.sql.statement import Statement
 __all__ = ["AsyncHeldChain", "HeldChain", "require_transaction", "require_transaction_async"]
 
 T = TypeVar("T")
-NO_TRANSACTION = "is in no transaction, and a lock lasts only as long as one"
+NO_TRANSACTION = "is not in a transaction, but the lock lasts only as long as one"
 
 
 class HeldChain:
@@ -116,5 +116,5 @@ async def require_transaction_async(connection: AsyncAnyConnection) -> AsyncAnyC
 
 def _open_task(chain_id: int, task: Task | None) -> Task:
     if task is None:
-        raise ChainError(f"chain {chain_id} has ended: nothing is left to decide")
+        raise ChainError(f"chain {chain_id} has finished and has no open task")
     return task

@@ -79,7 +79,7 @@ def called(what: AnyTask, args: tuple[Any, ...], words: Mapping[str, Any], app: 
     connection = options.pop("connection", None)
     if not isinstance(what, HandlerDefinition):
         if len(args) > 1:
-            raise TypeError(f"the payload is one argument, and {len(args)} are given beside {what!r}")
+            raise TypeError(f"the payload must be one argument, got {len(args)} in addition to {what!r}")
         return new_task(what, args[0] if args else options.pop("payload", None), options, app), connection
     if connection is None:
         connection = what.asked.get("connection")
@@ -102,7 +102,7 @@ def new_task(
     require_options(options, TaskOptions.__annotations__)
     if isinstance(what, NewTask):
         if payload is not None:
-            raise InvalidTask("a ready task has its payload already")
+            raise InvalidTask("a NewTask already has a payload")
         return replace(what, **options) if options else what
     if not isinstance(what, str | HandlerDefinition):
         raise no_handler(what)
@@ -206,12 +206,10 @@ def no_handler(what: object) -> TypeError:
     if iscoroutine(what):
         name = what.cr_code.co_name
         what.close()  # prevents the warning that it was never awaited
-        return TypeError(
-            f"{name}(...) was called, which is left to a worker: give the handler itself, enqueue({name}, ...)"
-        )
+        return TypeError(f"{name}(...) was called: pass the handler itself, enqueue({name}, ...)")
     if isinstance(what, Callable):  # type: ignore[arg-type]  # as documented for isinstance
         name = getattr(what, "__name__", type(what).__name__)
-        return TypeError(f"{name} is no handler: declare it with @app.task, or give the name of a handler")
+        return TypeError(f"{name} is not a handler: declare it with @app.task, or pass the name of a handler")
     return TypeError(f"a handler, its name or a task can be enqueued, not a {type(what).__name__}")
 
 
@@ -232,15 +230,15 @@ def _require_fields(
     unknown = payload.keys() - fields.keys() if fields and handler.strict else ()
     for word in unknown:
         hint = _close_to(word, [*fields, *OPTIONS])
-        raise TypeError(f"{word}= is no field of {handler.name!r} and no option of a task{hint}")
+        raise TypeError(f"{word}= is neither a field of {handler.name!r} nor an option of a task{hint}")
 
 
 def require_options(options: Collection[str], known: Collection[str]) -> None:
     """Raise TypeError for a keyword that is not an option of tasks. It probably belongs in the payload."""
     for word in options:
         if word not in known:
-            hint = _close_to(word, known) or f"; the payload is one argument: enqueue(handler, {{{word!r}: ...}})"
-            raise TypeError(f"{word}= is no option of a task{hint}")
+            hint = _close_to(word, known) or f"; the payload must be one argument: enqueue(handler, {{{word!r}: ...}})"
+            raise TypeError(f"{word}= is not an option of a task{hint}")
 
 
 def require_known(handler: str, app: App) -> None:

@@ -17,7 +17,7 @@ def require_block(client: object) -> AfterCommit:
     surrounding = AfterCommit.of(client)
     if surrounding is None:
         raise ConfigError(
-            "needs the block of client.transaction(); after a transaction of your own, whose commit nobody else sees, "
+            "requires a client.transaction() block; after your own transaction, whose commit the client cannot see, "
             "make the call yourself",
             variable="after_commit",
         )

@@ -60,7 +60,7 @@ class Cron:
     def check(self) -> None:
         """Raise InvalidSchedule for an invalid expression, an unknown zone, or an expression that never matches."""
         if next(self.slots(LONG_AGO), None) is None:
-            raise InvalidSchedule(f"cron {self.expression!r} never comes true")
+            raise InvalidSchedule(f"cron {self.expression!r} never matches")
 
     def words(self) -> str:
         """Return an English description of the expression. Raises InvalidSchedule."""
@@ -112,7 +112,7 @@ def plan(due: DueCron) -> CronPlan:
         number += 1
     latest = _latest(cron, due.present) if number == MOST_COUNTED else come
     following = next(cron.slots(due.present + INSTANT), None)
-    end = None if following else f"cron {due.cron!r} does not come true any more"
+    end = None if following else f"cron {due.cron!r} does not match any more"
     return CronPlan(due=due, slots=tuple(latest), come=number, next=following, error=end)
 
 
@@ -164,7 +164,7 @@ def _fields(expression: str) -> str:
     fields = ALIASES.get(text.lower(), text)
     number = len(fields.split())
     if number != len(FIELDS.split()):
-        hint = "; for seconds, say every" if number > len(FIELDS.split()) else ""
+        hint = "; for seconds, use every" if number > len(FIELDS.split()) else ""
         raise InvalidSchedule(f"cron {expression!r} has {number} fields; it is {_form()}{hint}")
     return fields
 
@@ -178,7 +178,7 @@ def _zone(name: str) -> tzinfo:
         return zone
     known = known_zones()
     if len(known) == 1:
-        raise InvalidSchedule(f"this machine knows no time zone but UTC, so not {name!r}: pip install tzdata")
+        raise InvalidSchedule(f"this machine has no time zones except UTC, so {name!r} is unknown: pip install tzdata")
     close = get_close_matches(name, known, n=1)
     hint = f"did you mean {close[0]!r}?" if close else "it is an IANA name such as 'America/Phoenix' or 'UTC'"
     raise InvalidSchedule(f"there is no time zone {name!r}; {hint}")

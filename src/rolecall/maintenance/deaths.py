@@ -36,7 +36,7 @@ log = logging.getLogger("rolecall.maintenance")
 
 
 async def rescue_unseen(session: Runs) -> None:
-    """Return those tasks of workers without a session that may safely run twice."""
+    """Release those tasks of workers without a session that may safely run twice."""
     unseen = await session.run(workers.unseen())
     if not unseen:
         return
@@ -44,7 +44,7 @@ async def rescue_unseen(session: Runs) -> None:
     who = ", ".join(map(str, unseen))
     returned = told_of(became) if became else "nothing"
     log.warning(
-        "Worker %s has no session left: returned %s; its other tasks wait for their leases, as it may live",
+        "Worker %s has no session left: returned %s; its other tasks wait for their leases, because it may be alive",
         who,
         returned,
     )
@@ -76,7 +76,6 @@ class Neighbours:
         self._asks = 1
 
     async def look(self) -> None:
-        """Rescue the tasks of workers whose process has ended."""
         if self.latest != self._known:
             # Query twice: a worker id may become visible before a lower one, and before its process is stored.
             self._known, self._asks = self.latest, 2
@@ -94,7 +93,7 @@ async def _rescue(session: Runs, worker_ids: list[int]) -> None:
     level = logging.WARNING if became else logging.INFO
     who = ", ".join(map(str, worker_ids))
     returned = told_of(became) if became else "nothing"
-    log.log(level, "Worker %s is dead, as its process has ended: rescued %s", who, returned)
+    log.log(level, "Worker %s is dead, because its process has ended: rescued %s", who, returned)
 
 
 async def rescue_in_batches(

@@ -47,7 +47,7 @@ class Duty:
 
 
 async def rescue(session: Runs) -> str | None:
-    """Return the tasks whose leases have expired and are not renewed during a short wait.
+    """Release the tasks whose leases have expired and are not renewed during a short wait.
 
     After a standstill of the server all leases have expired; the wait lets living workers renew theirs.
     """
@@ -69,7 +69,7 @@ async def rescue(session: Runs) -> str | None:
 async def expire(session: Runs) -> str | None:
     """Cancel the tasks that have expired before they started."""
     became = await rescue_in_batches(session, claims.expire, MOST_RESCUED)
-    return f"Cancelled {became.total()} tasks that have expired" if became else None
+    return f"Cancelled {became.total()} expired tasks" if became else None
 
 
 async def fire(session: Runs) -> str | None:
@@ -106,7 +106,7 @@ async def end_pauses(session: Runs) -> str | None:
     """
     for pause in await session.run(roles.end_pauses()):
         by = f" by {pause.paused_by}" if pause.paused_by else ""
-        log.warning("Role %s goes on after its pause of %g s%s", pause.role, pause.seconds, by)
+        log.warning("Role %s continues after its pause of %g s%s", pause.role, pause.seconds, by)
     return None
 
 
@@ -139,7 +139,7 @@ async def unpark(session: Runs) -> str | None:
     if ids:
         named = ", ".join(map(str, ids[:MOST_NAMED]))
         beyond = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
-        log.warning("Brought back tasks that were parked though their keys had room: %s%s", named, beyond)
+        log.warning("Unparked tasks whose keys had free capacity: %s%s", named, beyond)
     return None
 
 
@@ -158,7 +158,7 @@ async def keep_house(session: Runs) -> str | None:
     pruned = await _prune(session)
     told = [f"{number} {what}" for what, number in sorted(pruned.items()) if number]
     if made:
-        told.insert(0, f"{made} partitions made")
+        told.insert(0, f"{made} partitions created")
     return f"Housekeeping: {', '.join(told)}" if told else None
 
 

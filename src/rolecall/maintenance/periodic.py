@@ -39,7 +39,6 @@ class Periodic:
         self._waker.nudge()
 
     def nudge(self) -> None:
-        """Call `once` now."""
         self._waker.nudge()
 
     async def run(self) -> None:

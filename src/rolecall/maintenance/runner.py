@@ -41,8 +41,10 @@ class MaintenanceRunner:
         self._duties = {duty.name: _Doing(duty, self._session, self._by) for duty in duties}
         self._neighbours = Neighbours(self._session)
         self._loops = [
-            Periodic("Looking at duties", self._look, every=AT_IT, log=log),
-            Periodic("Looking for the dead beside", self._neighbours.look, every=NEIGHBOURS_EVERY, log=log),
+            Periodic("Checking for due duties", self._look, every=AT_IT, log=log),
+            Periodic(
+                "Checking for dead workers of this machine", self._neighbours.look, every=NEIGHBOURS_EVERY, log=log
+            ),
         ]
 
     async def run(self) -> None:

@@ -55,7 +55,7 @@ class UntilStopped:
     async def run(self, statement: Statement[T]) -> T:
         """Run a statement. Raises DatabaseUnavailable once stopped."""
         if self.stopped:
-            raise DatabaseUnavailable("this process ends, and does no more of it")
+            raise DatabaseUnavailable("this process is stopping and starts no more statements")
         return await self._session.run(statement)
 
 

@@ -48,4 +48,4 @@ class Afterwards:
         for task in late:
             task.cancel()
         if late:
-            log.warning("The calls after the commit of %d tasks were given up: the worker stops", len(late))
+            log.warning("The after-commit calls of %d tasks were cancelled: the worker stops", len(late))

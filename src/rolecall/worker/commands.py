@@ -34,9 +34,9 @@ class CommandFollower:
         self._stay()
         self._claim_limit.drain(on=command is not None)
         if command is None:
-            log.info("Told to go on")
+            log.info("No command any more: claiming tasks again")
             return
-        log.info("Told to %s: nothing more is claimed, running tasks finish", command)
+        log.info("Command %s: claiming no new tasks, running tasks may finish", command)
         self._delivery.take_back_all()
         if command is WorkerCommand.DECOMMISSION:
             self._leaving = asyncio.create_task(self._leave_when_empty())
@@ -49,5 +49,5 @@ class CommandFollower:
     async def _leave_when_empty(self) -> None:
         while len(self._in_flight):
             await self._in_flight.emptied.wait()
-        log.info("Everything held has ended: leaving for good")
+        log.info("All held tasks have finished: decommissioned, stopping")
         self._leave()

@@ -29,7 +29,7 @@ GATHER_FOR = 0.01
 LONGEST_PAUSE = 2.0
 ACCEPTED_BEFORE = "already"
 BUSY = "busy"
-OPEN_TRANSACTION = "an open transaction holds what they need"
+OPEN_TRANSACTION = "an open transaction has locked rows that they need"
 
 log = logging.getLogger("rolecall.worker")
 
@@ -106,7 +106,7 @@ class Completer:
             del self._recording[held]
 
     def give_back(self, held_tasks: Iterable[HeldTask]) -> None:
-        """Return tasks that have not started, or that were interrupted by a stop."""
+        """Give back tasks that have not started, or that were interrupted by a stop."""
         for held in held_tasks:
             held.ended = held.given_back = True
             if held.began_at:
@@ -214,7 +214,6 @@ class Completer:
             self._kept.sort(key=lambda held: held is failed[0] or (place is not None and held.place == place))
 
     async def _finish(self, worker_id: int, group: Sequence[HeldTask]) -> bool:
-        """Store outcomes. Return False, and keep them, if the server could not."""
         try:
             verdicts, collector = await self._send(worker_id, group)
         except RolecallError as error:
@@ -333,7 +332,7 @@ class Completer:
             if self._has_given_up(error):
                 self._interrupted[:0] = group
                 raise
-            log.warning("%d tasks could not be given back yet: %s", len(group), error)
+            log.warning("%d tasks could not be returned yet: %s", len(group), error)
             answers = {held.task.id: BUSY for held in group}
         # A worker that closes tries again when it deregisters.
         busy = [] if self._closing else [held for held in group if answers.get(held.task.id) == BUSY]

@@ -331,7 +331,9 @@ class Context(TaskContext):
     def _refused(self, verdict: str) -> HandlerAborted:
         held, task = self._held, self._held.task
         if verdict == ACCEPTED_BEFORE:
-            self.log.warning("Task %d had completed: what its handler did again in a transaction is undone", task.id)
+            self.log.warning(
+                "Task %d was already completed: the repeated transaction of its handler is rolled back", task.id
+            )
             held.committed = True
             return AlreadyCompleted(task_id=task.id)
         held.aborted = LostReason(verdict)

@@ -161,7 +161,7 @@ class HandoffClaims:
                     await self._acks.flush(self._queue)
                 await forget(self._connections.control, [self._connections.name])
         except (RedisAway, TimeoutError) as error:
-            log.debug("Redis was not told that this worker leaves: %s", error)
+            log.debug("This worker could not deregister from Redis: %s", error)
         await self._connections.close()
 
     async def _serve(self) -> None:
@@ -229,7 +229,7 @@ class HandoffClaims:
         by_id: dict[int, list[Entry]] = defaultdict(list)
         for entry in entries:
             if entry.task_id is None:
-                log.warning("What lay in Redis for role %s is no message: %r", entry.lane.role, entry.raw[:100])
+                log.warning("Invalid message in Redis for role %s: %r", entry.lane.role, entry.raw[:100])
                 self._acks.add([entry], again=False)
             else:
                 by_id[entry.task_id].append(entry)
@@ -239,19 +239,19 @@ class HandoffClaims:
         for task in claimed:
             self._entries[task.id, task.fence] = by_id[task.id]
         for task_id, verdict in refused.items():
-            log.debug("Task %d was handed over and not given: %s", task_id, verdict)
+            log.debug("Dispatched task %d was not claimed: %s", task_id, verdict)
             self._acks.add(by_id[task_id], again=verdict not in GONE)
         return await self._polling.hold(claimed, worker_id, asked_at)
 
     def _go_by(self, queue: HandoffQueue, kind: str, pool: str, leader: LeaderNow | None) -> None:
         if leader is None:
-            self._poll("No dispatcher hands tasks over (rolecall dispatch): polling instead")
+            self._poll("No dispatcher is running (rolecall dispatch): polling instead")
         elif leader.is_of_another(pool):
             self._poll(f"{MIXED}: polling instead. {APART}")
         elif leader.kind != kind:
-            self._poll(f"The dispatcher hands over by {leader.kind}, this worker takes by {kind}: polling instead")
+            self._poll(f"The dispatcher uses {leader.kind}, but this worker uses {kind}: polling instead")
         else:
-            self._turn(queue, logging.INFO, f"Tasks are handed over by Redis ({kind})")
+            self._turn(queue, logging.INFO, f"Tasks are dispatched through Redis ({kind})")
         # Redis answers, so without dispatch polling can start at once.
         self._away_since = 0.0
 

@@ -67,7 +67,7 @@ def judge(signs: Signs) -> WorkerHealth:
     if signs.trouble is not None:
         return WorkerHealth(unready=signs.trouble)
     if signs.behind > STUCK_FOR:
-        return WorkerHealth(dead=f"it has claimed nothing for {signs.behind:.0f} s, though it has room")
+        return WorkerHealth(dead=f"it has claimed nothing for {signs.behind:.0f} s, although slots are free")
     if signs.command is not None:
-        return WorkerHealth(unready=f"it was told to {signs.command}")
+        return WorkerHealth(unready=f"it has the command to {signs.command}")
     return WorkerHealth()

@@ -147,7 +147,7 @@ class LagWatch:
                     held.has_started()
 
     async def _give_back(self, waiting: Sequence[HeldTask], lag: float) -> None:
-        log.warning("The loop has not turned for %.1f s: %d tasks are given back, not begun", lag, len(waiting))
+        log.warning("The loop has not turned for %.1f s: %d tasks are returned before their start", lag, len(waiting))
         for held in waiting:
             held.aborted = LostReason.SHUTDOWN  # its lease is no longer renewed
         try:

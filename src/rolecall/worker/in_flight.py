@@ -26,7 +26,7 @@ from rolecall.wake.waker import Waker
 LOOKS_PER_LEASE = 4
 LONGEST_WAIT = 2.0
 SUSPECT_FROM = 3  # fence minus attempt: a claim increments both, a loss increments only the fence
-TOO_EARLY = "the outcome of the task before it in the place of its key cannot be stored yet: this task is given back"
+TOO_EARLY = "the outcome of the previous task in the sequence of its key cannot be stored yet: this task is returned"
 # Seconds after which rolecall.harmless_claims may return a claim whose start is not recorded.
 UNSTARTED_LEASE = 10.0
 

@@ -28,7 +28,7 @@ class LargeFields:
             return
         if self.store is None:
             raise PayloadMissing(
-                f"the field {names[0]!r} of the payload is kept elsewhere: say App(large=...) here, too"
+                f"the field {names[0]!r} of the payload is stored elsewhere: pass large= to this App as well"
             )
         whole = await asyncio.to_thread(self.store.attached, held.task.payload_json)
         held.task = held.task._replace(payload_json=whole)

@@ -51,7 +51,7 @@ class LocalQueue:
         return len(self.ready) + self.places.behind
 
     def take(self) -> HeldTask | None:
-        """Take the next task that may start. Tasks before it that may not start any more are returned."""
+        """Take the next task that may start. Tasks before it that may not start any more are given back."""
         now, late, next_one = monotonic(), [], None
         with self._lock:
             while self.ready and next_one is None:
@@ -72,7 +72,8 @@ class LocalQueue:
     def let_next(self, held: HeldTask) -> None:
         """Make the next task of a finished task's sequence ready, before tasks that were claimed later.
 
-        If the finished task waits for its children or was returned, return the rest of the sequence instead.
+        If the finished task waits for its children or was given back, the rest of the sequence is given back as
+        well.
         """
         others: list[HeldTask] = []
         with self._lock:
@@ -152,7 +153,9 @@ class LocalQueue:
         # The tasks expired, the process was frozen, or the answer to the claim was late. Another worker may have them.
         with self._lock:
             late += [other for held in late for other in self.places.close(held)]
-        log.warning("%d tasks are given back unbegun: they were claimed too long ago, or have expired", len(late))
+        log.warning(
+            "%d tasks are returned before their start: they were claimed too long ago, or have expired", len(late)
+        )
         self._give_back(late)
 
     def _wake(self, slots: int) -> None:

@@ -57,4 +57,4 @@ async def _end_all() -> None:
     rest.add(asyncio.create_task(asyncio.get_running_loop().shutdown_asyncgens()))
     _, stubborn = await asyncio.wait(rest, timeout=END_WITHIN)
     for task in stubborn:
-        log.warning("%s has not ended within %g s and is left behind", task.get_name(), END_WITHIN)
+        log.warning("%s has not ended within %g s and is abandoned", task.get_name(), END_WITHIN)

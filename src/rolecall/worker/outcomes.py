@@ -52,7 +52,7 @@ class Writer(Protocol):
         """Process a task that its handler's own transaction has finished."""
 
     def give_back(self, held_tasks: Iterable[HeldTask]) -> None:
-        """Return tasks, so that they can be claimed again."""
+        """Give tasks back, so that they can be claimed again."""
 
     def lost(self, held: HeldTask) -> None:
         """Drop a task whose claim is lost."""
@@ -268,7 +268,7 @@ def require_awaited(result: object, handler: str) -> None:
     if isawaitable(result):
         if iscoroutine(result):
             result.close()  # prevents the warning that it was never awaited
-        raise TypeError(f"{handler!r} returned a {type(result).__name__} that nobody awaited: is an `await` missing?")
+        raise TypeError(f"{handler!r} returned a {type(result).__name__} that was not awaited: is an `await` missing?")
 
 
 def unstored_failure(result: object, why: str, *, handler: str, contract: Contract | None) -> Exception | None:

@@ -55,5 +55,5 @@ class PersistentWorker:
 
     def _tell(self, problem: str) -> None:
         level = logging.DEBUG if problem == self._told else logging.WARNING
-        log.log(level, "No worker runs yet, it is tried again and again: %s", problem)
+        log.log(level, "The worker cannot start yet, trying again: %s", problem)
         self._told = problem

@@ -325,7 +325,7 @@ async def timed(connection: Connection, statement: Statement[T]) -> tuple[float,
 
 
 class Delivery:
-    """Puts claimed tasks into the local queue, and returns those that wait there for too long."""
+    """Puts claimed tasks into the local queue, and gives back those that wait there for too long."""
 
     def __init__(
         self,
@@ -370,7 +370,7 @@ class Delivery:
         self._completer.give_back(self._queue.clear())
 
     def take_back(self, role: str) -> None:
-        """Return the tasks of a paused role that have not started."""
+        """Give back the tasks of a paused role that have not started."""
         waiting = self._queue.clear()
         self._queue.put(held for held in waiting if held.task.role != role)
         self._completer.give_back(held for held in waiting if held.task.role == role)

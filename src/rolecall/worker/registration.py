@@ -103,7 +103,7 @@ class Registration:
             self._taken_for_dead = True
             await self.register(session)
             await self._beat(session)
-            log.warning("The roll did not know this worker any more; it goes on as worker %d", self.worker_id)
+            log.warning("This worker was missing from the worker registry and continues as worker %d", self.worker_id)
         else:
             self._on_command(answer.command)
 
@@ -125,7 +125,7 @@ class Registration:
         return answer if self.idle == idle else await self._beat(session)
 
     async def deregister(self, session: DatabaseSession) -> int:
-        """Remove the entry and return all tasks that are still held; return their number."""
+        """Remove the entry and give back all tasks that are still held; return their number."""
         return await session.run(workers.deregister(self.worker_id))
 
 

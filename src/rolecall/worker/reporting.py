@@ -59,7 +59,7 @@ class LogReporter:
     def _may_warn(self) -> bool:
         self._unstored += 1
         if self._unstored == MOST_UNSTORED + 1:
-            log.warning("More results are not stored")
+            log.warning("More results were not stored")
         return self._unstored <= MOST_UNSTORED
 
 

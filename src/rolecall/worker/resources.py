@@ -54,7 +54,7 @@ class ResourceMonitor:
         self._pressure.note(usage, monotonic())
         after = self._pressure.reason
         if (before is None) is not (after is None):
-            log.warning("Backing off: %s" if after else "No longer backing off: %s is over", after or before)
+            log.warning("Backing off: %s" if after else "No longer backing off (the reason was: %s)", after or before)
             self._backs_off(after)
 
 

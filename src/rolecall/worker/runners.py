@@ -249,7 +249,6 @@ class BatchRunner:
             await report_return(self._outcomes, slot, held_task, outcome, context.next_tasks, self._services.large)
 
     async def _fetch(self, together: Sequence[HeldTask]) -> list[HeldTask]:
-        """Fetch the large fields of each task; return the tasks for which this succeeded."""
         fetched = []
         for held in together:
             try:
@@ -287,7 +286,7 @@ def one_each(results: object, number: int) -> Sequence[object]:
         return [results] * number
     if not isinstance(results, list | tuple) or len(results) != number:
         got = f"{len(results)} results" if isinstance(results, list | tuple) else type(results).__name__
-        raise WrongResults(f"a batch handler returns None or one result an item: got {got} for {number} items")
+        raise WrongResults(f"a batch handler must return None or one result per item, got {got} for {number} items")
     return results
 
 

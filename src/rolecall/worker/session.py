@@ -39,7 +39,7 @@ RELAX: Statement[str] = Statement(query="select set_config('synchronous_commit',
 FIRST_PAUSE = 30.0
 LONGEST_PAUSE = 600.0
 GROWTH = 2.0
-CAME_BACK = b"A handler forked, and the child came back into the worker: it ends here. Let it end with os._exit().\n"
+CAME_BACK = b"A handler forked, and the child returned into the worker: it exits here. End it with os._exit().\n"
 EXIT_CODE = 70
 
 log = logging.getLogger("rolecall.worker")

@@ -92,7 +92,7 @@ class Shutdown:
             async with asyncio.timeout(self._unless_now(LEAVE_WITHIN)):
                 await wiring.registration.deregister(wiring.finish_session)
         except (RolecallError, TimeoutError) as error:
-            log.warning("This worker could not leave the roll: %s", error)
+            log.warning("This worker could not deregister: %s", error)
         for task in self._working.values():
             task.cancel()
         await asyncio.wait(self._working.values(), timeout=ABORT_WITHIN)

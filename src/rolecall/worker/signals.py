@@ -99,7 +99,7 @@ def _on_signal(stoppables: tuple[Stops, ...], number: signal.Signals) -> None:
     if again:
         log.warning("%s again: stopping now", number.name)
     else:
-        log.info("%s: stopping, what runs may finish", number.name)
+        log.info("%s: stopping, running tasks may finish", number.name)
     for stoppable in stoppables:
         stoppable.stop(now=again)
 

@@ -138,4 +138,4 @@ async def _see_to_end(on_end: OnEnd) -> None:
         async with asyncio.timeout(LONGEST_ON_END):
             await on_end()
     except (RolecallError, TimeoutError) as error:
-        log.warning("What a process left behind is not seen to at once: %s", str(error) or "no answer")
+        log.warning("The tasks of an ended process could not be rescued at once: %s", str(error) or "no answer")

@@ -52,7 +52,7 @@ class TraceLook:
         except DatabaseUnavailable:
             return
         except RolecallError as error:
-            log.warning("The traces of %d tasks are not known: %s", len(held_tasks), error)
+            log.warning("The traces of %d tasks could not be read: %s", len(held_tasks), error)
             return
         for held in held_tasks:
             held.traces = traces.get(held.task.id, ())

@@ -261,7 +261,7 @@ class Wiring:
         )
         self.maintenance = MaintenanceRunner(Telling(self.maintenance_session, self._app.emitter))
         self.summary = Periodic("Summary", self.log_reporter.summarize, every=SUMMARY_EVERY, log=log)
-        self.procedure_check = Periodic("Looking for procedures", self._look_for_procedures, every=LOOK_EVERY, log=log)
+        self.procedure_check = Periodic("Checking for procedures", self._look_for_procedures, every=LOOK_EVERY, log=log)
 
     def _handoff(self, polling: Claims) -> HandoffClaims:
         handoff = HandoffClaims(

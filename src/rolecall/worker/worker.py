@@ -35,7 +35,7 @@ class Worker:
     """
 
     def __init__(self, app: Program, dsn: str, options: WorkerOptions | None = None) -> None:
-        refuse_windows("a worker", "run it in WSL or in a container; what enqueues may stay where it is")
+        refuse_windows("a worker", "run it in WSL or in a container; clients can stay on Windows")
         self._app = app
         self._dsn = dsn
         self._options = options or WorkerOptions()
@@ -56,7 +56,7 @@ class Worker:
         judged = [wiring.health(working=self._working) for wiring in self._wirings]
         worst = min(judged, key=lambda each: (each.alive, each.ready), default=WorkerHealth())
         if self.stopping and worst.alive:
-            return WorkerHealth(unready="it stops")
+            return WorkerHealth(unready="it is stopping")
         if worst.ready and not self._working:
             return WorkerHealth(unready="it has not started yet")
         return worst
@@ -185,7 +185,7 @@ class Worker:
         wiring.events.of_worker(EventType.WORKER_STARTED, wiring.registration.worker_id, **facts)
         wiring.events.hand_over()
         if wiring.transport.reach is Reach.NOTHING:
-            log.info("It looks for work every %g s, and hears of none", self._options.poll_interval)
+            log.info("Polling for work every %g s, without notifications", self._options.poll_interval)
         known = {handler.role for handler in self._app.handlers.values()}
         known |= {procedure.role for procedure in wiring.handler_registry.procedures.values()}
         for role in set(served) - known:

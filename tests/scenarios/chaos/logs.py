@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 LOST = re.compile(r"must stop: taken|was dropped: taken")
-HANDED_OVER = re.compile("Tasks are handed over by Redis")
+HANDED_OVER = re.compile("Tasks are dispatched through Redis")
 KEPT_BACK = re.compile(r"\d+ outcomes cannot be stored yet")
 ALREADY = re.compile("had been stored before")
 # Warnings that chaos brings about; anything else, or worse, is a finding. The driver's own are no finding.
 EXPECTED = re.compile(
     r"^(The database does not answer on connection"
     r"|Connection '\w+' waits until the database accepts writes"
-    r"|\d+ tasks could not be (marked as started|given back)"
+    r"|\d+ tasks could not be (marked as started|returned)"
     r"|No notifications, polling instead"
     r"|Task \d+ \(\w+\)(?: for \S+)? failed at attempt"
     r"|The outcome of task \d+ \(\w+\)(?: for \S+)? was dropped: taken"
@@ -25,18 +25,18 @@ EXPECTED = re.compile(
     r"|Leases could not be renewed"
     r"|The loop has not turned for"
     r"|The handler of task \d+ \(\w+\) did not stop within"
-    r"|This worker could not leave the roll"
-    r"|\d+ tasks are given back unbegun"
-    r"|Task \d+ had completed: what its handler did again"
+    r"|This worker could not deregister: "
+    r"|\d+ tasks are returned before their start"
+    r"|Task \d+ was already completed: the repeated transaction of its handler"
     r"|\d+ outcomes cannot be stored yet"
-    r"|Worker [\d, ]+ (is dead, as |has no (heartbeat and no )?session left)"
-    r"|What a process left behind is not seen to at once"
-    r"|The roll did not know this worker any more"
+    r"|Worker [\d, ]+ (is dead, because |has no (heartbeat and no )?session left)"
+    r"|The tasks of an ended process could not be rescued at once"
+    r"|This worker was missing from the worker registry"
     r"|A worker ended with -?\d+, starting it again"
     r"|Cannot dispatch tasks, retrying"
     r"|Redis does not answer, polling instead"
     r"|Reclaiming failed"
-    r"|No dispatcher hands tasks over"
+    r"|No dispatcher is running"
     r"|SIGTERM again)"
 )
 DRIVER = "psycopg"

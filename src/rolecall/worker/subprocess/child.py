@@ -93,9 +93,9 @@ def answer(request: Request, requested: RunTask | None) -> Answer:
 
 
 def _import(address: Address, carried: Variables) -> None:
-    """Import a handler's module in a fresh context, so that values it sets do not depend on the request.
+    """Import a handler's module in the context of the process, so that what it sets there applies to every request.
 
-    The carried values are set first, because they may have to be set up before the import, as with Django.
+    The carried values are set up first, in a context of their own: the import may depend on them, as with Django.
     """
     fresh_context().run(_accept, carried)
     find(address)

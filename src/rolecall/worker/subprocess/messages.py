@@ -122,7 +122,7 @@ def address_of_variable(variable: ContextVar[Any]) -> Address:
         for name, value in list(getattr(home, "__dict__", {}).items()):
             if value is variable:
                 return _address(module, name, problem)
-    raise InvalidDeclaration(f"{problem}: it stands at the top of no module")
+    raise InvalidDeclaration(f"{problem}: it is not at the top level of a module")
 
 
 def _address(module: str, name: str, problem: str) -> Address:
@@ -131,7 +131,7 @@ def _address(module: str, name: str, problem: str) -> Address:
     home = sys.modules[module]
     spec, file = getattr(home, "__spec__", None), getattr(home, "__file__", None)
     if spec is None and file is None:
-        raise InvalidDeclaration(f"{problem}: it stands in no file")
+        raise InvalidDeclaration(f"{problem}: its module has no file")
     return Address(place=spec.name if spec else str(file), is_file=spec is None, name=name)
 
 
@@ -160,7 +160,7 @@ def _script(file: str) -> ModuleType:
         return sys.modules[SCRIPT]
     spec = spec_from_file_location(SCRIPT, file)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{file} is no Python file", path=file)
+        raise ImportError(f"{file} is not a Python file", path=file)
     module = module_from_spec(spec)
     sys.modules[SCRIPT] = module
     spec.loader.exec_module(module)

@@ -275,7 +275,6 @@ def _answer(connection: Connection) -> Answer:
 
 
 def _exit_code(process: subprocess.Popen[bytes]) -> int:
-    """Wait until a process has ended; kill it after DIES_WITHIN seconds."""
     try:
         return process.wait(DIES_WITHIN)
     except subprocess.TimeoutExpired:

@@ -69,7 +69,7 @@ class Enqueued(TestCase):
         self.assertEqual(heard, ["committed"])
 
     def test_a_handler_that_is_declared_too_late_for_workers_is_refused(self) -> None:
-        with self.assertRaisesMessage(InvalidDeclaration, "declare before that"):
+        with self.assertRaisesMessage(InvalidDeclaration, "make declarations before that"):
             app.task(name="late")(lambda: None)
 
 
