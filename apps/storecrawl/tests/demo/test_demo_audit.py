@@ -75,9 +75,7 @@ def test_an_upstream_of_unknown_size_must_have_a_store_at_least(tmp_path: Path) 
 
 
 def test_products_missing_from_the_catalog_are_named(connection: psycopg.Connection[Any]) -> None:
-    """Counting fetched products could not find this: 3.9 % of the products of stores with two price lists were
-    missing.
-    """
+    """Counting fetched products cannot find this: 3.9 % of those of stores with two price lists were missing."""
     memory = Memory(port=1, stores=2, seed=1, step=3.0, since=time.time() - 60, step_seconds=0.0)
     world = World(UpstreamOptions(stores=2, seed=1))
     [whole, lacking] = [store["id"] for store in world.stores({})]

@@ -18,7 +18,7 @@ from .conftest import COMMAND, PATIENCE, DemoFolder, eventually
 APPLIED = "select count(*) from storecrawl.payloads where applied_at is not null"
 PAYLOADS = "select count(*) from storecrawl.payloads"
 SMALL = ("--stores", "2", "--step-seconds", "5", "--processes", "1")
-GOODBYE = "Ended. storecrawl-data keeps everything: the next demo there goes on."
+GOODBYE = "Stopped. All data is in storecrawl-data; the next demo there continues."
 
 
 def test_without_a_terminal_it_says_in_lines_how_it_goes_and_sigterm_ends_it(demo: DemoFolder) -> None:

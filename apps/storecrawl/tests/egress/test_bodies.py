@@ -30,9 +30,7 @@ Serve = Callable[..., Awaitable[str]]
 
 @pytest.fixture
 async def serve() -> AsyncIterator[Serve]:
-    """Start servers that answer every request with these headers and this body, repeated if `endless` until more has
-    been sent than any client reads.
-    """
+    """Start servers that answer every request with these headers and this body, repeated if `endless`."""
     servers: list[asyncio.Server] = []
 
     async def start(headers: str, body: bytes, *, endless: bool = False) -> str:

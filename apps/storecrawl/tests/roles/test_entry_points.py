@@ -1,6 +1,4 @@
-"""Ids and entry points that lead nowhere: repaired if the platform knows the store by another id, otherwise left
-to a person.
-"""
+"""Ids and entry points that lead nowhere: repaired if the platform has another id, otherwise left to a person."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ OUTCOMES = {
     FaultKind.ERRORS: Outcome(says="the upstream answered: "),
     FaultKind.SCHEMA_DRIFT: Outcome(says="FilteredProducts: "),
     FaultKind.FOREIGN_REDIRECT: Outcome(says="redirected to another host"),
-    # The upstream still counts the products that it does not serve, so the menu is fetched and then refused.
+    # The fetch is refused if the upstream still counts the missing products; without a count, the refresh is.
     FaultKind.EMPTY_PAGE: Outcome(handler="product_refresh", attempts=1, says="ImplausibleMenu: 0 products"),
     FaultKind.TRUNCATED: Outcome(handler="product_refresh", attempts=1, says="ImplausibleMenu"),
     FaultKind.SLOW: Outcome(handler="product_refresh", state="completed", attempts=1),

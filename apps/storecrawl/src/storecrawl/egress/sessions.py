@@ -25,7 +25,7 @@ from storecrawl.egress.routes import Route, RouteProtocol
 __all__ = ["Session", "Sessions"]
 
 LOCATION_HEADERS = {"Time-Zone": "timezone"}
-"""The languages of requests, the same for every location of a route."""
+"""The headers that depend on a route's location. The language is the same for all."""
 TUNNEL_STANDS = "proxy.start_tls.started"
 SOCKS_REACHED, SOCKS_REFUSED = "socks.connect_tcp.complete", "socks.setup_socks5_connection.failed"
 VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
