@@ -64,7 +64,7 @@ async def test_a_payload_whose_file_is_gone_still_has_its_page(http: httpx2.Asyn
     page = await http.get(f"/payloads/{payload}")
 
     assert page.status_code == 200
-    assert "there is no such file" in page.text
+    assert "no such file" in page.text
 
 
 async def test_applying_again_stores_the_task_once(http: httpx2.AsyncClient, shop: Any) -> None:

@@ -96,7 +96,7 @@ def enable(
 def disable(
     route: RouteId,
     *,
-    reason: Annotated[str, Option(help="The reason, shown with the route.")] = "disabled by hand",
+    reason: Annotated[str, Option(help="The reason, shown with the route.")] = "disabled manually",
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,

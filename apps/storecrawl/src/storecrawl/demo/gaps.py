@@ -108,7 +108,7 @@ class MissingProducts:
 
     def sentence(self) -> str:
         named = ", ".join(self.products[:NAMED]) + (" ..." if len(self.products) > NAMED else "")
-        return f"store {self.store} ({self.name}) lacks {len(self.products)} products that it offers: {named}"
+        return f"store {self.store} ({self.name}) offers {len(self.products)} products that the catalog lacks: {named}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,7 +49,7 @@ class ImageStore:
             with suppress(ObjectExists):
                 self._storage.put(path, content)
         except StorageError as error:
-            raise ImageUnavailable(f"it could not be kept: {error.reason}") from error
+            raise ImageUnavailable(f"it could not be stored: {error.reason}") from error
         return path, sha256
 
     def read(self, path: str, sha256: str) -> bytes:
@@ -65,7 +65,7 @@ class ImageStore:
         except StorageError as error:
             raise ImageGone(error.reason) from error
         if hashlib.sha256(content).hexdigest() != sha256:
-            raise ImageGone("its checksum differs from what was kept")
+            raise ImageGone("its checksum differs from that of the stored image")
         return content
 
     def old_files(self, older_than: timedelta) -> Iterator[list[str]]:
