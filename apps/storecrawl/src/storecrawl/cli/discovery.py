@@ -27,7 +27,7 @@ from storecrawl.cli.connect import Connection, CrawlHome, DatabaseUrl, DataDir
 from storecrawl.settings import CrawlSettings
 
 T = TypeVar("T")
-STATES = ("state", "cities", "failing", "locations", "stores", "rejected", "to look into", "last crawl")
+STATES = ("state", "cities", "failing", "locations", "stores", "rejected", "to investigate", "last crawl")
 LOCATIONS = ("id", "name", "place", "status", "store", "why")
 
 AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
