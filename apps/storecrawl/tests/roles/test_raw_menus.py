@@ -227,7 +227,7 @@ async def test_a_payload_that_is_applied_again_is_refused_what_its_reader_refuse
 ) -> None:
     server.body = page(product("a"), product("b", Name=""))
     await single.run(FETCH)
-    single.rows("update storecrawl.refusals set reason = 'as it was said once' returning id")
+    single.rows("update storecrawl.refusals set reason = 'an old reason' returning id")
 
     await single.run(NewTask(handler="product_refresh", payload={"payload_id": 1}))
 

@@ -23,7 +23,7 @@ STANDSTILL_SECONDS = 86_400.0
 class Memory:
     """The world of a folder: it was at `step` at the unix time `since`, and advances by one each `step_seconds`.
 
-    With 0 seconds per step, time stands still. It does not advance while no demo is running. `port` is the
+    Time does not advance with 0 seconds per step, or while no demo is running. `port` is the
     upstream's.
     """
 

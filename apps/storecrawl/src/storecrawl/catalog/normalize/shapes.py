@@ -40,7 +40,7 @@ class MenuRecords:
         return len(self.records) + len(self.refused)
 
     def is_complete(self, duplicates: int) -> bool:
-        """Whether nothing can be missing: its fetch says so, or it has as many products as it claims.
+        """Whether nothing can be missing, by the notes of its fetch or by the count that it claims.
 
         A document without a count may be any part of the menu.
         """
