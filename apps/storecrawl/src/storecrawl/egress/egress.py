@@ -165,7 +165,7 @@ class Egress:
     async def _attempt(self, duty: Awaitable[None]) -> None:
         try:
             await duty
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, what is counted must not be lost for it
+        except Exception as error:  # noqa: BLE001 - counts must not be lost, whatever the error is
             self._complain(error)
 
     async def _report(self, recorder: Recorder) -> None:

@@ -53,7 +53,7 @@ PLATFORMS = (CRAWLED, "jn", "wm", "lf", "tz", "bl", "fl")
 def _day(value: object) -> date:
     # Otherwise a number, or a text with one, would be parsed as seconds since 1970.
     if not isinstance(value, str):
-        raise ValueError("a day must be a text such as 2026-01-31")  # noqa: TRY004 - pydantic makes a refusal of this one
+        raise ValueError("a day must be a text such as 2026-01-31")  # noqa: TRY004 - pydantic converts it to a validation error
     return date.fromisoformat(value)
 
 
