@@ -85,7 +85,7 @@ def take_all(chromium: Browser, address: str, way_in: str) -> None:
     take(dark, "task")
     light.goto("/stores")
     light.locator("tr[id^=store-]").first.get_by_role("link").first.click()
-    light.get_by_role("link", name="What changed last").click()
+    light.get_by_role("link", name="Latest changes").click()
     take(light, "diff")
     light.goto("/capacity?role=payload_fetch&workers=3")
     light.wait_for_function(PLOTS.format(1))

@@ -82,7 +82,7 @@ def test_a_wrong_option_is_one_clear_line_and_exit_code_2(
 def test_a_wrong_database_address_is_not_repeated_as_it_may_hold_a_password(tmp_path: Path) -> None:
     done = run("migrate", cwd=tmp_path, DATABASE_URL="mongo://me:secret@db.example")
 
-    assert (done.returncode, done.stderr) == (2, "storecrawl: DATABASE_URL: it is no Postgres URL\n")
+    assert (done.returncode, done.stderr) == (2, "storecrawl: DATABASE_URL: not a Postgres URL\n")
 
 
 def test_a_database_that_does_not_answer_is_exit_code_6(tmp_path: Path) -> None:

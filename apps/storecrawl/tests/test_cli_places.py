@@ -65,7 +65,7 @@ def test_a_resync_is_generated_once_a_day(shop: Shop, say: Any) -> None:
     second = say("generate", "resync", "--batches", "2")
 
     assert (first["stored"], first["standing"], len(shop.tasks("product_resync"))) == (4, 0, 4)
-    assert second == (0, f"{first['date']}: 0 tasks stored, 4 stood already\n", "")
+    assert second == (0, f"{first['date']}: 0 tasks stored, 4 already existed\n", "")
 
 
 def test_an_impossible_command_ends_with_one_clear_line(shop: Shop, say: Any) -> None:

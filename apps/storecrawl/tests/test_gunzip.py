@@ -34,7 +34,7 @@ def test_a_document_comes_back_however_it_is_cut(pack: object, piece: int) -> No
 @pytest.mark.parametrize("tail", [b"\0", b"\0\0\0\0", b"\x1f", b"\x1f\x8b\x08", b"{}", b"\0" * 300_000])
 def test_data_after_the_end_of_a_large_document_is_refused(tail: bytes) -> None:
     """This used to loop forever."""
-    with pytest.raises(GzipDamaged, match="something follows its end"):
+    with pytest.raises(GzipDamaged, match="there is data after its end"):
         _gunzip(gzip.compress(DOCUMENT) + tail)
 
 
@@ -45,7 +45,7 @@ def test_a_truncated_stream_is_refused(length: int) -> None:
 
 
 def test_bytes_that_are_not_gzip_are_refused() -> None:
-    with pytest.raises(GzipDamaged, match="cannot be unpacked"):
+    with pytest.raises(GzipDamaged, match="cannot be decompressed"):
         _gunzip(DOCUMENT)
 
 

@@ -111,12 +111,12 @@ def test_a_route_stands_once(routes: Routes) -> None:
 
     code, _, error = routes("add", PROXY)
 
-    assert (code, "there is a route http://127.0.0.1:3128" in error) == (1, True)
+    assert (code, "route http://127.0.0.1:3128" in error) == (1, True)
 
 
 @pytest.mark.parametrize("command", ["remove", "enable", "disable"])
 def test_a_route_that_is_not_there_is_said_so(routes: Routes, command: str) -> None:
-    assert routes(command, "404")[::2] == (1, "storecrawl: there is no route 404\n")
+    assert routes(command, "404")[::2] == (1, "storecrawl: no route 404\n")
 
 
 def test_a_trial_says_whether_a_route_leads_anywhere(routes: Routes) -> None:

@@ -53,11 +53,11 @@ def test_a_statement_is_the_text_below_its_name() -> None:
     [
         ("-- about\n-- name: one\nselect 1", "a.sql: text before the first name"),
         ("select 1", "a.sql: text before the first name"),
-        ("-- name: one\nselect 1\n-- name: one\nselect 2", "a.sql: two statements are called one"),
+        ("-- name: one\nselect 1\n-- name: one\nselect 2", "a.sql: two statements are named one"),
         ("-- name: one\n\n-- name: two\nselect 2", "a.sql: one is empty"),
-        ("-- name: one two\nselect 1", "a.sql: 'one two' cannot be a name"),
-        ("-- name: texts\nselect 1", "a.sql: 'texts' cannot be a name"),
-        ("-- name:\nselect 1", "a.sql: '' cannot be a name"),
+        ("-- name: one two\nselect 1", "a.sql: 'one two' is not a valid name"),
+        ("-- name: texts\nselect 1", "a.sql: 'texts' is not a valid name"),
+        ("-- name:\nselect 1", "a.sql: '' is not a valid name"),
     ],
 )
 def test_a_file_of_anything_else_is_refused(text: str, problem: str) -> None:

@@ -36,9 +36,9 @@ async def blocked_stores(connection: Connection) -> list[Finding]:
             severity=Severity.TROUBLE if is_bad else Severity.WARNING,
             problem=(
                 f"{found.blocked:,} of {found.stores:,} stores are blocked, the first since {_moment(found.since)}: the"
-                f" upstream refuses their menus by every route (lately: {found.because})"
+                f" upstream refuses their menus on every route (last: {found.because})"
             ),
-            advice="they are asked again by themselves, later each time; see what they have in common",
+            advice="they are retried automatically, later each time; check what they have in common",
             path="/stores?blocked=yes",
         )
     ]
@@ -51,15 +51,17 @@ def _of_routes(found: Sequence[StoredRoute]) -> Iterator[Finding]:
     active = [route for route in found if route.active]
     paused = [route for route in active if route.paused_until is not None]
     if not active:
-        cause = f"all {len(found)} are disabled" if found else "there is none"
+        cause = f"all {len(found)} are disabled" if found else "there are none"
         advice = "enable one, or add one with `storecrawl routes add`"
         yield _finding(Severity.TROUBLE, f"no outgoing route is active ({cause}): nothing can be fetched", advice)
     elif len(paused) == len(active):
         problem = f"no outgoing route is active now, as all are paused ({_named(paused)}): hardly anything is fetched"
-        yield _finding(Severity.TROUBLE, problem, "each is tried again by itself; other routes would help")
+        yield _finding(Severity.TROUBLE, problem, "each is retried automatically; more routes would help")
     elif paused:
         problem = f"{len(paused)} of {len(active)} outgoing routes are paused: {_named(paused)}"
-        yield _finding(Severity.WARNING, problem, "each is tried again by itself, and used as soon as it is let in")
+        yield _finding(
+            Severity.WARNING, problem, "each is retried automatically, and used as soon as a request succeeds"
+        )
 
 
 def _finding(severity: Severity, problem: str, advice: str) -> Finding:

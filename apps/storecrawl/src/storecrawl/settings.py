@@ -109,7 +109,7 @@ def _seconds(name: str, value: str) -> float:
 
 
 def _rate(name: str, value: str) -> float:
-    return _positive(name, value, "requests a second")
+    return _positive(name, value, "requests per second")
 
 
 def _positive(name: str, value: str, unit: str) -> float:
@@ -118,13 +118,13 @@ def _positive(name: str, value: str, unit: str) -> float:
     except ValueError:
         number = -1.0
     if not 0 < number < float("inf"):
-        raise ConfigError(f"it is no positive number of {unit}", variable=PREFIX + name.upper(), value=value)
+        raise ConfigError(f"must be a positive number of {unit}", variable=PREFIX + name.upper(), value=value)
     return number
 
 
 def _number(name: str, value: str) -> int:
     if not (value.isascii() and value.isdigit() and int(value) > 0):
-        raise ConfigError("it is no positive whole number", variable=PREFIX + name.upper(), value=value)
+        raise ConfigError("must be a positive integer", variable=PREFIX + name.upper(), value=value)
     return int(value)
 
 
@@ -134,20 +134,20 @@ def _limit(name: str, value: str) -> int:
 
 def _text(name: str, value: str) -> str:
     if not value.startswith(("http://", "https://")):
-        raise ConfigError("it is no http or https URL", variable=PREFIX + name.upper(), value=value)
+        raise ConfigError("must be an http or https URL", variable=PREFIX + name.upper(), value=value)
     return value
 
 
 def _truth(name: str, value: str) -> bool:
     words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
     if value.lower() not in words:
-        raise ConfigError("it is neither yes nor no", variable=PREFIX + name.upper(), value=value)
+        raise ConfigError("must be yes or no", variable=PREFIX + name.upper(), value=value)
     return words[value.lower()]
 
 
 def _bucket(name: str, value: str) -> str:
     if not BUCKET.fullmatch(value):
-        raise ConfigError("it is no s3://bucket/prefix", variable=PREFIX + name.upper(), value=value)
+        raise ConfigError("must have the form s3://bucket/prefix", variable=PREFIX + name.upper(), value=value)
     return value
 
 
@@ -157,7 +157,7 @@ def _networks(name: str, value: str) -> tuple[str, ...]:
         for network in networks:
             ipaddress.ip_network(network)
     except ValueError:
-        raise ConfigError("it is no list of networks", variable=PREFIX + name.upper(), value=value) from None
+        raise ConfigError("must be a list of networks", variable=PREFIX + name.upper(), value=value) from None
     return networks
 
 
@@ -171,7 +171,7 @@ def _states(_name: str, value: str) -> tuple[str, ...]:
 
 def _path(name: str, value: str) -> str:
     if not PATH.fullmatch(value):
-        raise ConfigError("it is no path such as /graphql", variable=PREFIX + name.upper(), value=value)
+        raise ConfigError("must be a path such as /graphql", variable=PREFIX + name.upper(), value=value)
     return value
 
 
@@ -181,7 +181,7 @@ def _hashes(name: str, value: str) -> tuple[str, ...]:
         found = HASH.fullmatch(one)
         if found is None or found[1] not in OPERATION_NAMES:
             names = ", ".join(OPERATION_NAMES)
-            problem = f"{one!r} is no hash such as {OPERATION_NAMES[0]}=<64 hex digits>, of one of {names}"
+            problem = f"{one!r} must have the form {OPERATION_NAMES[0]}=<64 hex digits> with one of {names}"
             raise ConfigError(problem, variable=PREFIX + name.upper())
     return given
 

@@ -52,9 +52,9 @@ class Statements:
         texts: dict[str, bytes] = {}
         for name, body in zip(map(str.strip, parts[::2]), map(str.strip, parts[1::2]), strict=True):
             if not name.isidentifier() or hasattr(cls, name):
-                raise ValueError(f"{source}: {name!r} cannot be a name")
+                raise ValueError(f"{source}: {name!r} is not a valid name")
             if name in texts:
-                raise ValueError(f"{source}: two statements are called {name}")
+                raise ValueError(f"{source}: two statements are named {name}")
             if not body:
                 raise ValueError(f"{source}: {name} is empty")
             texts[name] = body.encode()

@@ -87,7 +87,7 @@ async def test_a_rejection_is_taken_back(http: httpx2.AsyncClient, shop: Any) ->
     assert shown["status"] == "discovered"
     log = [(line["was"], line["became"], line["because"]) for line in shown["promotions"]]
     assert log == [
-        ("rejected", "discovered", "somebody decided so"), ("discovered", "rejected", "a warehouse"),
+        ("rejected", "discovered", "decided by a person"), ("discovered", "rejected", "a warehouse"),
     ]  # fmt: skip
 
 

@@ -31,7 +31,7 @@ async def test_with_a_route_and_no_blocked_store_nothing_is_found(http: httpx2.A
     assert await found(http, "routes") == await found(http, "blocked_stores") == []
 
 
-@pytest.mark.parametrize(("number", "which"), [(0, "there is none"), (2, "all 2 are disabled")])
+@pytest.mark.parametrize(("number", "which"), [(0, "there are none"), (2, "all 2 are disabled")])
 async def test_having_no_active_route_is_trouble(
     http: httpx2.AsyncClient, shop: Shop, connection: psycopg.Connection[Any], number: int, which: str
 ) -> None:
@@ -91,7 +91,7 @@ async def test_the_overview_tells_that_no_route_is_active(http: httpx2.AsyncClie
     shop.store()
 
     async with asyncio.timeout(40):
-        while "No outgoing route is active (there is none)" not in (page := await http.get("/")).text:
+        while "No outgoing route is active (there are none)" not in (page := await http.get("/")).text:
             await asyncio.sleep(0.05)
 
     assert 'href="/routes"' in page.text

@@ -64,7 +64,7 @@ async def test_an_impossible_route_is_refused(http: httpx2.AsyncClient, change: 
 async def test_the_page_shows_state_figures_and_reason_and_has_the_switch(
     http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
 ) -> None:
-    assert "No route is known yet" in (await http.get("/routes")).text
+    assert "There is no route yet" in (await http.get("/routes")).text
     route = (await http.post("/api/routes", json=PROXY | {"city": "<b>Mesa</b>"})).json()["id"]
     connection.execute("update storecrawl.routes set successes = 123, last_error = 'HTTP 403', last_error_at = now()")
 

@@ -103,16 +103,16 @@ async def test_a_store_that_there_is_already_is_linked(connection: psycopg.Async
 @pytest.mark.parametrize(
     ("store", "reason"),
     [
-        (_store(1, platform_store_id="KaleafaBeaverton"), "its id is not one of the platform's"),
-        (_store(1, platform_store_id="superette"), "its id is not one of the platform's"),
+        (_store(1, platform_store_id="KaleafaBeaverton"), "its id does not have the form of the platform's ids"),
+        (_store(1, platform_store_id="superette"), "its id does not have the form of the platform's ids"),
         (_store(1, name=None), "it has no name"),
         (_store(1, slug=None), "it has no usable slug"),
         (_store(1, slug="a b"), "it has no usable slug"),
-        (_store(1, state=None), "it names no state"),
+        (_store(1, state=None), "it has no state"),
         (_store(1, state="ON"), "it is in ON, which is not covered"),
-        (_store(1, raw={"status": "Closed"}), "the platform says that it is closed"),
+        (_store(1, raw={"status": "Closed"}), "its status on the platform is closed"),
         (_store(1, raw={"activeCategories": []}), "it has no menu on the platform"),
-        (_store(1, name=None, state=None), "it has no name; it names no state"),
+        (_store(1, name=None, state=None), "it has no name; it has no state"),
     ],
 )
 async def test_an_invalid_location_is_rejected_with_its_reasons(

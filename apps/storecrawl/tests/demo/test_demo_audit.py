@@ -49,12 +49,12 @@ def test_nothing_is_missing_from_a_whole_cycle(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("figures", "inventory", "problem"),
     [
-        ({"stores": 1}, {"analysed_stores": 1}, "1 stores were found, there are 2"),
+        ({"stores": 1}, {"analysed_stores": 1}, "1 of 2 stores were found"),
         ({}, {"analysed_stores": 0}, "the views show 0 of 2 stores"),
         ({}, {"unapplied_payloads": 1}, "1 payloads were not turned into products"),
         ({"variants": 0}, {}, "9 products with 0 variants were found"),
-        ({}, {"snapshots": 8}, "there are 8 snapshots, the payloads held 9 products"),
-        ({}, {"paths": ["2026/a.json.gz"]}, "1 payload files are gone, the first of them is 2026/a.json.gz"),
+        ({}, {"snapshots": 8}, "there are 8 snapshots, the payloads contain 9 products"),
+        ({}, {"paths": ["2026/a.json.gz"]}, "1 payload files are missing, the first of them is 2026/a.json.gz"),
         ({"tasks": {"pending": 3}}, {}, "3 tasks are still open"),
         ({"tasks": {"failed": 1}}, {"failure": "payload_fetch 4: HTTP 502"},
          "1 tasks failed, the first of them was payload_fetch 4: HTTP 502"),
@@ -75,9 +75,7 @@ def test_an_upstream_of_unknown_size_must_have_a_store_at_least(tmp_path: Path) 
 
 
 def test_products_missing_from_the_catalog_are_named(connection: psycopg.Connection[Any]) -> None:
-    """Counting fetched products could not find this: 3.9 % of the products of stores with two price lists were
-    missing.
-    """
+    """Counting fetched products cannot find this: 3.9 % of those of stores with two price lists were missing."""
     memory = Memory(port=1, stores=2, seed=1, step=3.0, since=time.time() - 60, step_seconds=0.0)
     world = World(UpstreamOptions(stores=2, seed=1))
     [whole, lacking] = [store["id"] for store in world.stores({})]
@@ -88,7 +86,7 @@ def test_products_missing_from_the_catalog_are_named(connection: psycopg.Connect
     [missing] = find_missing(connection, memory)
 
     assert (missing.store, missing.products) == (2, tuple(sorted(world.offered(lacking, 3))[:2]))
-    assert missing.sentence().startswith("store 2 (S) lacks 2 products that it offers: ")
+    assert missing.sentence().startswith("store 2 (S) offers 2 products that the catalog lacks: ")
 
 
 def test_stores_that_were_fetched_before_this_cycle_are_not_compared(connection: psycopg.Connection[Any]) -> None:

@@ -70,8 +70,8 @@ def test_the_folder_keeps_its_world(cycle: tuple[DemoFolder, Outcome]) -> None:
     fewer_stores = cycle[0].run("--once", "--stores", "3")
 
     assert (other_seed.code, fewer_stores.code) == (2, 2)
-    assert "holds the world of seed 1; another seed needs another --data-dir" in other_seed.err
-    assert "holds a world of 4 stores; a smaller one needs another --data-dir" in fewer_stores.err
+    assert "has the world of seed 1; use another --data-dir for another seed" in other_seed.err
+    assert "has a world of 4 stores; use another --data-dir for a smaller one" in fewer_stores.err
 
 
 def test_a_second_cycle_finds_all_done_and_says_so_in_a_sentence(cycle: tuple[DemoFolder, Outcome]) -> None:

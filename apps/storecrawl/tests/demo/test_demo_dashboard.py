@@ -43,6 +43,6 @@ async def test_a_cycle_is_followed_in_the_browser_without_loading_a_page_again(v
     await page.go_back()
 
     await expect(page.locator("[id^=payload-]").nth(1)).to_be_visible(timeout=SOON)
-    await page.get_by_role("link", name="What changed last").click()
-    await expect(page.get_by_role("heading", level=1)).to_have_text("What changed")
+    await page.get_by_role("link", name="Latest changes").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Changes")
     await expect(page.get_by_role("navigation", name="Kinds of changes").get_by_role("link")).to_have_count(4)

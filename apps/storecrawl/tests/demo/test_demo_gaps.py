@@ -92,7 +92,7 @@ async def test_every_store_without_a_menu_is_named(
     gaps, figures = find_gaps(connection), read_figures(connection, list(app.roles))
     problems = list(find_problems(take_inventory(connection), gaps, figures, tmp_path, STORES))
     assert f"{STORES} of {STORES} stores were not refreshed" in problems
-    why = re.compile(r"store \d+ \(.+\) was not refreshed: product_discovery \d+ failed: .*the upstream answered: .+")
+    why = re.compile(r"store \d+ \(.+\) was not refreshed: product_discovery \d+ failed: .*error of the upstream: .+")
     assert len([each for each in problems if why.fullmatch(each)]) == STORES
     assert not any("Traceback" in each or "\n" in each for each in problems)
 

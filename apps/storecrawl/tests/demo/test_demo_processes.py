@@ -38,7 +38,7 @@ def test_a_process_that_keeps_dying_is_given_up_with_its_last_output(tmp_path: P
     failing = child(tmp_path, FAILURE)
 
     with pytest.raises(KeepsDying, match=r"child\.log says: the disk is full"):
-        eventually(lambda: failing.keep_running())  # noqa: PLW0108 - returns nothing, so it is asked on and on
+        eventually(lambda: failing.keep_running())  # noqa: PLW0108 - returns nothing, so it is called again
 
 
 def test_an_interrupted_wait_kills_what_does_not_listen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from .conftest import COMMAND, PATIENCE, DemoFolder, eventually
 APPLIED = "select count(*) from storecrawl.payloads where applied_at is not null"
 PAYLOADS = "select count(*) from storecrawl.payloads"
 SMALL = ("--stores", "2", "--step-seconds", "5", "--processes", "1")
-GOODBYE = "Ended. storecrawl-data keeps everything: the next demo there goes on."
+GOODBYE = "Stopped. All data is in storecrawl-data; the next demo there continues."
 
 
 def test_without_a_terminal_it_says_in_lines_how_it_goes_and_sigterm_ends_it(demo: DemoFolder) -> None:
@@ -35,7 +35,7 @@ def test_without_a_terminal_it_says_in_lines_how_it_goes_and_sigterm_ends_it(dem
     assert re.fullmatch(r"the dashboard: http://127\.0\.0\.1:\d+/enter\?token=rl_\S+", notes[3])
     assert notes[4] == "starting the workers"
     assert re.fullmatch(r"stores \d/\d  payloads \d+  products \d+  tasks \d+ done .* \d+\.\d/s", notes[5])
-    assert notes[-2:] == ["stopping; what has begun may end", GOODBYE]
+    assert notes[-2:] == ["stopping; running tasks may finish", GOODBYE]
 
 
 def test_in_a_terminal_it_shows_one_board_and_ctrl_c_ends_it(demo: DemoFolder) -> None:
@@ -57,7 +57,7 @@ def test_in_a_terminal_it_shows_one_board_and_ctrl_c_ends_it(demo: DemoFolder) -
 
     assert process.returncode == 0
     demo.expect_nothing_left()
-    for words in ("storecrawl demo", "a second", "workers.log", "Ctrl-C ends it", "stopping"):
+    for words in ("storecrawl demo", "a second", "workers.log", "Ctrl-C to stop", "stopping"):
         assert words.encode() in shown
 
 
@@ -93,7 +93,7 @@ def test_a_second_demo_in_the_same_folder_is_refused(demo: DemoFolder) -> None:
     second = subprocess.run([str(COMMAND), "demo", "--once"], cwd=demo.cwd, capture_output=True, text=True, check=False)
 
     assert second.returncode == 2
-    assert "another demo is at work in" in second.stderr
+    assert "another demo is running in" in second.stderr
 
 
 def _take_terminal(terminal: int) -> None:

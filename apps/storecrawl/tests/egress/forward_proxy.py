@@ -1,6 +1,4 @@
-"""A real forward proxy on loopback, HTTP or HTTPS (absolute form and CONNECT) or SOCKS5, which can reject all
-requests.
-"""
+"""A forward proxy on loopback, HTTP or HTTPS (absolute form and CONNECT) or SOCKS5, which can reject requests."""
 
 from __future__ import annotations
 

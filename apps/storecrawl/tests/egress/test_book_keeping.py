@@ -69,7 +69,7 @@ async def test_an_unforeseen_error_is_logged_once_and_loses_no_count(
     await eventually(lambda: book.route(route)["successes"] == 3)
     told = [record.getMessage() for record in caplog.records]
     assert len(told) == len(set(told))
-    assert all("The egress cannot keep its book" in each for each in told)
+    assert all("The egress cannot update its routes" in each for each in told)
 
 
 async def test_two_processes_lose_no_count_to_each_other(database: str, book: Book) -> None:

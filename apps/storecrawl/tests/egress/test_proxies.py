@@ -95,7 +95,7 @@ async def test_a_route_whose_address_is_none_is_left_aside_with_its_reason(
     book.add()
 
     assert await (await leaving(upstream.url)).stores()
-    await eventually(lambda: "is no address" in (book.route(broken)["last_error"] or ""))
+    await eventually(lambda: "is not a valid address" in (book.route(broken)["last_error"] or ""))
 
 
 async def test_a_proxy_that_does_not_speak_socks_is_the_routes_failure(

@@ -42,7 +42,7 @@ class Names:
 
 @pytest.mark.parametrize("address", PRIVATE)
 async def test_an_address_that_is_not_public_is_refused(address: str) -> None:
-    with pytest.raises(ImageRefused, match="not a public one"):
+    with pytest.raises(ImageRefused, match="not public"):
         await Addresses(look_up=Names([address])).check(httpx2.URL("http://pictures.test/a.png"))
 
 
@@ -110,7 +110,7 @@ async def test_the_target_of_a_redirect_is_checked_too(site: Any, egress: Egress
     names = Names(["127.0.0.1"], ["169.254.169.254"])
     client = ImageClient(egress, Addresses(["127.0.0.1/32"], look_up=names), max_bytes=100)
 
-    with pytest.raises(ImageRefused, match="not a public one"):
+    with pytest.raises(ImageRefused, match="not public"):
         await client.fetch(f"http://pictures.test:{site.port}/a.png")
 
 
@@ -124,6 +124,6 @@ async def test_redirects_end(site: Any, egress: Egress) -> None:
 
 
 async def test_this_machine_is_asked_only_where_it_is_allowed(site: Any, egress: Egress) -> None:
-    with pytest.raises(ImageRefused, match="not a public one"):
+    with pytest.raises(ImageRefused, match="not public"):
         await ImageClient(egress, Addresses(), max_bytes=100).fetch(f"{site.url}/a.png")
     assert site.asked == []

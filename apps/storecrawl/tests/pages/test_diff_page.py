@@ -72,10 +72,10 @@ async def test_payloads_of_two_stores_are_not_compared(http: httpx2.AsyncClient,
 
     page = await http.get(f"/payloads/diff?a={a}&b={b}")
 
-    assert (page.status_code, f"there is no crawl payload {a} of store {other}" in page.text) == (404, True)
+    assert (page.status_code, f"no crawl payload {a} of store {other}" in page.text) == (404, True)
 
 
 async def test_it_asks_for_payloads_where_none_is_named(http: httpx2.AsyncClient) -> None:
     page = await http.get("/payloads/diff")
 
-    assert (page.status_code, "name two payloads" in page.text) == (422, True)
+    assert (page.status_code, "give two payloads" in page.text) == (422, True)

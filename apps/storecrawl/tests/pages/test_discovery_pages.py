@@ -37,7 +37,7 @@ async def test_locations_are_searched_by_what_the_address_says(http: httpx2.Asyn
     found = (await http.get(f"{LOCATIONS}?text=&status=discovered&state=nv&city=")).text
 
     assert ("Moon" in found, ">Sun<" in found) == (True, False)
-    assert "No location fits." in (await http.get(f"{LOCATIONS}?city=Reno")).text
+    assert "No location matches." in (await http.get(f"{LOCATIONS}?city=Reno")).text
 
 
 async def test_a_location_tells_what_was_found_and_decided(http: httpx2.AsyncClient, shop: Any) -> None:
@@ -48,9 +48,9 @@ async def test_a_location_tells_what_was_found_and_decided(http: httpx2.AsyncCli
 
     page = (await http.get(f"{LOCATIONS}/{location}")).text
 
-    for text in ("it has no menu on the platform", "task 41", "sun-mesa", "Take back"):
+    for text in ("it has no menu on the platform", "task 41", "sun-mesa", "Undo rejection"):
         assert text in page
-    assert "Make a store" not in page
+    assert "Create a store" not in page
 
 
 async def test_people_decide_by_forms(http: httpx2.AsyncClient, shop: Any) -> None:

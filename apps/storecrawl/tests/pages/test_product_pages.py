@@ -64,7 +64,7 @@ async def test_a_product_shows_what_its_menu_tells_of_it(http: httpx2.AsyncClien
         "medical use only",
     ):
         assert told in text, told
-    assert "Changed, says the platform" in text
+    assert "Changed on the platform" in text
 
 
 async def test_a_product_of_which_nothing_more_is_told_has_no_empty_card(

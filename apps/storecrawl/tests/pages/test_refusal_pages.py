@@ -61,7 +61,7 @@ async def test_a_raw_menu_shows_each_answer_and_why_there_is_no_payload(http: ht
     page, of_store = [(await http.get(path)).text for path in (f"/raw-menus/{raw}", f"/stores/{store}")]
 
     for text in (
-        "No payload was made of them: Malformed: no JSON",
+        "There is no payload: Malformed: no JSON",
         "med",
         "full",
         "text/html",

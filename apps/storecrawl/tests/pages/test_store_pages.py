@@ -28,7 +28,7 @@ async def test_stores_are_searched_by_text_and_state_which_may_be_left_empty(
     found = (await http.get("/stores?text=&state=nv")).text
 
     assert ("Moon" in found, ">Sun<" in found) == (True, False)
-    assert "No store fits." in (await http.get("/stores?text=100%25")).text
+    assert "No store matches." in (await http.get("/stores?text=100%25")).text
 
 
 async def test_more_stores_than_a_page_holds_follow_on_the_next(http: httpx2.AsyncClient, shop: Any) -> None:

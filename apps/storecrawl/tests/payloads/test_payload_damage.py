@@ -177,7 +177,7 @@ def test_a_pipe_or_folder_in_the_place_of_the_file_is_corrupt(store: PayloadStor
     (root / "folder").mkdir()
 
     for path in (plant, "folder"):
-        with pytest.raises(PayloadCorrupt, match="no plain file"):
+        with pytest.raises(PayloadCorrupt, match="not a regular file"):
             store.read(path, "0" * 64, 2)
 
 

@@ -92,7 +92,7 @@ async def test_a_discovery_without_any_answer_fails_and_says_so(crawl_with: Call
 
     [(state, error)] = crawl.rows("select state::text, error from rolecall.all_tasks where handler = 'store_discovery'")
     assert state == "failed"
-    assert "no answer came for AZ, CO, MI" in error
+    assert "there was no response for AZ, CO, MI" in error
     assert crawl.value("select count(*) from storecrawl.states where failures > 1 and error is not null") == 3
 
 

@@ -1,6 +1,4 @@
-"""Ids and entry points that lead nowhere: repaired if the platform knows the store by another id, otherwise left
-to a person.
-"""
+"""Ids and entry points that lead nowhere: repaired if the platform has another id, otherwise left to a person."""
 
 from __future__ import annotations
 
@@ -69,7 +67,7 @@ async def test_an_investigation_is_settled_when_discovery_sees_the_location_agai
 
     await crawl.run(DISCOVER)
 
-    assert crawl.rows(LOCATION, known) == [("verified", "the platform names it again", 1)]
+    assert crawl.rows(LOCATION, known) == [("verified", "the platform lists it again", 1)]
 
 
 async def test_a_known_id_is_found_without_asking_the_upstream(crawl: Any, upstream: LocalUpstream) -> None:
@@ -116,4 +114,4 @@ async def test_the_network_is_given_five_more_chances(crawl_with: Callable[..., 
     await crawl.run(_entry("green-door"))
 
     because = crawl.value("select because from storecrawl.locations where entry = 'green-door'")
-    assert because.startswith("no answer after 6 attempts")
+    assert because.startswith("no response after 6 attempts")

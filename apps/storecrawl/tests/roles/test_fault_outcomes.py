@@ -37,13 +37,13 @@ class Outcome:
 
 OUTCOMES = {
     FaultKind.BLOCKED: Outcome(state="pending", attempts=0, says="the store is blocked: .* 403", later=True),
-    FaultKind.RATE_LIMITED: Outcome(state="pending", attempts=1, says="asked to wait 120 s", later=True),
+    FaultKind.RATE_LIMITED: Outcome(state="pending", attempts=1, says="requested to wait 120 s", later=True),
     FaultKind.UNAVAILABLE: Outcome(says="HTTP 50[234]"),
     FaultKind.CUT: Outcome(says="Unavailable"),
-    FaultKind.ERRORS: Outcome(says="the upstream answered: "),
+    FaultKind.ERRORS: Outcome(says="error of the upstream: "),
     FaultKind.SCHEMA_DRIFT: Outcome(says="FilteredProducts: "),
     FaultKind.FOREIGN_REDIRECT: Outcome(says="redirected to another host"),
-    # The upstream still counts the products that it does not serve, so the menu is fetched and then refused.
+    # The fetch is refused if the upstream still counts the missing products; without a count, the refresh is.
     FaultKind.EMPTY_PAGE: Outcome(handler="product_refresh", attempts=1, says="ImplausibleMenu: 0 products"),
     FaultKind.TRUNCATED: Outcome(handler="product_refresh", attempts=1, says="ImplausibleMenu"),
     FaultKind.SLOW: Outcome(handler="product_refresh", state="completed", attempts=1),

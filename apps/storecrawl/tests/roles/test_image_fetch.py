@@ -60,9 +60,7 @@ async def test_an_address_that_is_not_allowed_fails_the_image_and_not_the_task(c
     await crawl.run(NewTask(handler="store_discovery"))
 
     assert crawl.value(KEPT) == 0
-    assert crawl.rows("select distinct problem, due_at from storecrawl.images") == [
-        ("its address is not a public one", None)
-    ]
+    assert crawl.rows("select distinct problem, due_at from storecrawl.images") == [("its address is not public", None)]
     assert crawl.value("select count(*) from rolecall.all_tasks where state = 'failed'") == 0
 
 

@@ -48,7 +48,7 @@ async def test_an_outage_of_the_database_spends_no_attempt(
         await crawl.until(lambda: crawl.value("select count(*) from rolecall.tasks where state = 'running'") == 2)
         assert server.pid is not None
         os.kill(server.pid, signal.SIGQUIT)
-        await _until(lambda: caplog.text.count("It is put off, as the database does not answer") >= 2)
+        await _until(lambda: caplog.text.count("Snoozed: the database does not respond") >= 2)
         upstream.set_failures(FaultDial())
         await asyncio.to_thread(server.attach)
         with psycopg.connect(server.dsn(), autocommit=True) as connection:

@@ -159,6 +159,6 @@ async def test_files_expire_in_a_bucket_too(
             (f"old/{age}",),
         )
 
-    await keeper.expire(keep_last=1, store=bucket_url)  # type: ignore[arg-type]  # beside the policy
+    await keeper.expire(keep_last=1, store=bucket_url)  # type: ignore[arg-type]  # in addition to the policy
 
     assert sorted(each.path for each in storage.list()) == ["old/1", "old/2"]

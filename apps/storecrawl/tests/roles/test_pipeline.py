@@ -104,7 +104,7 @@ async def test_a_refresh_under_another_stores_lock_fails_and_says_whose_the_payl
     refreshes = "select state::text, attempt, error from rolecall.all_tasks where handler = 'product_refresh'"
     state, attempt, error = crawl.rows(f"{refreshes} order by id desc limit 1")[0]
     assert (state, attempt) == ("failed", 1)
-    assert f"payload {payload} is of store {store}, not {store + 1}" in error
+    assert f"payload {payload} belongs to store {store}, not {store + 1}" in error
 
 
 async def test_a_lost_payload_file_fails_the_refresh_and_says_so(crawl: Any) -> None:

@@ -95,13 +95,13 @@ async def test_what_patients_may_not_buy_has_no_price_of_theirs_in_the_catalog(c
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        (b"[" * 40, "no whole answer came (HTTP 200): it breaks off in the middle, after 40 bytes"),
-        (b'{"data": NaN}', "the answer cannot be read: JSON is malformed"),
-        (DEEP.encode(), "the answer cannot be read: it is nested too deeply"),
-        (b'{"data": {"filteredProducts": {"items": []}}}', "holds no list of products"),
-        (page(product("a"), total=100), "the menu is cut: 1 products were served where the upstream counts 100"),
-        (b'{"data": null, "errors": [{"message": "over here"}]}', "the upstream answered: over here"),
-        (b"\xff\xfe\x00", "the answer cannot be read"),
+        (b"[" * 40, "incomplete response (HTTP 200): it is cut after 40 bytes"),
+        (b'{"data": NaN}', "the response cannot be read: JSON is malformed"),
+        (DEEP.encode(), "the response cannot be read: it is nested too deeply"),
+        (b'{"data": {"filteredProducts": {"items": []}}}', "has no list of products"),
+        (page(product("a"), total=100), "the menu is cut: the upstream served 1 products but counts 100"),
+        (b'{"data": null, "errors": [{"message": "over here"}]}', "error of the upstream: over here"),
+        (b"\xff\xfe\x00", "the response cannot be read"),
     ],
 )
 async def test_an_answer_that_is_refused_is_kept_as_it_came_with_the_reason(
@@ -152,7 +152,7 @@ BAD = {
     "null": ("null", None, "it is not an object"),
     "a text": ('"a text"', None, "it is not an object"),
     "1e400": ('{"_id": "bad", "Name": "B", "Options": ["1g"], "Prices": [1e400]}', "bad", "the number 1e400 is too large"),
-    "NaN": ('{"_id": "bad", "Name": "B", "Options": ["1g"], "Prices": [NaN]}', "bad", "NaN is no number of JSON's"),
+    "NaN": ('{"_id": "bad", "Name": "B", "Options": ["1g"], "Prices": [NaN]}', "bad", "NaN is not a JSON number"),
     "deep": (f'{{"_id": "bad", "Name": "B", "Options": ["1g"], "x": {DEEP}}}', "bad", "it is nested too deeply"),
     "no name": ('{"_id": "bad", "Options": ["1g"]}', "bad", "it has no name"),
 }  # fmt: skip
@@ -227,7 +227,7 @@ async def test_a_payload_that_is_applied_again_is_refused_what_its_reader_refuse
 ) -> None:
     server.body = page(product("a"), product("b", Name=""))
     await single.run(FETCH)
-    single.rows("update storecrawl.refusals set reason = 'as it was said once' returning id")
+    single.rows("update storecrawl.refusals set reason = 'an old reason' returning id")
 
     await single.run(NewTask(handler="product_refresh", payload={"payload_id": 1}))
 

@@ -1,6 +1,4 @@
-"""A day's resync: the tasks under product_resync fetch the menus themselves, so that scaling and capacity count
-fetches.
-"""
+"""A day's resync: tasks of product_resync fetch menus themselves, so scaling and capacity count fetches."""
 
 from __future__ import annotations
 

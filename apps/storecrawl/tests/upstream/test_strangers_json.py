@@ -191,11 +191,11 @@ async def test_a_product_that_can_be_read_in_another_page_is_not_told_as_bad(
 @pytest.mark.parametrize(
     ("body", "error", "said"),
     [
-        (b"", Unavailable, r"no whole answer came \(HTTP 200\): it is empty"),
-        (answer(product("a"))[:-9], Unavailable, "it breaks off in the middle, after"),
-        (answer(product("a"), info="NaN"), Malformed, "the answer cannot be read: JSON is malformed"),
-        (b'{"data": {"filteredProducts": NaN}}', Malformed, "the answer cannot be read: JSON is malformed"),
-        (DEEP.encode(), Malformed, "the answer cannot be read: it is nested too deeply"),
+        (b"", Unavailable, r"incomplete response \(HTTP 200\): it is empty"),
+        (answer(product("a"))[:-9], Unavailable, "it is cut after"),
+        (answer(product("a"), info="NaN"), Malformed, "the response cannot be read: JSON is malformed"),
+        (b'{"data": {"filteredProducts": NaN}}', Malformed, "the response cannot be read: JSON is malformed"),
+        (DEEP.encode(), Malformed, "the response cannot be read: it is nested too deeply"),
     ],
 )
 async def test_the_message_tells_malformed_from_cut(

@@ -142,7 +142,7 @@ async def test_a_menu_that_is_cut_is_refused_where_the_upstream_counts_more(
     async def respond(_: Request) -> Response:
         return JSONResponse({"data": {"filteredProducts": {"products": [known], "queryInfo": info}}})
 
-    with pytest.raises(Truncated, match="1 products were served where the upstream counts 100"):
+    with pytest.raises(Truncated, match="the upstream served 1 products but counts 100"):
         await client_for(await serve(respond), ONLY_ONCE).menu("a" * 24)
 
 

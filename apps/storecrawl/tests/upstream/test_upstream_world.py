@@ -146,7 +146,7 @@ def test_simulated_time_stands_still_without_step_seconds() -> None:
 
 
 def test_simulated_time_does_not_go_back() -> None:
-    with pytest.raises(ValueError, match="does not go back"):
+    with pytest.raises(ValueError, match="cannot go back"):
         SimulatedClock(step_seconds=0.0, epoch=None).advance(-1)
 
 

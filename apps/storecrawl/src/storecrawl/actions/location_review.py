@@ -15,7 +15,7 @@ from storecrawl.roles.store_discovery import first_crawl
 
 __all__ = ["DEFAULT_REASON", "LocationReview"]
 
-DEFAULT_REASON = "somebody decided so"
+DEFAULT_REASON = "decided by a person"
 
 
 class LocationReview:

@@ -51,7 +51,7 @@ LOCATIONS = "/platforms/{platform}/locations"
 LOCATION = LOCATIONS + "/{location_id:int}"
 LONGEST_REASON = 500
 Why = Annotated[str, Field(min_length=1, max_length=LONGEST_REASON), AfterValidator(plain_text)]
-Status = Annotated[LocationStatus | None, Query(description="Only those of this status.")]
+Status = Annotated[LocationStatus | None, Query(description="Only locations with this status.")]
 
 
 class Note(Body):
@@ -111,7 +111,7 @@ async def cities(  # sizes: each is a query parameter
     *,
     state: State = None,
     state_code: State = None,
-    failing: Annotated[bool, Query(description="Only those whose last attempts brought no answer.")] = False,
+    failing: Annotated[bool, Query(description="Only cities whose last attempts failed.")] = False,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Page[CityRecord]:

@@ -18,7 +18,7 @@ __all__ = ["ANSWERS", "Enqueuing", "crawlable_of_state", "pool_time"]
 TRANSACTION = 1_000
 
 
-ANSWERS = {200: {"model": Generated, "description": "All of them stood already"}, **refuses(404)}
+ANSWERS = {200: {"model": Generated, "description": "All tasks already existed"}, **refuses(404)}
 
 
 class Enqueues:

@@ -66,7 +66,7 @@ class Resync:
     task_ids: list[int]
 
 
-@router.post("/resync", status_code=201, responses={200: {"model": Resync, "description": "All of them stood already"}})
+@router.post("/resync", status_code=201, responses={200: {"model": Resync, "description": "All tasks already existed"}})
 async def generate_resync(connects: Connects, enqueues: Enqueuing, order: ResyncOrder = EVERYTHING) -> Resync:
     """Enqueue one product_resync for each store that may be crawled, spread evenly over the day, once per day."""
     day = await _day(connects, order.date)
@@ -93,5 +93,5 @@ async def _day(connects: Connections, day_given: dt.date | None) -> dt.date:
     today = (await pool_time(connects)).date()
     day = day_given or today
     if not today <= day <= today + FURTHEST:
-        raise RequestRefused(f"{day} is not within a year from {today} on", status=422, kind="invalid-request")
+        raise RequestRefused(f"{day} is not within a year from {today}", status=422, kind="invalid-request")
     return day

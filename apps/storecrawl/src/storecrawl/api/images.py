@@ -24,7 +24,7 @@ PICTURE: dict[int | str, dict[str, Any]] = {
         "description": "The image",
         "content": {f"image/{kind}": {} for kind in ("webp", "jpeg", "png", "gif")},
     },
-    304: {"description": "It is what it was"},
+    304: {"description": "Not modified"},
 }
 
 
@@ -74,7 +74,7 @@ async def of_product(product_id: PathId, connects: Connects, _: Reads) -> Produc
             product = await find_product(connection, product_id)
             image = (await images_of_products(connection, [product.id])).get(product.id)
     if image is None:
-        raise RequestRefused(f"no image of product {product_id} is kept", status=404, kind="image-not-found")
+        raise RequestRefused(f"product {product_id} has no stored image", status=404, kind="image-not-found")
     return ProductImage(
         id=image.id,
         url=f"/api/images/{image.id}",

@@ -110,10 +110,10 @@ async def _made(job: AnyJob, connects: Connections) -> list[NewTask]:
     store_id = agreed("store_id", job.store_id, "dispensary_id", job.dispensary_id)
     state = agreed("state", job.state, "state_code", job.state_code)
     if state is not None and job.role != "store_discovery":
-        raise _senseless(f"a state is for store_discovery, or for /enqueue-state; {job.role} takes none")
+        raise _senseless(f"a state is only valid for store_discovery or /enqueue-state, not for {job.role}")
     match job.role:
         case "store_discovery" | "analytics_refresh" | "storage_upkeep" if store_id is not None:
-            raise _senseless(f"{job.role} is about no single store")
+            raise _senseless(f"{job.role} does not take a store")
         case "store_discovery":
             return [discovery([state] if state else ())]
         case "analytics_refresh" | "storage_upkeep":

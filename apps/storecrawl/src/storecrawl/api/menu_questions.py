@@ -160,7 +160,7 @@ class AggregateAnswer(_Answer):
 def _fields(text: str | None) -> str | None:
     names = text.split(",") if text is not None else []
     if unknown := [name for name in names if name not in MenuItem.model_fields]:
-        raise ValueError(f"there is no field {unknown[0]!r}; there are {', '.join(MenuItem.model_fields)}")
+        raise ValueError(f"no field named {unknown[0]!r}; known fields: {', '.join(MenuItem.model_fields)}")
     return text
 
 
@@ -183,8 +183,8 @@ class Question(BaseModel):
     price_max: Cents = None
     thc_min: Percent = None
     thc_max: Percent = None
-    search: Annotated[Label, Field(description="Looked for in name and brand.")] = None
-    fields: Annotated[Label, AfterValidator(_fields), Field(description="Names of fields, with commas between.")] = None
+    search: Annotated[Label, Field(description="Matches name and brand.")] = None
+    fields: Annotated[Label, AfterValidator(_fields), Field(description="Comma-separated names of fields.")] = None
     limit: Annotated[int, Field(ge=1, le=1_000)] = 100
     offset: Annotated[int, Field(ge=0, le=1_000_000)] = 0
     sort: SortBy = SortBy.NAME

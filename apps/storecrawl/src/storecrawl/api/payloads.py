@@ -33,7 +33,7 @@ from storecrawl.serving.resources import HasResources
 router = APIRouter(prefix="/api/payloads", tags=["crawl payloads"])
 
 DOCUMENT: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The document, whatever it holds", "content": {"application/json": {"schema": {}}}}
+    200: {"description": "The document", "content": {"application/json": {"schema": {}}}}
 }
 
 
@@ -118,7 +118,7 @@ async def data(
 @router.post(
     "/{payload_id:int}/replay",
     status_code=201,
-    responses={200: {"model": Replay, "description": "A replay of it was waiting already"}, **refuses(404)},
+    responses={200: {"model": Replay, "description": "A replay of it was already enqueued"}, **refuses(404)},
 )
 async def replay(payload_id: PathId, connects: Connects, services: Operates, response: Response) -> Replay:
     """Enqueue the task that applies this payload again; it does not undo changes of newer payloads."""

@@ -17,10 +17,10 @@ from storecrawl.serving.resources import HasResources, RawPageFacts, raw_page, r
 
 router = APIRouter(prefix="/api/raw-menus", tags=["crawl payloads"])
 
-OnlyRefused = Annotated[bool, Query(description="Only those of which no payload was made.")]
+OnlyRefused = Annotated[bool, Query(description="Only raw menus without a payload.")]
 Index = Annotated[int, Path(ge=0, le=100_000)]
 ANSWER: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The bytes as they came", "content": {"application/octet-stream": {}}}
+    200: {"description": "The unchanged bytes", "content": {"application/octet-stream": {}}}
 }
 
 

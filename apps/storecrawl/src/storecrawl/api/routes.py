@@ -43,7 +43,7 @@ class RouteToAdd(Body):
 class Disabling(Body):
     """The reason to disable a route."""
 
-    reason: Text = "disabled by hand"
+    reason: Text = "disabled manually"
 
 
 @router.get("")

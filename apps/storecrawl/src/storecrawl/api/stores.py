@@ -11,7 +11,7 @@ from storecrawl.catalog import CategoryFigures, Store, StoreFilter, list_stores,
 from storecrawl.serving.lookup import store_of
 from storecrawl.serving.parameters import Cursor, SearchText, State
 
-OnlyBlocked = Annotated[bool, Query(description="Only those whose menu the upstream refuses.")]
+OnlyBlocked = Annotated[bool, Query(description="Only stores whose menu the upstream refuses.")]
 
 router = APIRouter(prefix="/api/stores", tags=["stores"])
 

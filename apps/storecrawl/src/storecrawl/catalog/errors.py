@@ -29,7 +29,7 @@ class UnknownStore(CatalogError):
 
     def __init__(self, store_ids: Sequence[int], *, noun: str = "store") -> None:
         shown = ", ".join(map(str, store_ids[:SHOWN])) + (" ..." if len(store_ids) > SHOWN else "")
-        super().__init__(f"there is no {noun} {shown}")
+        super().__init__(f"no {noun} {shown}")
         self.store_ids = list(store_ids)
 
 
@@ -37,7 +37,7 @@ class UnknownProduct(CatalogError):
     """No such product."""
 
     def __init__(self, product_id: int) -> None:
-        super().__init__(f"there is no product {product_id}")
+        super().__init__(f"no product {product_id}")
         self.product_id = product_id
 
 
@@ -45,7 +45,7 @@ class UnknownLocation(CatalogError):
     """No such location."""
 
     def __init__(self, location_id: int) -> None:
-        super().__init__(f"there is no location {location_id}")
+        super().__init__(f"no location {location_id}")
         self.location_id = location_id
 
 
@@ -57,7 +57,7 @@ class UnknownBrand(CatalogError):
     """No such brand."""
 
     def __init__(self, brand_id: int) -> None:
-        super().__init__(f"there is no brand {brand_id}")
+        super().__init__(f"no brand {brand_id}")
         self.brand_id = brand_id
 
 
@@ -65,7 +65,7 @@ class UnknownImage(CatalogError):
     """No such image, or it was never fetched."""
 
     def __init__(self, image_id: int) -> None:
-        super().__init__(f"there is no image {image_id}")
+        super().__init__(f"no image {image_id}")
         self.image_id = image_id
 
 
@@ -74,7 +74,7 @@ class UnknownPayload(CatalogError):
 
     def __init__(self, payload_id: int, store_id: int | None = None) -> None:
         whose = "" if store_id is None else f" of store {store_id}"
-        super().__init__(f"there is no crawl payload {payload_id}{whose}")
+        super().__init__(f"no crawl payload {payload_id}{whose}")
         self.payload_id = payload_id
         self.store_id = store_id
 
@@ -83,7 +83,7 @@ class UnknownRawMenu(CatalogError):
     """No such raw menu."""
 
     def __init__(self, raw_menu_id: int) -> None:
-        super().__init__(f"there is no raw menu {raw_menu_id}")
+        super().__init__(f"no raw menu {raw_menu_id}")
         self.raw_menu_id = raw_menu_id
 
 
@@ -107,7 +107,7 @@ class ImplausibleMenu(CatalogError):
     """The menu is so much smaller than expected that the feed was probably cut."""
 
     def __init__(self, count: int, expected: int, basis: str) -> None:
-        super().__init__(f"{count} products where {basis} {expected}: the feed looks cut")
+        super().__init__(f"{count} products, but {basis} {expected}: the feed was probably cut")
         self.count = count
         self.expected = expected
         self.basis = basis

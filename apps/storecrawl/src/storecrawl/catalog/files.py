@@ -56,5 +56,5 @@ def _require_kept(payload: StoredPayload | RawMenu) -> None:
     if payload.expired_at is not None:
         raise PayloadExpired(
             payload.storage_path,
-            f"its file expired on {payload.expired_at:%Y-%m-%d at %H:%M:%S %Z}: the retention policy had it removed",
+            f"its file expired on {payload.expired_at:%Y-%m-%d at %H:%M:%S %Z}: the retention policy removed it",
         )

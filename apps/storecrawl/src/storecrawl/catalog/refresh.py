@@ -52,12 +52,12 @@ class Plausibility:
 
     def __post_init__(self) -> None:
         if not 0 <= self.smallest_share <= 1:
-            raise ValueError("smallest_share is a share: from 0 to 1")
+            raise ValueError("smallest_share must be between 0 and 1")
 
     def check_claim(self, menu: Menu) -> None:
         """Raise ImplausibleMenu if the document has far fewer products than it claims for the menu."""
         if menu.total_count is not None and self._too_few(menu.record_count, menu.total_count):
-            raise ImplausibleMenu(menu.record_count, menu.total_count, "the document itself claims")
+            raise ImplausibleMenu(menu.record_count, menu.total_count, "the document claims")
 
     def check_history(self, menu: Menu, last_count: int | None, as_small: int) -> None:
         """Raise ImplausibleMenu if the last menu was far larger and too few other fetches confirm the decrease."""

@@ -1,4 +1,4 @@
-"""The `storecrawl` command: each module holds the verbs of one noun, `connect` how they reach database and files."""
+"""The `storecrawl` command: one module per group of commands; `connect` opens the database and the files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `storecrawl` command: what it can do, each imported when it is asked for, and how an error becomes a line."""
+"""The `storecrawl` command: its subcommands, imported when used, and its error messages."""
 
 from __future__ import annotations
 
@@ -16,35 +16,39 @@ from rolecall import cli
 from rolecall.cli import LateCommand, PlainGroup, Terminated, plain_group, unwinding_on_signals
 
 NAME = "storecrawl"
-SAYS = "Discovers stores, fetches their menus, keeps every payload, and turns payloads into products."
+SAYS = "Discovers stores, fetches their menus, stores every payload, and turns payloads into products."
 INTERRUPTED = 130
-# Each with where its function, or its group, is and how its help begins.
+# Each with the location of its function or group, and the first line of its help.
 COMMANDS = (
-    ("demo", "demo:demo", "Crawl a whole world on this machine: database, upstream, schedules, workers; then stay up."),
+    (
+        "demo",
+        "demo:demo",
+        "Crawl a simulated upstream on this machine, with database, workers and dashboard, until Ctrl-C.",
+    ),
     (
         "normalize",
         "normalize:show_normalized",
-        "Show what the normalizer makes of a captured menu; exit 2 for a file that is no menu.",
+        "Show the result of normalizing a captured menu; exit 2 for a file that is not a menu.",
     ),
     (
         "migrate",
         "migrate:migrate_database",
-        "Bring Rolecall's and the crawler's tables of a given database up to date.",
+        "Migrate Rolecall's and the crawler's tables in a database.",
     ),
-    ("payloads", "payloads:payloads", "The crawl payloads that are kept."),
-    ("discovery", "discovery:discovery", "Where stores come from: states, cities and the locations found there."),
+    ("payloads", "payloads:payloads", "Stored crawl payloads."),
+    ("discovery", "discovery:discovery", "Discovery of stores: states, cities and the locations found there."),
     ("generate", "generate:generate", "Tasks for many stores at once."),
-    ("routes", "routes:routes", "Outgoing routes: by which proxies, or by none, the crawler's requests leave."),
+    ("routes", "routes:routes", "Outgoing routes: the proxies, or none, through which the crawler's requests leave."),
 )
 
 
 def main() -> NoReturn:
-    """Run the command that this process was started with, and exit."""
+    """Run the command of this process, and exit."""
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; answers go to stdout, an error as one line to stderr; returns the exit code."""
+    """Run one command and return its exit code; an error is printed as one line to stderr."""
     try:
         with unwinding_on_signals():
             code = build()(arguments, prog_name=NAME, standalone_mode=False)
@@ -63,7 +67,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def build() -> PlainGroup:
-    """Put the command line together; no command is imported yet."""
+    """Build the command line without importing the commands."""
     commands = [
         LateCommand(name, says, partial(resolve_name, f"storecrawl.cli.{place}")) for name, place, says in COMMANDS
     ]
@@ -73,7 +77,7 @@ def build() -> PlainGroup:
 
 
 def complain(problem: str, code: int) -> int:
-    """Write what is wrong as one line to stderr; returns the code."""
+    """Print a problem as one line to stderr; return the code."""
     line = " ".join(problem.split())
     print(f"{NAME}: {cli.shown(line)}", file=sys.stderr)
     return code

@@ -1,4 +1,4 @@
-"""How the commands reach the crawler's database and files: those of a folder, or of a given Postgres."""
+"""Open the crawler's database and files: those of a folder, or a given Postgres."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from storecrawl.settings import CrawlSettings
 __all__ = ["CrawlHome", "DataDir", "DatabaseUrl", "checked_address"]
 
 READABLE = (
-    "storecrawl: every account of this machine can read the password in --database-url: give it by the environment, "
-    "as DATABASE_URL"
+    "storecrawl: other users of this machine can read the password in --database-url: use the environment variable "
+    "DATABASE_URL"
 )
 
 DATA_DIR_VARIABLE = "ROLECALL_DATA_DIR"
@@ -34,13 +34,11 @@ Connection = psycopg.AsyncConnection[Any]
 
 
 def checked_address(context: Context, parameter: CallbackParam, text: str | None) -> str | None:
-    """Refuse what is no address of a Postgres, without a word of it: it may hold a password. Warn of one that stands on
-    the command line.
-    """
+    """Reject an invalid Postgres URL without repeating it, since it may contain a password; warn of one in the flag."""
     try:
         parts = conninfo_to_dict(text or "")
     except psycopg.ProgrammingError:
-        raise ConfigError("it is no Postgres URL", variable="DATABASE_URL") from None
+        raise ConfigError("not a Postgres URL", variable="DATABASE_URL") from None
     source = context.get_parameter_source(str(parameter.name))
     if parts.get("password") and source is not None and source.name == "COMMANDLINE":
         echo(READABLE, err=True)
@@ -54,7 +52,7 @@ DatabaseUrl = Annotated[
         envvar="DATABASE_URL",
         metavar="URL",
         callback=checked_address,
-        help="Ask this Postgres instead of the folder's own.",
+        help="Use this Postgres instead of the folder's own.",
     ),
 ]
 DataDir = Annotated[
@@ -62,40 +60,40 @@ DataDir = Annotated[
     Option(
         "--data-dir",
         metavar="DIR",
-        help="Holds database and payloads; by default those that a demo or `rolecall up` left in this folder.",
+        help="The folder of database and payloads; by default that of a demo or `rolecall up` in the current folder.",
     ),
 ]
-# What a demo and `rolecall up` call their folders.
+# The folders of a demo and of `rolecall up`.
 USUAL = (Path("storecrawl-data"), Path("rolecall-data"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlHome:
-    """Where a crawl keeps what it has: in one folder, or where settings and the usual places say."""
+    """The location of a crawl's data: one folder, or that of the settings and the defaults."""
 
     data_dir: Path | None
     database_url: str | None
 
     @property
     def payloads(self) -> PayloadStore:
-        """The crawl payload files: in this folder, or in the bucket that the environment names. Raises ConfigError."""
+        """Return the crawl payload files in this folder, or in the environment's bucket. Raises ConfigError."""
         settings = CrawlSettings.from_environment()
         return payload_store(replace(settings, data_dir=self.data_dir) if self.data_dir else settings)
 
     def ask(self, question: Callable[[Connection], Awaitable[T]]) -> T:
-        """Return the database's answer, its tables brought up to date before. Raises DatabaseError, ConfigError."""
+        """Migrate the database and return the query's result. Raises DatabaseError, ConfigError."""
         with nullcontext(None) if self.database_url else EmbeddedServer(self._folder().absolute()) as server:
             return run_unwinding(_ask(server.dsn() if server else str(self.database_url), question))
 
     def _folder(self) -> Path:
-        """The folder of the embedded database: `rolecall up` makes it where there is none yet."""
+        """Return the folder of the embedded database, that of `rolecall up` if there is none yet."""
         said = self.data_dir or os.environ.get(DATA_DIR_VARIABLE)
         if said:
             return Path(said).expanduser()
         found = [folder for folder in USUAL if (folder / "postgres").is_dir()]
         if len(found) > 1:
             both = " and ".join(map(str, found))
-            raise ConfigError(f"there are databases in {both}: say which one is meant", variable="--data-dir")
+            raise ConfigError(f"there are databases in {both}: choose one", variable="--data-dir")
         return found[0] if found else USUAL[-1]
 
 

@@ -1,4 +1,4 @@
-"""`storecrawl demo`: a whole world crawled on this machine."""
+"""`storecrawl demo`: crawl a simulated upstream on this machine."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ SIGNALLED = 128
 
 def demo(  # sizes: a command's flags
     *,
-    once: Annotated[bool, Option("--once", help="One full cycle to the end, then exit.")] = False,
+    once: Annotated[bool, Option("--once", help="Run one full cycle, then exit.")] = False,
     as_json: Annotated[bool, Option("--json", help="With --once: print one JSON summary and nothing else.")] = False,
     stores: Annotated[
         int | None, Option(min=1, max=5_000, help="Stores of the local upstream.", show_default="300")
     ] = None,
     seed: Annotated[int | None, Option(help="Seed of the local upstream's world.", show_default="1")] = None,
     failure_rate: Annotated[
-        float, Option(min=0.0, max=MOST_FAILURES, help="Share of the local upstream's answers that fail.")
+        float, Option(min=0.0, max=MOST_FAILURES, help="Share of the local upstream's responses that fail.")
     ] = 0.0,
     upstream: Annotated[str | None, Option(metavar="URL", help="Crawl this instead of the local upstream.")] = None,
     database_url: Annotated[
@@ -38,22 +38,22 @@ def demo(  # sizes: a command's flags
             envvar="DATABASE_URL",
             metavar="URL",
             callback=checked_address,
-            help="Work on this Postgres instead of the embedded one.",
+            help="Use this Postgres instead of the embedded one.",
         ),
     ] = None,
     data_dir: Annotated[
-        Path, Option(metavar="DIR", help="Holds everything: database, payloads, logs; a second run there goes on.")
+        Path, Option(metavar="DIR", help="The folder of database, payloads and logs; a second run in it continues.")
     ] = Path("storecrawl-data"),
     processes: Annotated[int, Option(min=1, max=64, help="Worker processes.")] = 2,
-    slots: Annotated[int, Option(min=1, max=256, help="Tasks at once in each worker process.")] = 4,
+    slots: Annotated[int, Option(min=1, max=256, help="Concurrent tasks in each worker process.")] = 4,
     step_seconds: Annotated[
-        float, Option(min=5.0, help="Wall time of four simulated hours, a round of the crawl.")
+        float, Option(min=5.0, help="Real seconds of four simulated hours, one round of the crawl.")
     ] = 180.0,
-    api: Annotated[bool, Option(help="Serve the dashboard and the API meanwhile, on this machine only.")] = True,
+    api: Annotated[bool, Option(help="Serve the dashboard and the API on this machine only.")] = True,
 ) -> None:
-    """Crawl a whole world on this machine: database, upstream, schedules, workers; then stay up.
+    """Crawl a simulated upstream on this machine, with database, workers and dashboard, until Ctrl-C.
 
-    Exit codes: 0 all is there, or the end was asked for; 1 something is missing (it says what); 2 a wrong option;
+    Exit codes: 0 complete, or stopped by a signal; 1 something is missing, which is listed; 2 invalid option;
     6 no database.
     """
     if as_json and not once:
@@ -73,7 +73,7 @@ def _demo_once(options: DemoOptions, *, as_json: bool) -> int:
         return SIGNALLED + end.number
     print(json.dumps(cycle.summary()) if as_json else _in_words(cycle))
     if cycle.api and not as_json and sys.stdout.isatty():
-        print("The dashboard has ended with the cycle; without --once both go on until Ctrl-C.")
+        print("The dashboard has stopped with the cycle; without --once, both run until Ctrl-C.")
     for problem in cycle.problems:
         complain(problem, INCOMPLETE)
     return INCOMPLETE if cycle.problems else 0
@@ -84,7 +84,7 @@ def _demo_on(options: DemoOptions) -> int:
         with screen_for(options, quiet=False) as screen:
             run_on(options, screen)
     except Stopped:
-        print(f"Ended. {options.data_dir} keeps everything: the next demo there goes on.")
+        print(f"Stopped. All data is in {options.data_dir}; the next demo there continues.")
     return 0
 
 

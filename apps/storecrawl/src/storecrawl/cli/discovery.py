@@ -1,4 +1,4 @@
-"""`storecrawl discovery`: look for stores, see what was found, and decide about one location."""
+"""`storecrawl discovery`: search for stores, list the results, and decide about locations."""
 
 from __future__ import annotations
 
@@ -27,33 +27,35 @@ from storecrawl.cli.connect import Connection, CrawlHome, DatabaseUrl, DataDir
 from storecrawl.settings import CrawlSettings
 
 T = TypeVar("T")
-STATES = ("state", "cities", "failing", "locations", "stores", "rejected", "to look into", "last crawl")
+STATES = ("state", "cities", "failing", "locations", "stores", "rejected", "to investigate", "last crawl")
 LOCATIONS = ("id", "name", "place", "status", "store", "why")
 
 AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
-LocationId = Annotated[int, Argument(min=1, metavar="ID", help="As `storecrawl discovery locations` shows it.")]
-Why = Annotated[str, Option("--because", metavar="WHY", help="Why; it stands in the location's log.")]
+LocationId = Annotated[int, Argument(min=1, metavar="ID", help="The id in `storecrawl discovery locations`.")]
+Why = Annotated[str, Option("--because", metavar="WHY", help="The reason, which is stored in the location's log.")]
 
-discovery = plain_typer("Where stores come from: states, cities and the locations found there.")
+discovery = plain_typer("Discovery of stores: states, cities and the locations found there.")
 
 
 @discovery.command()
 def run(
-    states: Annotated[list[str] | None, Argument(metavar="STATE", help="Two letters; by default all covered.")] = None,
+    states: Annotated[
+        list[str] | None, Argument(metavar="STATE", help="Two-letter codes; by default all covered states.")
+    ] = None,
     *,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Have a worker look for stores, in some states or in all."""
+    """Enqueue a search for stores, in some states or in all."""
     [task] = as_asked([search(states or ())])
     app = build_app(CrawlSettings.from_environment())
     home = CrawlHome(data_dir=data_dir, database_url=database_url)
-    echo(f"task {home.ask(lambda connection: _enqueue(connection, app, task))} looks for stores")
+    echo(f"task {home.ask(lambda connection: _enqueue(connection, app, task))} searches for stores")
 
 
 @discovery.command("states")
 def states_(*, data_dir: DataDir = None, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
-    """Show what was found in each state, and what failed."""
+    """Show the results and failures of each state."""
     found = CrawlHome(data_dir=data_dir, database_url=database_url).ask(list_states)
     _show(found, STATES, map(_state, found), as_json=as_json)
 
@@ -61,12 +63,12 @@ def states_(*, data_dir: DataDir = None, database_url: DatabaseUrl = None, as_js
 @discovery.command()
 def locations(  # sizes: a command's flags
     *,
-    status: Annotated[LocationStatus | None, Option(help="Only those of this status.")] = None,
-    state: Annotated[str | None, Option(help="Only those of this state.")] = None,
-    city: Annotated[str | None, Option(help="Only those of this city.")] = None,
-    text: Annotated[str | None, Option(help="Look for this in name, slug, chain, city, id and entry.")] = None,
-    after: Annotated[int, Option(min=0, help="The last id of the page before.")] = 0,
-    limit: Annotated[int, Option(min=1, max=1_000, help="At most so many.")] = 50,
+    status: Annotated[LocationStatus | None, Option(help="Only locations with this status.")] = None,
+    state: Annotated[str | None, Option(help="Only locations in this state.")] = None,
+    city: Annotated[str | None, Option(help="Only locations in this city.")] = None,
+    text: Annotated[str | None, Option(help="Search name, slug, chain, city, id and entry.")] = None,
+    after: Annotated[int, Option(min=0, help="The last id of the previous page.")] = 0,
+    limit: Annotated[int, Option(min=1, max=1_000, help="The maximum number.")] = 50,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
@@ -83,12 +85,12 @@ def locations(  # sizes: a command's flags
 def verify(
     location: LocationId,
     *,
-    store: Annotated[int | None, Option(min=1, help="Link it to this store instead of making one.")] = None,
+    store: Annotated[int | None, Option(min=1, help="Link it to this store instead of creating one.")] = None,
     because: Why = DEFAULT_REASON,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Make a store of a location, or link it to one that there is."""
+    """Create a store from a location, or link it to an existing one."""
 
     async def verified(review: LocationReview) -> str:
         made, _ = await review.verify(location, because)
@@ -106,11 +108,11 @@ def verify(
 def reject(
     location: LocationId,
     *,
-    because: Annotated[str, Option("--because", metavar="WHY", help="Why it is no store.")],
+    because: Annotated[str, Option("--because", metavar="WHY", help="The reason why it is not a store.")],
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Say that a location is no store; no discovery takes it up again."""
+    """Reject a location; discovery never validates it again."""
     _decide(CrawlHome(data_dir=data_dir, database_url=database_url), lambda review: review.reject(location, because))
     echo(f"location {location} is rejected")
 
@@ -119,7 +121,7 @@ def reject(
 def unreject(
     location: LocationId, *, because: Why = DEFAULT_REASON, data_dir: DataDir = None, database_url: DatabaseUrl = None
 ) -> None:
-    """Take a rejection back; the next discovery validates the location anew."""
+    """Undo a rejection; the next discovery validates the location again."""
     _decide(CrawlHome(data_dir=data_dir, database_url=database_url), lambda review: review.unreject(location, because))
     echo(f"location {location} is no longer rejected")
 

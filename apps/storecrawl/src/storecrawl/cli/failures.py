@@ -1,4 +1,4 @@
-"""What an error is to whoever typed a command: the code that it ends with."""
+"""The exit codes of errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from storecrawl.payloads import PayloadError
 INCOMPLETE = 1
 MISUSED = 2
 NO_DATABASE = 6
-# The first that fits counts.
+# The first matching class counts.
 CODES = (
     (ConfigError, MISUSED),
     ((DatabaseError, EmbeddedServerError, psycopg.Error), NO_DATABASE),
@@ -23,5 +23,5 @@ CODES = (
 
 
 def exit_code_of(error: Exception) -> int | None:
-    """The exit code of an error that has a sentence for people; None for one that nobody foresaw."""
+    """Return the exit code of an expected error; None for an unexpected one."""
     return next((code for kinds, code in CODES if isinstance(error, kinds)), None)

@@ -1,4 +1,4 @@
-"""`storecrawl generate`: have tasks made for many stores."""
+"""`storecrawl generate`: create tasks for many stores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ generate = plain_typer("Tasks for many stores at once.")
 @generate.command("resync")
 def resync_stores(
     *,
-    batches: Annotated[int, Option(min=1, max=1_440, help="Into how many batches the day is divided.")] = BATCHES,
+    batches: Annotated[int, Option(min=1, max=1_440, help="The number of batches of the day.")] = BATCHES,
     day: Annotated[
         str | None, Option("--date", metavar="YYYY-MM-DD", help="The day, in UTC; by default today.")
     ] = None,
@@ -31,14 +31,14 @@ def resync_stores(
     database_url: DatabaseUrl = None,
     as_json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Store a resync of each store that may be crawled, spread evenly over a day; once for each day."""
+    """Enqueue a resync of each store that may be crawled, spread evenly over a day, once per day."""
     home, chosen = CrawlHome(data_dir=data_dir, database_url=database_url), _day(day)
     app = build_app(CrawlSettings.from_environment())
     generated = home.ask(lambda connection: _resync(connection, app, chosen, batches))
     if as_json:
         echo(msgspec.json.encode({"date": chosen, **asdict(generated)}).decode())
     else:
-        echo(f"{chosen}: {generated.stored:,} tasks stored, {generated.standing:,} stood already")
+        echo(f"{chosen}: {generated.stored:,} tasks stored, {generated.standing:,} already existed")
 
 
 async def _resync(connection: Connection, app: App, day: date, batches: int) -> Generated:
@@ -52,7 +52,7 @@ def _day(text: str | None) -> date:
     try:
         day = date.fromisoformat(text) if text else today
     except ValueError:
-        raise ConfigError(f"{text!r} is no day such as {today}", variable="--date", value=text) from None
+        raise ConfigError(f"{text!r} is not a date such as {today}", variable="--date", value=text) from None
     if day < today:
-        raise ConfigError(f"{day} is over", variable="--date", value=text)
+        raise ConfigError(f"{day} is in the past", variable="--date", value=text)
     return day

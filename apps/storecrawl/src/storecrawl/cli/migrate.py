@@ -1,4 +1,4 @@
-"""`storecrawl migrate`: the tables of a given database."""
+"""`storecrawl migrate`: migrate the tables of a database."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def migrate_database(
             envvar="DATABASE_URL",
             metavar="URL",
             callback=checked_address,
-            help="The database to bring up to date.",
+            help="The database to migrate.",
         ),
     ],
     *,
-    roles: Annotated[bool, Option("--roles", help="Also make the database roles of least privilege.")] = False,
+    roles: Annotated[bool, Option("--roles", help="Also create the database roles with least privilege.")] = False,
 ) -> None:
-    """Bring Rolecall's and the crawler's tables of a given database up to date."""
+    """Migrate Rolecall's and the crawler's tables in a database."""
     with psycopg.connect(database_url, autocommit=True, prepare_threshold=None) as connection:
         done = [*migrate(connection), *migrate(connection, MIGRATIONS)]
         if roles:

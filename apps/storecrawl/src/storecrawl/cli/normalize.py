@@ -1,4 +1,4 @@
-"""`storecrawl normalize FILE`: normalize one captured menu and show what came of it."""
+"""`storecrawl normalize FILE`: normalize one captured menu and show the result."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ UNIT_SIGNS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What became of the records of a document: each was kept as a product, merged as a duplicate, or refused.
+    """The counts of a document's records: each is a product, a merged duplicate, or refused.
 
-    `specials` are products with a special; `total_count` is what the document says that its menu holds, and `left_out`
-    how many of those it lacks: None where that is not known, of a menu that is not complete.
+    `specials` are products with a special. `total_count` is the number of products that the document claims for its
+    menu, `left_out` how many of them it lacks, None if unknown.
     """
 
     records: int = 0
@@ -64,7 +64,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NormalizeReport:
-    """The answer for one file: its menu, or the `error` that says why it is none and all its records are refused."""
+    """The result for one file: its menu, or the `error` if it is not a menu and all its records are refused."""
 
     file: str
     counts: Counts
@@ -79,7 +79,7 @@ def show_normalized(
     *,
     as_json: Annotated[bool, Option("--json", help="Print everything as one JSON document.")] = False,
 ) -> None:
-    """Show what the normalizer makes of a captured menu; exit 2 for a file that is no menu."""
+    """Show the result of normalizing a captured menu; exit 2 for a file that is not a menu."""
     code, report = normalize_file(file)
     if as_json:
         print(render_json(report))
@@ -89,7 +89,7 @@ def show_normalized(
 
 
 def normalize_file(path: Path) -> tuple[int, NormalizeReport]:
-    """Normalize a file, gzipped or plain; return the exit code (2 for what is no menu) and the report."""
+    """Normalize a file, gzipped or plain; return the exit code (2 if it is not a menu) and the report."""
     try:
         menu = normalize(parse_document(_content(path)))
     except NotAMenu as refusal:
@@ -98,13 +98,13 @@ def normalize_file(path: Path) -> tuple[int, NormalizeReport]:
 
 
 def render_json(report: NormalizeReport) -> str:
-    """The report as indented JSON; amounts of money are integer cents, other exact figures plain numbers."""
+    """Return the report as indented JSON; prices are integer cents, other exact figures plain numbers."""
     encoder = msgspec.json.Encoder(decimal_format="number")
     return msgspec.json.format(encoder.encode(report), indent=2).decode()
 
 
 def render(report: NormalizeReport) -> RenderableType:
-    """The report for a person: one line of counts, a table of options, and what was refused."""
+    """Return the report as text: one line of counts, a table of options, and the refusals."""
     parts: list[RenderableType] = [_headline(report)]
     if report.products:
         parts.append(_table(report.products))
@@ -182,7 +182,7 @@ def _headline(report: NormalizeReport) -> Text:
 
 
 def _lacking(counts: Counts) -> str:
-    return "how many are left out is not known" if counts.left_out is None else f"{counts.left_out} left out"
+    return "unknown number left out" if counts.left_out is None else f"{counts.left_out} left out"
 
 
 def _table(products: tuple[Product, ...]) -> Table:

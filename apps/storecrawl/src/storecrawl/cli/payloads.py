@@ -1,4 +1,4 @@
-"""`storecrawl payloads`: which crawl payloads there are, and what changed between two."""
+"""`storecrawl payloads`: list crawl payloads and compare two."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ CHANGES = ("added", "removed", "price_changes", "stock_changes")
 
 AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
 
-payloads = plain_typer("The crawl payloads that are kept.")
+payloads = plain_typer("Stored crawl payloads.")
 
 
 @payloads.command("list")
 def list_(
     *,
-    store: Annotated[int | None, Option(min=1, help="Only this store's.")] = None,
-    limit: Annotated[int, Option(min=1, max=1_000, help="At most so many, the newest fetch first.")] = 20,
+    store: Annotated[int | None, Option(min=1, help="Only payloads of this store.")] = None,
+    limit: Annotated[int, Option(min=1, max=1_000, help="The maximum number, the newest fetch first.")] = 20,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
@@ -58,7 +58,7 @@ def show(
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is known of one crawl payload, and where its file lies."""
+    """Show a crawl payload's metadata and the location of its file."""
     home = CrawlHome(data_dir=data_dir, database_url=database_url)
     found = home.ask(lambda connection: find_payload(connection, payload))
     if as_json:
@@ -71,13 +71,15 @@ def show(
 def diff(  # sizes: a command's flags
     store: Annotated[int, Argument(min=1, help="The store's id.")],
     *,
-    earlier: Annotated[int | None, Option("--from", min=1, help="The earlier payload; else the one before.")] = None,
-    later: Annotated[int | None, Option("--to", min=1, help="The later payload; else the latest.")] = None,
+    earlier: Annotated[
+        int | None, Option("--from", min=1, help="The earlier payload; by default the previous one.")
+    ] = None,
+    later: Annotated[int | None, Option("--to", min=1, help="The later payload; by default the latest.")] = None,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what changed between two crawl payloads of a store, by default the latest two."""
+    """Show the changes between two crawl payloads of a store, by default the latest two."""
     home = CrawlHome(data_dir=data_dir, database_url=database_url)
 
     async def pair(connection: Connection) -> tuple[StoredPayload, StoredPayload]:

@@ -1,4 +1,4 @@
-"""`storecrawl routes`: by which routes requests leave, and what became of them."""
+"""`storecrawl routes`: manage outgoing routes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ COLUMNS = ("id", "route", "user", "place", "state", "good", "failed", "last used
 PASSWORD_VARIABLE = "STORECRAWL_ROUTE_PASSWORD"  # noqa: S105 - a variable's name
 
 AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
-RouteId = Annotated[int, Argument(min=1, metavar="ID", help="As `storecrawl routes list` shows it.")]
+RouteId = Annotated[int, Argument(min=1, metavar="ID", help="The id in `storecrawl routes list`.")]
 
-routes = plain_typer("Outgoing routes: by which proxies, or by none, the crawler's requests leave.")
+routes = plain_typer("Outgoing routes: the proxies, or none, through which the crawler's requests leave.")
 
 
 @routes.command("list")
 def list_(*, data_dir: DataDir = None, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
-    """List all routes with their state and what became of their requests."""
+    """List all routes with their state and counters."""
     found = _home(data_dir, database_url).ask(list_routes)
     if as_json:
         print_json(found)
@@ -49,23 +49,23 @@ def add(  # sizes: a command's flags
     ],
     *,
     password_env: Annotated[
-        str | None, Option(metavar="NAME", help="The variable of the workers' environment that holds the password.")
+        str | None, Option(metavar="NAME", help="The workers' environment variable with the password.")
     ] = None,
     password_file: Annotated[
-        Path | None, Option(metavar="FILE", help="Read the password's one line from here; - is standard input.")
+        Path | None, Option(metavar="FILE", help="A file with the password in one line; - is standard input.")
     ] = None,
-    city: Annotated[str | None, Option(help="Where it comes out.")] = None,
+    city: Annotated[str | None, Option(help="The city of its exit.")] = None,
     state: Annotated[str | None, Option(help="Two letters.")] = None,
     country: Annotated[str | None, Option(help="Two letters.")] = None,
-    timezone: Annotated[str | None, Option(metavar="ZONE", help="Such as America/Phoenix.")] = None,
+    timezone: Annotated[str | None, Option(metavar="ZONE", help="For example America/Phoenix.")] = None,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Add a route, active at once; workers know of it within a minute.
+    """Add an active route; workers use it within a minute.
 
-    A password is taken from --password-env, --password-file, or now from the variable STORECRAWL_ROUTE_PASSWORD; never
-    from the address, which others on the machine could read.
+    The password comes from --password-env, --password-file, or the current value of STORECRAWL_ROUTE_PASSWORD. It
+    must not be in the address, which other users of the machine could read.
     """
     route = replace(
         _route_of(address), password_env=password_env, password=None if password_env else _password(password_file),
@@ -78,7 +78,7 @@ def add(  # sizes: a command's flags
 
 @routes.command()
 def remove(route: RouteId, *, data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
-    """Forget a route and its figures."""
+    """Delete a route and its counters."""
     _change(_home(data_dir, database_url), lambda changes: changes.remove(route))
     echo(f"route {route} is removed")
 
@@ -87,7 +87,7 @@ def remove(route: RouteId, *, data_dir: DataDir = None, database_url: DatabaseUr
 def enable(
     route: RouteId, *, data_dir: DataDir = None, database_url: DatabaseUrl = None, as_json: AsJson = False
 ) -> None:
-    """Have a route used again; what it was disabled for is forgotten."""
+    """Enable a route, and forget why it was disabled."""
     enabled = _change(_home(data_dir, database_url), lambda changes: changes.enable(route))
     _told(enabled, "enabled", as_json=as_json)
 
@@ -96,12 +96,12 @@ def enable(
 def disable(
     route: RouteId,
     *,
-    reason: Annotated[str, Option(help="Why, for whoever finds it disabled.")] = "disabled by hand",
+    reason: Annotated[str, Option(help="The reason, shown with the route.")] = "disabled manually",
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Have a route used no more."""
+    """Disable a route."""
     disabled = _change(_home(data_dir, database_url), lambda changes: changes.disable(route, reason))
     _told(disabled, "disabled", as_json=as_json)
 
@@ -111,13 +111,13 @@ def try_out(
     route: RouteId,
     *,
     url: Annotated[
-        str, Option(envvar="STORECRAWL_UPSTREAM", metavar="URL", help="What to ask for; by default the upstream.")
+        str, Option(envvar="STORECRAWL_UPSTREAM", metavar="URL", help="The URL to request; by default the upstream's.")
     ],
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Send one request through a route, counted nowhere; exit 1 if it is refused or does not come through."""
+    """Send one request through a route without counting it; exit 1 if it is rejected or fails."""
 
     async def tried(connection: Connection) -> Any:
         return await try_route(await load_route(connection, route), url)
@@ -147,9 +147,9 @@ def _route_of(address: str) -> NewRoute:
         parts = urlsplit(address)
         protocol, port = RouteProtocol(parts.scheme), parts.port
     except ValueError:
-        raise ConfigError("it is no address of a proxy such as http://10.0.0.1:3128", variable="ADDRESS") from None
+        raise ConfigError("not the address of a proxy such as http://10.0.0.1:3128", variable="ADDRESS") from None
     if parts.password is not None:
-        raise ConfigError("a password does not belong there: others could read it", variable="ADDRESS")
+        raise ConfigError("must not contain a password, which other users could read", variable="ADDRESS")
     user = unquote(parts.username) if parts.username else None
     return NewRoute(protocol=protocol, host=parts.hostname, port=port, username=user)
 

@@ -66,7 +66,7 @@ def _missing_stores(inventory: Inventory, gaps: Gaps, figures: Figures, expected
     if figures.stores == 0:
         yield "no stores were found"
     elif expected is not None and figures.stores < expected:
-        yield f"{figures.stores} stores were found, there are {expected}"
+        yield f"{figures.stores} of {expected} stores were found"
     if gaps.stores:
         yield f"{len(gaps.stores)} of {figures.stores} stores were not refreshed"
     if inventory.analysed_stores != figures.stores:
@@ -79,10 +79,10 @@ def _missing_products(inventory: Inventory, figures: Figures) -> Iterator[str]:
     if figures.stores and not (figures.products and figures.variants):
         yield f"{figures.products} products with {figures.variants} variants were found"
     if inventory.snapshots != figures.snapshots:
-        yield f"there are {inventory.snapshots} snapshots, the payloads held {figures.snapshots} products"
+        yield f"there are {inventory.snapshots} snapshots, the payloads contain {figures.snapshots} products"
 
 
 def _missing_files(inventory: Inventory, payloads: Path) -> Iterator[str]:
     missing = [path for path in inventory.paths if not (payloads / path).is_file()]
     if missing:
-        yield f"{len(missing)} payload files are gone, the first of them is {missing[0]}"
+        yield f"{len(missing)} payload files are missing, the first of them is {missing[0]}"

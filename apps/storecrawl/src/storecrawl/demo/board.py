@@ -19,7 +19,7 @@ from storecrawl.demo.options import DemoOptions
 WIDTH = 92
 LABEL_WIDTH = 10
 NUMBER_WIDTH = 12
-AWAY = "waiting for the database, which does not answer"
+AWAY = "waiting for the database, which does not respond"
 WINDOW_SECONDS = 10.0
 
 
@@ -56,7 +56,7 @@ class Board:
         return f"{self._seconds:7.1f} s  {what}"
 
     def __rich__(self) -> RenderableType:
-        ending = "ends after one full cycle" if self._options.once else "Ctrl-C ends it"
+        ending = "ends after one full cycle" if self._options.once else "Ctrl-C to stop"
         return Panel(
             Group(self._numbers(), Text(), self._work(), Text(), self._places()),
             title="[bold]storecrawl demo[/]",
@@ -114,11 +114,11 @@ def _running(figures: Figures) -> str:
     running = ", ".join(f"{number} {handler}" for handler, number in figures.running.items())
     if running or figures.open_tasks or figures.idle_seconds is None:
         return running or "waiting"
-    return f"all is fetched; the next round is due in {max(0.0, figures.idle_seconds):.0f} s"
+    return f"everything is fetched; the next round is due in {max(0.0, figures.idle_seconds):.0f} s"
 
 
 def _rate(rate: Rate) -> Text:
-    return Text(f"{rate.per_second:.1f} a second", "dim")
+    return Text(f"{rate.per_second:.1f} per second", "dim")
 
 
 def _first_line(text: str) -> str:

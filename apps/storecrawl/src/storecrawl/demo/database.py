@@ -74,7 +74,7 @@ class Database:
 
     def _embedded(self) -> EmbeddedServer:
         if self._server is None:
-            raise RuntimeError("the database was given: there is no embedded one")
+            raise RuntimeError("no embedded database: another one was given")
         return self._server
 
     def _close(self) -> None:

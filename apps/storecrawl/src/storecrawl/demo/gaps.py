@@ -108,7 +108,7 @@ class MissingProducts:
 
     def sentence(self) -> str:
         named = ", ".join(self.products[:NAMED]) + (" ..." if len(self.products) > NAMED else "")
-        return f"store {self.store} ({self.name}) lacks {len(self.products)} products that it offers: {named}"
+        return f"store {self.store} ({self.name}) offers {len(self.products)} products that the catalog lacks: {named}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ class _Fetched:
 
 
 def find_missing(connection: Connection, memory: Memory) -> tuple[MissingProducts, ...]:
-    """Compare the catalog with the world, store by store, for a cycle in which time stands still."""
+    """Compare the catalog with the world, store by store, for a cycle during which time does not advance."""
     since = datetime.fromtimestamp(memory.since, UTC)
     fetched = connection.cursor(row_factory=class_row(_Fetched)).execute(FETCHED, (since,)).fetchall()
     return tuple(_missing(fetched, World(UpstreamOptions(stores=memory.stores, seed=memory.seed)), int(memory.step)))

@@ -36,7 +36,7 @@ def held(folder: Path) -> Iterator[None]:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
-        raise ConfigError(f"another demo is at work in {folder}", variable=FLAG, value=folder) from None
+        raise ConfigError(f"another demo is running in {folder}", variable=FLAG, value=folder) from None
     finally:
         os.close(descriptor)
 

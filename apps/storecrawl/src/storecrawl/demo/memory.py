@@ -23,7 +23,7 @@ STANDSTILL_SECONDS = 86_400.0
 class Memory:
     """The world of a folder: it was at `step` at the unix time `since`, and advances by one each `step_seconds`.
 
-    With 0 seconds per step, time stands still. It does not advance while no demo is running. `port` is the
+    Time does not advance with 0 seconds per step, or while no demo is running. `port` is the
     upstream's.
     """
 
@@ -84,20 +84,20 @@ def _read(file: Path) -> Memory | None:
         return None
     except msgspec.DecodeError:
         raise ConfigError(
-            f"{file} is damaged: remove it, or choose another folder", variable="--data-dir", value=file.parent
+            f"{file} is damaged; remove it, or choose another folder", variable="--data-dir", value=file.parent
         ) from None
 
 
 def _require_same_world(known: Memory, options: DemoOptions, folder: Path) -> None:
     if _seed(options, known) != known.seed:
         raise ConfigError(
-            f"{folder} holds the world of seed {known.seed}; another seed needs another --data-dir",
+            f"{folder} has the world of seed {known.seed}; use another --data-dir for another seed",
             variable="--seed",
             value=options.seed,
         )
     if options.stores is not None and options.stores < known.stores:
         raise ConfigError(
-            f"{folder} holds a world of {known.stores} stores; a smaller one needs another --data-dir",
+            f"{folder} has a world of {known.stores} stores; use another --data-dir for a smaller one",
             variable="--stores",
             value=options.stores,
         )

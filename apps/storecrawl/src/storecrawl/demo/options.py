@@ -56,4 +56,4 @@ def _require_web_address(text: str) -> None:
     except ValueError:
         usable = False
     if not usable:
-        raise ConfigError(f"{text!r} is no http or https address", variable="--upstream", value=text)
+        raise ConfigError(f"{text!r} is not an http or https address", variable="--upstream", value=text)

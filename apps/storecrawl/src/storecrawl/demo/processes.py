@@ -26,7 +26,7 @@ class KeepsDying(RuntimeError):
     """A command ends each time as soon as it is started."""
 
     def __init__(self, log: Path) -> None:
-        super().__init__(f"a process of the demo keeps dying; the end of {log} says: {last_words(log)}")
+        super().__init__(f"a process of the demo keeps exiting; the end of {log}: {last_words(log)}")
 
 
 class ChildOptions(TypedDict, total=False):

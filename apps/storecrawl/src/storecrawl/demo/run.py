@@ -95,7 +95,7 @@ def _until_done(stage: Stage, screen: Screen) -> Figures:
         screen.show(figures)
         if figures is not None and figures.open_tasks == 0:
             return figures
-    raise AssertionError("asking has no end")
+    raise AssertionError("unreachable")
 
 
 def _conclude(stage: Stage, options: DemoOptions, figures: Figures, began: float) -> Cycle:
@@ -115,7 +115,7 @@ def _insist(stage: Stage, question: Callable[[Connection], T]) -> T:
     for answer in _answers(stage, question):
         if answer is not None:
             return answer
-    raise AssertionError("asking has no end")
+    raise AssertionError("unreachable")
 
 
 def _answers(stage: Stage, question: Callable[[Connection], T]) -> Iterator[T | None]:

@@ -86,7 +86,7 @@ class Lines:
         self._print(self._board.line())
 
     def tell(self, address: str) -> None:
-        self.note(f"the dashboard: {address}")
+        self.note(f"dashboard: {address}")
 
     def show(self, figures: Figures | None) -> None:
         self._board.look(figures)
@@ -120,7 +120,7 @@ class Lively:
 
     def tell(self, address: str) -> None:
         """Print the address above the board, where the line may be longer, and a short form on it."""
-        self._live.console.print(f"the dashboard: {address}", soft_wrap=True, markup=False)
+        self._live.console.print(f"dashboard: {address}", soft_wrap=True, markup=False)
         self._board.api = "{0.scheme}://{0.netloc}".format(urlsplit(address))
         self._live.refresh()
 

@@ -86,7 +86,7 @@ class Stage:
             self._stack.enter_context(held(self._folder))
             if self._options.upstream is None:
                 self._start_upstream()
-            self._note("starting Postgres" if self._options.database is None else "reaching the database")
+            self._note("starting Postgres" if self._options.database is None else "connecting to the database")
             self._stack.enter_context(self._database)
             self._database.ask(self._forget_schedules)
             self._database.ask(self._ensure_route)
@@ -97,7 +97,7 @@ class Stage:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._note("stopping; what has begun may end")
+        self._note("stopping; running tasks may finish")
         self._stack.close()
 
     @property

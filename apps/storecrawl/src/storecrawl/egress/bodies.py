@@ -53,7 +53,7 @@ def _is_packed(response: httpx2.Response) -> bool:
     named = response.headers.get_list("content-encoding", split_commas=True)
     codings = [coding.strip().lower() for coding in named if coding.strip().lower() not in {"", "identity"}]
     if len(codings) > 1 or not GZIP.issuperset(codings):
-        raise BodyUnreadable(f"it is coded as {', '.join(codings)[:100]!r}, where only {ACCEPTED} was asked for")
+        raise BodyUnreadable(f"its coding is {', '.join(codings)[:100]!r}, only {ACCEPTED} was requested")
     return bool(codings)
 
 

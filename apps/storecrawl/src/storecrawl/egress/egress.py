@@ -165,7 +165,7 @@ class Egress:
     async def _attempt(self, duty: Awaitable[None]) -> None:
         try:
             await duty
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, what is counted must not be lost for it
+        except Exception as error:  # noqa: BLE001 - counts must not be lost, whatever the error is
             self._complain(error)
 
     async def _report(self, recorder: Recorder) -> None:
@@ -188,13 +188,13 @@ class Egress:
 
     async def _follow(self, route_id: int, verdict: Verdict | None) -> None:
         if verdict is None or not verdict.active:
-            log.warning("Route %d is disabled or gone: it is used no more", route_id)
+            log.warning("Route %d is disabled or deleted; it is not used any more", route_id)
             self.routes.drop(route_id)
             await self.sessions.forget(route_id)
             return
         self.routes.pause(route_id, verdict.paused_for)
         if verdict.is_blamed:
-            log.warning("Route %d is paused: several stores were forbidden on it, and on no other", route_id)
+            log.warning("Route %d is paused: several stores were forbidden on it and on no other route", route_id)
             await self.sessions.forget(route_id)
 
     async def _reload(self, recorder: Recorder) -> None:
@@ -217,7 +217,7 @@ class Egress:
         level = logging.DEBUG if type(error) in self._complaints else logging.WARNING
         self._complaints.add(type(error))
         unforeseen = None if isinstance(error, RolecallError) else error
-        log.log(level, "The egress cannot keep its book: %s", error, exc_info=unforeseen)
+        log.log(level, "The egress cannot update its routes: %s", error, exc_info=unforeseen)
 
 
 class Visit:

@@ -27,14 +27,14 @@ class NoUsableRoute(HeldBack):
 
     def __init__(self, seconds: float, *, paused: bool) -> None:
         problem = "every active outgoing route is paused" if paused else "no outgoing route is active"
-        super().__init__(f"{problem}; `storecrawl routes list` says why", seconds=seconds)
+        super().__init__(f"{problem}; see `storecrawl routes list` for the reasons", seconds=seconds)
 
 
 class RouteBlamed(HeldBack):
     """A request was forbidden on routes that are paused for it. Its subject is not to blame."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__("it was forbidden on a route on which others are forbidden too", seconds=seconds)
+        super().__init__("forbidden on a route on which other stores are forbidden, too", seconds=seconds)
 
 
 class CircuitOpen(HeldBack):
@@ -42,7 +42,7 @@ class CircuitOpen(HeldBack):
 
     def __init__(self, host: str, failures: int, seconds: float) -> None:
         super().__init__(
-            f"{failures} requests in a row failed at {host}; the next one goes there in {seconds:.0f} s",
+            f"{failures} requests in a row failed at {host}; the next one is sent in {seconds:.0f} s",
             seconds=seconds,
         )
         self.host = host
@@ -52,7 +52,7 @@ class TurnTooFar(HeldBack):
     """The turn at this host is too far away to wait for it in a slot."""
 
     def __init__(self, host: str, seconds: float) -> None:
-        super().__init__(f"the next turn at {host} comes in {seconds:.0f} s", seconds=seconds)
+        super().__init__(f"the next turn at {host} is in {seconds:.0f} s", seconds=seconds)
         self.host = host
 
 

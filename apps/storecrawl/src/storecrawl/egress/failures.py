@@ -42,7 +42,7 @@ def failure_of(error: httpx2.HTTPError, route: Route) -> SendFailure:
     if isinstance(error, httpx2.ProxyError):
         return _of_proxy(str(error), route)
     if problem := certificate_problem(error):
-        return SendFailure(blame=Blame.CERTIFICATE, text=f"{problem}, by the route {route.label}")
+        return SendFailure(blame=Blame.CERTIFICATE, text=f"{problem}, over route {route.label}")
     is_proxied = route.protocol is not RouteProtocol.DIRECT
     if is_proxied and isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
         return SendFailure(blame=Blame.ROUTE, text=f"{route.label}: {text}")
@@ -59,12 +59,12 @@ def certificate_problem(error: BaseException) -> str | None:
 
 def _of_proxy(message: str, route: Route) -> SendFailure:
     if message.startswith(FORBIDDEN):
-        return SendFailure(blame=Blame.WALL, text=f"the proxy {route.label}, which opens no tunnel")
+        return SendFailure(blame=Blame.WALL, text=f"the proxy {route.label}, which rejects the tunnel")
     if message.startswith(CREDENTIALS):
         return SendFailure(
-            blame=Blame.ROUTE, text=f"{route.label}: the proxy does not take the route's credentials ({message})"
+            blame=Blame.ROUTE, text=f"{route.label}: the proxy rejects the route's credentials ({message})"
         )
-    return SendFailure(blame=Blame.ROUTE, text=f"{route.label}: the proxy gave no way: {message}")
+    return SendFailure(blame=Blame.ROUTE, text=f"{route.label}: the proxy cannot reach the host: {message}")
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -36,6 +36,6 @@ class EgressOptions:
         rates = [rate for rate in (self.host_rate, self.store_rate) if rate is not None]
         times = (self.reload_every, self.report_every, self.breaker_seconds, self.pause, self.longest_pause)
         if min([*times, *rates]) <= 0 or self.patience < 0:
-            raise ValueError("times and rates must be above 0, the patience not below 0")
+            raise ValueError("times and rates must be positive, patience at least 0")
         if self.forbidden_limit < 0 or min(self.breaker_failures, self.clients) < 1:
-            raise ValueError("forbidden_limit must not be below 0, breaker_failures and clients not below 1")
+            raise ValueError("forbidden_limit must be at least 0, breaker_failures and clients at least 1")

@@ -38,7 +38,7 @@ class RoutePool:
         return len(self._standings)
 
     def replace(self, routes: Iterable[Route]) -> None:
-        """Replace the active routes; the state of those that stay is kept."""
+        """Replace the active routes; remaining routes keep their state."""
         known, self._standings = self._standings, {}
         for route in routes:
             standing = known.get(route.id) or Standing(route)

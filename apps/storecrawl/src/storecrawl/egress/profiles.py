@@ -51,7 +51,7 @@ def load_profiles() -> tuple[Profile, ...]:
 
 def contradictions(profile: Profile) -> Sequence[str]:
     """Return the contradictions between a profile's headers; none if it can be used."""
-    language = [] if profile.accept_language == LANGUAGE else [f"it speaks {profile.accept_language!r}"]
+    language = [] if profile.accept_language == LANGUAGE else [f"its language is {profile.accept_language!r}"]
     hints = (profile.sec_ch_ua, profile.sec_ch_ua_platform, profile.sec_ch_ua_mobile)
     if not any(hints):
         return [*language, *(["Chromium sends client hints"] if "Chrome/" in profile.user_agent else [])]
@@ -63,8 +63,8 @@ def contradictions(profile: Profile) -> Sequence[str]:
 def _platform_problems(profile: Profile) -> list[str]:
     system = SYSTEMS.get(profile.sec_ch_ua_platform or "")
     if system is None or f"({system})" not in profile.user_agent.replace("; Win64; x64", ""):
-        return [f"the User-Agent is of no {profile.sec_ch_ua_platform}"]
-    return [] if profile.sec_ch_ua_mobile == "?0" else ["no desktop is mobile"]
+        return [f"the User-Agent does not match {profile.sec_ch_ua_platform}"]
+    return [] if profile.sec_ch_ua_mobile == "?0" else ["a desktop is not mobile"]
 
 
 def _brand_problems(profile: Profile) -> list[str]:

@@ -41,7 +41,7 @@ class UnknownRoute(RouteError):
     """No such route."""
 
     def __init__(self, route_id: int) -> None:
-        super().__init__(f"there is no route {route_id}")
+        super().__init__(f"no route {route_id}")
         self.route_id = route_id
 
 
@@ -49,7 +49,7 @@ class RouteStands(RouteError):
     """A route with this address and user exists."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"there is a route {name} with this user already")
+        super().__init__(f"route {name} with this user already exists")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,24 +76,24 @@ class NewRoute:
     def _check_address(self) -> None:
         is_direct = self.protocol is RouteProtocol.DIRECT
         if is_direct:
-            _refuse(
-                "a route that is direct has neither address nor user", when=any([self.host, self.port, self.username])
-            )
+            _refuse("a direct route has neither address nor user", when=any([self.host, self.port, self.username]))
         else:
-            _refuse("a route that is no direct one has a host and a port", when=not (self.host and self.port))
+            _refuse("a route through a proxy needs a host and a port", when=not (self.host and self.port))
         _refuse(
-            "a route has a port between 1 and 65535", when=self.port is not None and not 1 <= self.port <= HIGHEST_PORT
+            "the port of a route must be between 1 and 65535",
+            when=self.port is not None and not 1 <= self.port <= HIGHEST_PORT,
         )
         _refuse(
-            "a route has a host's name or address alone", when=any(letter in (self.host or "") for letter in "/@?# ")
+            "the host of a route must be a name or an address only",
+            when=any(letter in (self.host or "") for letter in "/@?# "),
         )
-        _refuse("a route has an address that can be one", when=not is_direct and not _is_address(self))
+        _refuse("the address of a route is invalid", when=not is_direct and not _is_address(self))
 
     def _check_credentials(self) -> None:
         has_password = bool(self.password or self.password_env)
-        _refuse("a route has a password only for a user", when=has_password and not self.username)
+        _refuse("a route with a password needs a user", when=has_password and not self.username)
         _refuse(
-            "a route has its password in one place: given, or in a variable",
+            "a route has either a password or an environment variable with it",
             when=bool(self.password and self.password_env),
         )
 
@@ -101,11 +101,12 @@ class NewRoute:
         fields = [self.host, self.username, self.password, self.password_env, self.city, self.state, self.country]
         texts = list(filter(None, fields))
         _refuse(
-            f"a route has no text longer than {LONGEST} characters", when=any(len(text) > LONGEST for text in texts)
+            f"texts of a route must not be longer than {LONGEST} characters",
+            when=any(len(text) > LONGEST for text in texts),
         )
-        _refuse("a route has no text with characters that cannot be stored", when=any("\0" in text for text in texts))
+        _refuse("a text of a route has characters that cannot be stored", when=any("\0" in text for text in texts))
         _refuse(
-            f"a route has a time zone such as America/Phoenix, not {self.timezone!r}",
+            f"the time zone of a route must be one such as America/Phoenix, not {self.timezone!r}",
             when=not _is_timezone(self.timezone),
         )
 

@@ -60,7 +60,7 @@ class Route:
         if self.protocol is RouteProtocol.DIRECT:
             return None
         if self.password_env and self.password_env not in environment:
-            raise RouteError(f"the environment has no variable {self.password_env!r}")
+            raise RouteError(f"the environment variable {self.password_env!r} is not set")
         password = environment[self.password_env] if self.password_env else self.password
         try:
             return httpx2.Proxy(
@@ -69,7 +69,7 @@ class Route:
                 ssl_context=trust if self.protocol is RouteProtocol.HTTPS else None,
             )
         except httpx2.InvalidURL as error:
-            raise RouteError(f"{self.label} is no address: {error}") from error
+            raise RouteError(f"{self.label} is not a valid address: {error}") from error
 
 
 DIRECT = Route(id=0, protocol=RouteProtocol.DIRECT)

@@ -25,7 +25,7 @@ from storecrawl.egress.routes import Route, RouteProtocol
 __all__ = ["Session", "Sessions"]
 
 LOCATION_HEADERS = {"Time-Zone": "timezone"}
-"""The languages of requests, the same for every location of a route."""
+"""The headers that depend on a route's location. The language is the same for all."""
 TUNNEL_STANDS = "proxy.start_tls.started"
 SOCKS_REACHED, SOCKS_REFUSED = "socks.connect_tcp.complete", "socks.setup_socks5_connection.failed"
 VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -66,7 +66,7 @@ class Session:
         except httpx2.HTTPError as error:
             problem = certificate_problem(error)
             if problem and self.route.protocol is RouteProtocol.HTTPS and not steps.is_in_tunnel:
-                raise httpx2.ProxyError(f"its own certificate is not to be trusted: {problem}") from error
+                raise httpx2.ProxyError(f"its certificate is not trusted: {problem}") from error
             raise
         except Exception as error:
             # The HTTP library raises all kinds of errors if a proxy ends the handshake early or uses another
@@ -174,5 +174,5 @@ def trusted() -> ssl.SSLContext:
         return httpx2.create_ssl_context()
     except OSError as error:
         variable = next((name for name in VARIABLES if os.environ.get(name)), VARIABLES[0])
-        problem = f"no certificates can be read from it: {error}"
+        problem = f"cannot read certificates from it: {error}"
         raise ConfigError(problem, variable=variable, value=os.environ.get(variable)) from error

@@ -52,7 +52,7 @@ async def _asked(session: Session, url: str) -> tuple[int | None, str | None]:
             await response.aclose()
             return response.status_code, None
     except TimeoutError:
-        return None, f"no answer within {TRIAL_SECONDS:g} s"
+        return None, f"no response within {TRIAL_SECONDS:g} s"
     except httpx2.HTTPError as error:
         failure = failure_of(error, session.route)
         return (FORBIDDEN if failure.blame is Blame.WALL else None), failure.text

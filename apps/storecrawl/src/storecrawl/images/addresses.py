@@ -85,7 +85,7 @@ class Addresses:
     async def check(self, url: httpx2.URL) -> Checked:
         """Check where a URL leads. Raises ImageRefused, or ImageUnavailable if the name cannot be resolved now."""
         if url.scheme not in SCHEMES or not url.host or url.userinfo:
-            raise ImageRefused("its address is no plain http or https one")
+            raise ImageRefused("its address is not a plain http or https address")
         port = url.port or SCHEMES[url.scheme]
         address = await self._address(url.host, port)
         literal = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004 - of the protocol
@@ -101,10 +101,10 @@ class Addresses:
         try:
             texts = await self._look_up(host, port)
         except (OSError, UnicodeError) as error:
-            raise ImageUnavailable("the name of its host is not found") from error
+            raise ImageUnavailable("its host name cannot be resolved") from error
         addresses = sorted({ipaddress.ip_address(text.partition("%")[0]) for text in texts}, key=_old_kind_first)
         if not addresses:
-            raise ImageUnavailable("the name of its host is not found")
+            raise ImageUnavailable("its host name cannot be resolved")
         for address in addresses:
             self._judge(address, port)
         return addresses[0]
@@ -114,9 +114,9 @@ class Addresses:
         if any(effective in network for network in self._allowed):
             return
         if not is_the_worlds(effective):
-            raise ImageRefused("its address is not a public one")
+            raise ImageRefused("its address is not public")
         if port not in SCHEMES.values():
-            raise ImageRefused(f"port {port} is not one of the web's")
+            raise ImageRefused(f"port {port} is not allowed")
 
 
 def _old_kind_first(address: Address) -> tuple[int, int]:

@@ -61,10 +61,10 @@ class ImageClient:
                     return await self._answer(visit, await session.send(request))
             except TimeoutError as error:
                 await visit.unanswered(type(error).__name__)
-                raise ImageUnavailable(f"no answer ({type(error).__name__})") from error
+                raise ImageUnavailable(f"no response ({type(error).__name__})") from error
             except httpx2.HTTPError as error:
                 await visit.went_wrong(failure_of(error, session.route))
-                raise ImageUnavailable(f"no answer ({type(error).__name__})") from error
+                raise ImageUnavailable(f"no response ({type(error).__name__})") from error
 
     async def _answer(self, visit: Visit, response: httpx2.Response) -> FetchedImage | str:
         try:

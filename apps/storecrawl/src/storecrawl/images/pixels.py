@@ -46,7 +46,7 @@ def inspect(content: bytes, limits: ImageLimits) -> ImageFacts:
         raise ImageRefused(f"it has more than {limits.max_bytes} bytes")
     kind = _kind_of(content)
     if kind is None:
-        raise ImageRefused("it is no JPEG, PNG, WebP or GIF")
+        raise ImageRefused("not a JPEG, PNG, WebP or GIF")
     width, height = _size(content, kind)
     if width * height > limits.max_pixels:
         raise ImageRefused(f"its {width} x {height} pixels are more than {limits.max_pixels}")
@@ -70,9 +70,9 @@ def _size(content: bytes, kind: str) -> tuple[int, int]:
         with Image.open(io.BytesIO(content), formats=[kind]) as image:
             return image.size
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise ImageRefused("it has far more pixels than a picture of a product") from None
+        raise ImageRefused("it has far more pixels than a product image") from None
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError):
-        raise ImageRefused(f"it begins like a {kind}, and is none") from None
+        raise ImageRefused(f"it starts like a {kind} but is not one") from None
 
 
 class Fit(StrEnum):
@@ -113,7 +113,7 @@ def resized(content: bytes, rendition: Rendition, limits: ImageLimits) -> bytes:
             image.draft("RGB", box)
             return _written(_fitted(ImageOps.exif_transpose(image), box, rendition.fit), rendition.format)
     except (ImageRefused, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ImageGone(f"it cannot be unpacked ({type(error).__name__})") from error
+        raise ImageGone(f"it cannot be decoded ({type(error).__name__})") from error
 
 
 def _fitted(image: Image.Image, box: tuple[int, int], fit: Fit) -> Image.Image:

@@ -49,7 +49,7 @@ class ImageStore:
             with suppress(ObjectExists):
                 self._storage.put(path, content)
         except StorageError as error:
-            raise ImageUnavailable(f"it could not be kept: {error.reason}") from error
+            raise ImageUnavailable(f"it could not be stored: {error.reason}") from error
         return path, sha256
 
     def read(self, path: str, sha256: str) -> bytes:
@@ -65,12 +65,12 @@ class ImageStore:
         except StorageError as error:
             raise ImageGone(error.reason) from error
         if hashlib.sha256(content).hexdigest() != sha256:
-            raise ImageGone("its checksum differs from what was kept")
+            raise ImageGone("its checksum differs from that of the stored image")
         return content
 
     def old_files(self, older_than: timedelta) -> Iterator[list[str]]:
         """Yield paths of images last written longer ago, in batches: those without a row are orphans."""
-        is_ours = lambda name: IMAGE_NAME.fullmatch(name) is not None  # noqa: E731 - said once
+        is_ours = lambda name: IMAGE_NAME.fullmatch(name) is not None  # noqa: E731 - used once
         yield from old_objects(self._storage, is_ours, datetime.now(UTC) - older_than)
 
     def remove(self, paths: Iterable[str]) -> None:

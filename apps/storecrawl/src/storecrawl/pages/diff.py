@@ -86,7 +86,7 @@ async def _pair(
                 store = (await find_payload(connection, b or a or 0)).store_id
             if store is None:
                 raise RequestRefused(
-                    "name two payloads, ?a=12&b=40, or a store, ?store=7", status=422, kind="invalid-request"
+                    "give two payloads (?a=12&b=40) or a store (?store=7)", status=422, kind="invalid-request"
                 )
             return await payloads_to_compare(connection, store, a, b)
 

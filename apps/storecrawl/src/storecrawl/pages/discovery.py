@@ -75,4 +75,4 @@ async def search(view: Operating, state: ChosenState = None) -> Response:
     """Enqueue the task that searches for stores, in one state or in all covered ones."""
     [task] = as_asked([discovery([state] if state else ())])
     [stored] = await view.services.tasks.enqueue_many([task])
-    return view.done(f"Task {stored.id} looks for stores as soon as a worker is free.")
+    return view.done(f"Task {stored.id} searches for stores as soon as a worker is free.")

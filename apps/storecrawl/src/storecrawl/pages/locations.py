@@ -89,13 +89,11 @@ async def show(location_id: PathId, view: Reading, connects: Connects) -> Respon
 @router.post(ONE + "/verify-create")
 async def verify_create(view: Operating, location_id: PathId, connects: Connects, because: Because = None) -> Response:
     """Create a store from a location."""
-    await view.confirm(f"Make a store of location {location_id}?", "Make a store", "It is crawled at once.")
+    await view.confirm(f"Create a store from location {location_id}?", "Create a store", "It is crawled immediately.")
     async with _notice(view) as notice, location_review(connects, view.services) as review:
         verified, task_id = await review.verify(location_id, because or DEFAULT_REASON)
-        now = f"It is store {verified.store_id} now; task {task_id} crawls it as soon as a worker is free."
-        notice.sentence = (
-            now if verified.is_new else f"Store {verified.store_id} has this id already: it is linked to it."
-        )
+        now = f"It is now store {verified.store_id}; task {task_id} crawls it as soon as a worker is free."
+        notice.sentence = now if verified.is_new else f"Store {verified.store_id} already has this id and was linked."
     return notice.answer()
 
 
@@ -107,7 +105,7 @@ async def verify_link(
     await view.confirm(f"Link location {location_id} to store {store_id}?", "Link")
     async with _notice(view) as notice, location_review(connects, view.services) as review:
         task_id = await review.link(location_id, store_id, because or DEFAULT_REASON)
-        crawled = "" if task_id is None else f"; it is crawled by this id from now on, by task {task_id} first"
+        crawled = "" if task_id is None else f"; task {task_id} crawls it by this id"
         notice.sentence = f"It is linked to store {store_id}{crawled}."
     return notice.answer()
 
@@ -115,21 +113,23 @@ async def verify_link(
 @router.post(ONE + "/reject")
 async def reject(view: Operating, location_id: PathId, connects: Connects, because: Because = None) -> Response:
     """Reject a location."""
-    await view.confirm(f"Reject location {location_id}?", "Reject", "It is no store; no discovery takes it up again.")
+    await view.confirm(
+        f"Reject location {location_id}?", "Reject", "It is not a store; discovery never validates it again."
+    )
     async with _notice(view) as notice, location_review(connects, view.services) as review:
         await review.reject(location_id, because or DEFAULT_REASON)
-        notice.sentence = "It is rejected; no discovery takes it up again."
+        notice.sentence = "It is rejected; discovery never validates it again."
     return notice.answer()
 
 
 @router.post(ONE + "/unreject")
 async def unreject(view: Operating, location_id: PathId, connects: Connects, because: Because = None) -> Response:
     """Undo a rejection."""
-    question = f"Take the rejection of location {location_id} back?"
-    await view.confirm(question, "Take back", "The next discovery validates it anew.")
+    question = f"Undo the rejection of location {location_id}?"
+    await view.confirm(question, "Undo rejection", "The next discovery validates it again.")
     async with _notice(view) as notice, location_review(connects, view.services) as review:
         await review.unreject(location_id, because or DEFAULT_REASON)
-        notice.sentence = "The rejection is taken back; the next discovery validates it anew."
+        notice.sentence = "The rejection is undone; the next discovery validates it again."
     return notice.answer()
 
 

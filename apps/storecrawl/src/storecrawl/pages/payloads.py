@@ -97,11 +97,11 @@ async def show(
 async def replay(payload_id: PathId, view: Operating, connects: Connects) -> Response:
     """Enqueue the task that applies this payload again; it does not undo changes of newer ones."""
     payload = await payload_of(connects, payload_id)
-    meaning = "It takes nothing back that newer ones brought."
+    meaning = "It does not undo changes of newer ones."
     await view.confirm(f"Apply payload {payload.id} again?", "Apply again", meaning)
     stored = await view.services.tasks.enqueue(replay_task(payload.store_id, payload.id))
     return view.done(
-        f"Task {stored.id} {'was about to apply' if stored.deduplicated else 'applies'} this payload again."
+        f"Task {stored.id} {'was already enqueued to apply' if stored.deduplicated else 'applies'} this payload again."
     )
 
 

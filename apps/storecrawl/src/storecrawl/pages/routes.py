@@ -34,7 +34,7 @@ async def disable(route_id: PathId, view: Administering, connects: Connects) -> 
     async with connects() as connection:
         labels = {route.id: route.label for route in await list_routes(connection)}
     if route_id in labels:
-        await view.confirm(f"Use {labels[route_id]} no more?", "Disable", "Workers leave it within a minute.")
+        await view.confirm(f"Disable {labels[route_id]}?", "Disable", "Workers stop using it within a minute.")
     async with route_changes(connects, view.services) as changes:
         route = await changes.disable(route_id, f"disabled by {view.services.audit.actor.name}")
-    return view.done(f"Route {route.label} is disabled; workers leave it within a minute.")
+    return view.done(f"Route {route.label} is disabled; workers stop using it within a minute.")

@@ -74,9 +74,9 @@ class OpenedPayload:
                 size += len(piece)
                 yield piece
         if size != self.size_raw:
-            raise PayloadCorrupt(self._path, f"it holds {size} bytes, {self.size_raw} were written")
+            raise PayloadCorrupt(self._path, f"it has {size} bytes instead of {self.size_raw}")
         if digest.hexdigest() != self._sha256:
-            raise PayloadCorrupt(self._path, "its checksum differs from what was written")
+            raise PayloadCorrupt(self._path, "its checksum differs from that of the written document")
 
     def packed(self) -> Iterator[bytes]:
         """Yield the file as stored: gzip, unverified."""
@@ -100,7 +100,7 @@ def unpacked(opened: OpenedObject, path: str, limits: Limits, expected: int | No
         for piece in gunzip(opened.pieces(), opened.size, limits):
             size += len(piece)
             if expected is not None and size > expected:
-                raise PayloadCorrupt(path, f"it unpacks to more than the {expected} bytes that were written")
+                raise PayloadCorrupt(path, f"it decompresses to more than the {expected} written bytes")
             yield piece
 
 

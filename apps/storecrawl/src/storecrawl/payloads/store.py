@@ -151,7 +151,7 @@ class PayloadStore:
 
     def _open(self, path: str, sha256: str, size_raw: int) -> OpenedPayload:
         if size_raw > self._limits.max_bytes:
-            raise PayloadTooLarge(path, f"its {size_raw} bytes are more than {self._limits.max_bytes}")
+            raise PayloadTooLarge(path, f"its {size_raw} bytes exceed the limit of {self._limits.max_bytes}")
         with as_payload_errors():
             opened = self._storage.open(path)
         return OpenedPayload(opened, path, self._limits, sha256=sha256, size_raw=size_raw)

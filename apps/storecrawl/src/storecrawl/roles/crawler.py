@@ -48,7 +48,7 @@ class Crawler:
     def upstream(self) -> UpstreamClient:
         """The only client of this worker, so that its concurrency limit applies to all slots."""
         if self._upstream is None:
-            raise RuntimeError(f"only workers of the roles {', '.join(FETCHING_ROLES)} talk to the upstream")
+            raise RuntimeError(f"only workers of the roles {', '.join(FETCHING_ROLES)} call the upstream")
         return self._upstream
 
     @property
@@ -75,7 +75,7 @@ class Crawler:
             yield
             return
         if not self.settings.upstream:
-            raise ConfigError("it names no platform to be crawled", variable="STORECRAWL_UPSTREAM")
+            raise ConfigError("must be the URL of a platform", variable="STORECRAWL_UPSTREAM")
         # One line per page would drown the lines about tasks.
         logging.getLogger("httpx2").setLevel(logging.WARNING)
         async with Egress(self._egress_options(), recorder=Recorder(workplace.dsn)) as egress:

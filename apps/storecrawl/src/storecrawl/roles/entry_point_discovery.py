@@ -99,7 +99,7 @@ async def _from_upstream(ctx: Context, crawler: Crawler, question: Question) -> 
             return str(unknown)
         except UpstreamFailure as failure:
             if not failure.retryable or retry == NETWORK_RETRIES:
-                return f"no answer after {retry + 1} attempts: {failure}"
+                return f"no response after {retry + 1} attempts: {failure}"
             await asyncio.sleep(min(crawler.settings.backoff * 2.0**retry, LONGEST_WAIT))
         else:
             await _enter(ctx, crawler, question, resolution.store.raw)
@@ -129,7 +129,7 @@ async def _use(
 
 async def _heal(tx: Connection, ctx: Context, store: Store, found: ResolvedEntry) -> dict[str, Any]:
     """Switch the store to its new id; if another store has that id, a person must decide."""
-    because = f"the platform no longer knows {store.platform_store_id}, {store.slug} is {found.platform_store_id} now"
+    because = f"the platform no longer knows {store.platform_store_id}; {store.slug} is now {found.platform_store_id}"
     await investigate_store(tx, store.id, by=_who(ctx), because=because)
     known = await find_by_entry(tx, found.platform_store_id)
     if known is None:

@@ -71,7 +71,7 @@ class FetchArchive:
                 written = payloads.write_again(self.store.id, menu.path, menu.sha256, menu.size_raw, **self._whose)
                 return KeptMenu(written=written, raw=raw, product_count=menu.product_count, fetch=fetch)
             except PayloadError as trouble:
-                self.ctx.log.warning("The menu is made anew, as the file of the one before cannot be used: %s", trouble)
+                self.ctx.log.warning("The menu is merged again, since the previous file cannot be used: %s", trouble)
                 menu = self.crawler.upstream.merged(self.store.platform_store_id, self.answers)
         written = payloads.write(self.store.id, msgspec.json.encode(menu.document()), **self._whose)
         return KeptMenu(written=written, raw=raw, product_count=len(menu.products), fetch=fetch)
@@ -99,7 +99,7 @@ class FetchArchive:
         try:
             raw = await self.crawler.in_thread(self._write_raw)
         except (PayloadError, OSError) as trouble:
-            self.ctx.log.warning("The answers that were refused cannot be kept: %s", trouble)
+            self.ctx.log.warning("The refused responses cannot be stored: %s", trouble)
             return
         reason = f"{type(problem).__name__}: {problem}"[:LONGEST_PROBLEM]
         async with self.ctx.transaction() as tx:

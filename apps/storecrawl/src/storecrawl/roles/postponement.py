@@ -36,7 +36,7 @@ class Postponement:
         except (DatabaseUnavailable, psycopg.OperationalError) as error:
             if not _is_outage(error.sqlstate):
                 raise
-            ctx.log.warning("It is put off, as the database does not answer: %s", error)
+            ctx.log.warning("Snoozed: the database does not respond: %s", error)
             return self._snooze(OUTAGE_SECONDS)
         except UpstreamFailure as failure:
             if not failure.retryable:

@@ -55,7 +55,7 @@ def add_product_refresh(app: App, crawler: Crawler) -> None:
                 ctx.continue_with(product_refresh.task(payload_id=payload_id, store_id=payload.store_id))
                 return
             if store_id != payload.store_id:
-                raise PermanentFailure(f"payload {payload_id} is of store {payload.store_id}, not {store_id}")
+                raise PermanentFailure(f"payload {payload_id} belongs to store {payload.store_id}, not {store_id}")
             async with ctx.transaction() as tx:
                 if report := await repeat_menu(tx, payload, rules=rules):
                     await _complete(ctx, tx, crawler, payload, report)

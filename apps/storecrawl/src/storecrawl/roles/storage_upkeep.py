@@ -70,8 +70,8 @@ async def _orphans(ctx: Context, crawler: Crawler, files: Files, without: Withou
         looked_at += len(batch)
     if len(orphans) > max(FEWEST_DOUBTFUL, looked_at / 2) and not even_most:
         raise PermanentFailure(
-            f"{len(orphans)} of {looked_at} files have no row in this database: is the place another one's? Nothing"
-            ' is removed; if all of them may go, enqueue orphan_sweep with {"even_most": true}'
+            f"{len(orphans)} of {looked_at} files have no row in this database. Is it the wrong folder or bucket?"
+            ' Nothing was removed; to remove all of them, enqueue orphan_sweep with {"even_most": true}'
         )
     return orphans
 

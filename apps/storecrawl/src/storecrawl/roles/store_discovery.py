@@ -115,7 +115,7 @@ async def _sum_up(
 ) -> Report:
     report = await _summed(ctx)
     if not report["cities"] and report["failed"]:
-        raise PermanentFailure(f"nothing was found, and no answer came for {', '.join(report['failed'])}")
+        raise PermanentFailure(f"nothing was found, and there was no response for {', '.join(report['failed'])}")
     return report
 
 

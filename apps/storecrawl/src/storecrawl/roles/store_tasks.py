@@ -48,7 +48,7 @@ group by given.store_id
 class StoreTasks:
     """A store's tasks: how many failed, how many wait for another attempt, and whether one is running.
 
-    `next_fetch_at` is the time of the next fetch; None if none is planned.
+    `next_fetch_at` is the time of the next fetch; None if not planned.
     """
 
     store_id: int

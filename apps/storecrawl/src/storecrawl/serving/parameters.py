@@ -39,11 +39,11 @@ LATEST = datetime(2200, 1, 1, tzinfo=UTC)
 MOST_STORES = 1_000
 STATE = r"^[A-Za-z]{2}$"
 QueryId = Annotated[Id | None, Query()]
-Cursor = Annotated[str | None, Query(max_length=100, description="The `next_cursor` of the page before.")]
-State = Annotated[str | None, Query(pattern=STATE, description="A state's two letters.")]
+Cursor = Annotated[str | None, Query(max_length=100, description="The `next_cursor` of the previous page.")]
+State = Annotated[str | None, Query(pattern=STATE, description="The two-letter code of a state.")]
 StoreIds = Annotated[list[Id], Field(min_length=1, max_length=MOST_STORES)]
 StateCode = Annotated[str, Field(pattern=STATE)]
-Priority = Annotated[int | None, Field(ge=-100, le=100, description="The higher, the sooner.")]
+Priority = Annotated[int | None, Field(ge=-100, le=100, description="A higher priority runs earlier.")]
 # The names of the platform in requests of old and new programs.
 CrawledPlatform = Literal["dutchie"] | None
 CRAWLED = "dt"
@@ -53,19 +53,19 @@ PLATFORMS = (CRAWLED, "jn", "wm", "lf", "tz", "bl", "fl")
 def _day(value: object) -> date:
     # Otherwise a number, or a text with one, would be parsed as seconds since 1970.
     if not isinstance(value, str):
-        raise ValueError("a day is a text such as 2026-01-31")  # noqa: TRY004 - pydantic makes a refusal of this one
+        raise ValueError("a day must be a text such as 2026-01-31")  # noqa: TRY004 - pydantic converts it to a validation error
     return date.fromisoformat(value)
 
 
 def _in_range(moment: datetime) -> datetime:
     if moment > LATEST:
-        raise ValueError(f"it is after {LATEST:%Y-%m-%d}")
+        raise ValueError(f"must not be after {LATEST:%Y-%m-%d}")
     return moment
 
 
 def plain_text(text: str | None) -> str | None:
     if text is not None and any(letter == "\x00" or "\ud800" <= letter <= "\udfff" for letter in text):
-        raise ValueError("it holds what is no character")
+        raise ValueError("it contains invalid characters")
     return text
 
 
@@ -87,7 +87,7 @@ def _platform(
     platform: Annotated[str, Path(max_length=20, description=f"One of {', '.join(PLATFORMS)}.")],
 ) -> str:
     if platform not in PLATFORMS:
-        raise RequestRefused(f"there is no platform {platform!r}", status=404, kind="platform-not-found")
+        raise RequestRefused(f"no platform named {platform!r}", status=404, kind="platform-not-found")
     return platform
 
 
@@ -97,7 +97,7 @@ Platform = Annotated[str, Depends(_platform)]
 def _location_id(platform: Platform, location_id: PathId) -> int:
     if platform != CRAWLED:
         kind = "location-not-found"
-        raise RequestRefused(f"there is no location {location_id} of platform {platform}", status=404, kind=kind)
+        raise RequestRefused(f"no location {location_id} of platform {platform}", status=404, kind=kind)
     return location_id
 
 

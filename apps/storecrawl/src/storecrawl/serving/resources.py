@@ -107,7 +107,7 @@ async def raw_page(resources: Resources, raw: RawMenu, index: int) -> RawPage:
     with await resources.open_raw(raw) as opened:
         page = await asyncio.to_thread(lambda: next(islice(read_raw_pages(opened.document()), index, None), None))
     if page is None:
-        raise RequestRefused(f"raw menu {raw.id} has no answer {index}", status=404, kind="raw-page-not-found")
+        raise RequestRefused(f"raw menu {raw.id} has no response {index}", status=404, kind="raw-page-not-found")
     return page
 
 

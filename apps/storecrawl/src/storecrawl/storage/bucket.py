@@ -107,13 +107,13 @@ def _as_storage_errors(path: str) -> Iterator[None]:
     try:
         yield
     except (NotFoundError, FileNotFoundError):
-        raise ObjectMissing(path, "there is no such object") from None
+        raise ObjectMissing(path, "no such object") from None
     except AlreadyExistsError:
-        raise ObjectExists(path, "there is an object of this name") from None
+        raise ObjectExists(path, "an object with this name exists") from None
     except PreconditionError:
-        raise ObjectDamaged(path, "it was exchanged while it was read") from None
+        raise ObjectDamaged(path, "it was replaced while it was read") from None
     except BaseError as error:
-        raise StorageUnreachable(path, f"the bucket gave no answer to use ({type(error).__name__})") from None
+        raise StorageUnreachable(path, f"the bucket did not respond correctly ({type(error).__name__})") from None
 
 
 def _is_plain(environment: Mapping[str, str]) -> bool:

@@ -37,7 +37,7 @@ class FolderStorage:
         try:
             write_durably(self._place(path), content)
         except FileExistsError:
-            raise ObjectExists(path, "there is a file of this name") from None
+            raise ObjectExists(path, "a file with this name exists") from None
 
     def open(self, path: str) -> OpenedObject:
         return OpenedFile(open_below(self.root, path))
@@ -64,7 +64,7 @@ class FolderStorage:
     def _place(self, path: str) -> Path:
         target = self.root.joinpath(*parts_of(path))
         if not target.parent.resolve().is_relative_to(self.root.resolve()):
-            raise ObjectOutsideRoot(path, "its folder is a link that leads outside")
+            raise ObjectOutsideRoot(path, "its folder is a link to the outside")
         return target
 
 
@@ -118,7 +118,7 @@ def open_below(root: Path, path: str) -> int:
         descriptor = _open_part(folder, name, _FILE_FLAGS, path)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise ObjectDamaged(path, "it is no plain file")
+        raise ObjectDamaged(path, "it is not a regular file")
     return descriptor
 
 
@@ -126,7 +126,7 @@ def _open_root(root: Path, path: str, stack: ExitStack) -> int:
     try:
         folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
-        raise ObjectMissing(path, "the folder that it should lie in does not exist") from None
+        raise ObjectMissing(path, "its folder does not exist") from None
     stack.callback(os.close, folder)
     return folder
 
@@ -138,7 +138,7 @@ def _open_part(folder: int, part: str, flags: int, path: str) -> int:
         if _is_link(folder, part):
             raise ObjectOutsideRoot(path, "a part of its path is a link") from None
         if isinstance(problem, (FileNotFoundError, NotADirectoryError)):
-            raise ObjectMissing(path, "there is no such file") from None
+            raise ObjectMissing(path, "no such file") from None
         raise
 
 

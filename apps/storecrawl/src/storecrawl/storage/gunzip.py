@@ -49,14 +49,14 @@ class Limits:
 
     def __post_init__(self) -> None:
         if self.max_bytes < 1 or self.max_ratio < 1:
-            raise ValueError("limits of unpacking must be positive")
+            raise ValueError("limits of decompression must be positive")
 
     def check(self, size: int, size_gz: int) -> None:
         """Raise GzipTooLarge or GzipBomb if `size_gz` bytes must not decompress to `size` bytes."""
         if size > self.max_bytes:
-            raise GzipTooLarge(f"it unpacks to more than the {self.max_bytes} bytes that are allowed")
+            raise GzipTooLarge(f"it decompresses to more than the limit of {self.max_bytes} bytes")
         if size > size_gz * self.max_ratio:
-            raise GzipBomb(f"it unpacks to more than {self.max_ratio} times its {size_gz} bytes")
+            raise GzipBomb(f"it decompresses to more than {self.max_ratio} times its {size_gz} bytes")
 
 
 def gunzip(packed: Iterable[bytes], size_gz: int, limits: Limits) -> Iterator[bytes]:
@@ -85,10 +85,10 @@ def _pieces(packed: Iterable[bytes]) -> Iterator[bytes]:
                 rest = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
         yield unpacker.flush()
     except zlib.error as problem:
-        what = "something follows its end" if members > 1 else "it cannot be unpacked"
+        what = "there is data after its end" if members > 1 else "it cannot be decompressed"
         raise GzipDamaged(f"{what} ({problem})") from None
     if not unpacker.eof:
-        raise GzipDamaged("something follows its end" if members > 1 else "it is cut short")
+        raise GzipDamaged("there is data after its end" if members > 1 else "it is incomplete")
 
 
 def _next_member(members: int) -> tuple[zlib._Decompress, int]:

@@ -26,7 +26,7 @@ def open_storage(url: str, data_dir: Path, part: str) -> Storage:
     if not url:
         return FolderStorage(data_dir / part)
     if _BUCKETS is None:
-        problem = "it takes the library for buckets: install storecrawl[s3]"
+        problem = "the library for buckets is missing: pip install storecrawl[s3]"
         raise ConfigError(problem, variable="STORECRAWL_STORE", value=url)
     place = urlsplit(url)
     return _BUCKETS(place.netloc, f"{place.path.strip('/')}/{part}".strip("/"))

@@ -115,7 +115,7 @@ class UpstreamClient:
     async def search(self, term: str, limit: int = 10) -> list[PlatformStore]:
         variables = {"searchTerm": term, "limit": limit}
         return await self._stores_ask(
-            STORE_SEARCH, variables, lambda root: stores_of(STORE_SEARCH, _results(root)), about=f"stores called {term}"
+            STORE_SEARCH, variables, lambda root: stores_of(STORE_SEARCH, _results(root)), about=f"stores named {term}"
         )
 
     async def resolve(self, entry: str) -> Resolution:
@@ -265,7 +265,7 @@ class UpstreamClient:
                 visit.succeeded()
                 return answer
             await asyncio.sleep(wait)
-        raise AssertionError("counting has no end")
+        raise AssertionError("unreachable")
 
     async def _answer(  # sizes: as `_ask`
         self, visit: Visit, path: str, operation: Operation, variables: Variables, judge: Callable[[Reply], T]
@@ -287,7 +287,7 @@ class UpstreamClient:
         try:
             answer = await _judged(reply, judge)
         except HashUnknown as error:
-            raise UpstreamError("it knows neither the hash nor the text", retryable=False) from error
+            raise UpstreamError("it accepts neither the hash nor the text", retryable=False) from error
         # The upstream has now received our text, so it knows its hash.
         self._hashes.prefer(operation, operation.digest)
         return answer

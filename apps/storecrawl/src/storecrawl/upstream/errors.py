@@ -44,7 +44,7 @@ class RateLimited(UpstreamFailure):
     """The upstream requests a lower rate; `retry_after` is the requested wait."""
 
     def __init__(self, retry_after: float | None) -> None:
-        wish = "" if retry_after is None else f", asked to wait {retry_after:g} s"
+        wish = "" if retry_after is None else f", requested to wait {retry_after:g} s"
         super().__init__(f"rate limited by the upstream{wish}", retry_after=retry_after)
 
 
@@ -60,7 +60,7 @@ class UpstreamError(UpstreamFailure):
     """The upstream responded with errors; `code` is its own code for them, if any."""
 
     def __init__(self, message: str, *, code: str | None = None, retryable: bool = True) -> None:
-        super().__init__(f"the upstream answered: {message}")
+        super().__init__(f"error of the upstream: {message}")
         self.code = code
         self.retryable = retryable
 
@@ -81,7 +81,7 @@ class Truncated(UpstreamFailure):
     """A menu was cut: the upstream served far fewer products than it counts."""
 
     def __init__(self, served: int, counted: int) -> None:
-        super().__init__(f"the menu is cut: {served} products were served where the upstream counts {counted}")
+        super().__init__(f"the menu is cut: the upstream served {served} products but counts {counted}")
         self.served = served
         self.counted = counted
 
@@ -100,7 +100,7 @@ class Untrusted(UpstreamFailure):
     retryable = False
 
     def __init__(self, host: str, problem: str) -> None:
-        super().__init__(f"the certificate of {host} is not to be trusted: {problem}")
+        super().__init__(f"the certificate of {host} is not trusted: {problem}")
         self.host = host
 
 
@@ -108,7 +108,7 @@ class Malformed(UpstreamFailure):
     """The response is complete and unreadable. A retry may help."""
 
     def __init__(self, problem: str) -> None:
-        super().__init__(f"the answer cannot be read: {problem}")
+        super().__init__(f"the response cannot be read: {problem}")
         self.problem = problem
 
 
@@ -118,7 +118,7 @@ class TooLarge(UpstreamFailure):
     retryable = False
 
     def __init__(self, problem: str) -> None:
-        super().__init__(f"the answer is too large: {problem}")
+        super().__init__(f"the response is too large: {problem}")
 
 
 class UnknownStore(UpstreamFailure):
@@ -144,5 +144,5 @@ class NoEntryPoint(ValueError):
     """A text that cannot lead to a store."""
 
     def __init__(self, entry: str) -> None:
-        super().__init__(f"{entry!r} is neither a slug, nor an id, nor the address of a menu")
+        super().__init__(f"{entry!r} is not a slug, an id or the address of a menu")
         self.entry = entry

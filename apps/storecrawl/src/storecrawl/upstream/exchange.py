@@ -79,7 +79,7 @@ class Exchange:
                 async with asyncio.timeout(self._options.timeout):
                     return await self._follow(session, request)
             except TimeoutError as error:
-                raise Unavailable(f"no complete answer within {self._options.timeout:g} s") from error
+                raise Unavailable(f"no complete response within {self._options.timeout:g} s") from error
             except httpx2.HTTPError as error:
                 raise _failure_of(error, session, url.host) from error
 
@@ -88,7 +88,7 @@ class Exchange:
             response = await session.send(request)
             try:
                 if response.status_code == PROXY_WANTS_CREDENTIALS and session.route.forwards(request.url):
-                    raise RouteFailed(f"{session.route.label}: the proxy does not take the route's credentials")
+                    raise RouteFailed(f"{session.route.label}: the proxy rejects the route's credentials")
                 if not response.has_redirect_location:
                     return await self._read(response)
                 request = self._redirected(request, response.headers["location"])
@@ -193,11 +193,11 @@ def checked_base(url: str) -> httpx2.URL:
     if parsed.scheme not in SCHEMES:
         raise ForbiddenUrl(url, "only http and https are allowed")
     if not parsed.host:
-        raise ForbiddenUrl(url, "it names no host")
+        raise ForbiddenUrl(url, "it has no host")
     if parsed.userinfo:
-        raise ForbiddenUrl(url, "it carries a user name")
+        raise ForbiddenUrl(url, "it has a user name")
     if parsed.query or parsed.fragment:
-        raise ForbiddenUrl(url, "it carries a query or a fragment")
+        raise ForbiddenUrl(url, "it has a query or a fragment")
     return parsed
 
 

@@ -53,16 +53,16 @@ class ClientOptions:
     def __post_init__(self) -> None:
         times = (self.backoff, self.jitter, self.longest_wait, self.longest_retry_after, self.page_pause)
         if self.timeout <= 0 or min(times) < 0:
-            raise ValueError("the timeout must be above 0, and no other time below 0")
+            raise ValueError("the timeout must be positive, other times at least 0")
         if self.retries < 0 or min(self.page_cap, self.concurrency, self.max_body_bytes) < 1:
             raise ValueError("retries must be at least 0; page_cap, concurrency and max_body_bytes at least 1")
         if not 1 <= self.page_size <= LARGEST_PAGE:
             raise ValueError(f"page_size must be between 1 and {LARGEST_PAGE}, not {self.page_size}")
         unknown = sorted(self.hashes.keys() - {operation.name for operation in OPERATIONS})
         if unknown:
-            raise ValueError(f"hashes must be of known operations, not of {', '.join(unknown)}")
+            raise ValueError(f"hashes must be of known operations, got {', '.join(unknown)}")
         if not self.modes:
-            raise ValueError("modes must name at least one mode")
+            raise ValueError("modes must contain at least one mode")
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,9 +127,9 @@ def page_of(root: Any, number: int = 0, unread: Sequence[Unread] = ()) -> ListPa
     """Parse a page. Raises SchemaDrift if its structure is unknown. Members are not checked."""
     products, info = (root.get(MEMBERS), root.get("queryInfo")) if isinstance(root, dict) else (None, None)
     if not isinstance(products, list):
-        raise SchemaDrift(PRODUCTS.name, f"{PRODUCTS.root!r} holds no list of products")
+        raise SchemaDrift(PRODUCTS.name, f"{PRODUCTS.root!r} has no list of products")
     if not isinstance(info, dict) or not info.keys() & {"totalCount", "totalPages"}:
-        raise SchemaDrift(PRODUCTS.name, f"{PRODUCTS.root!r} does not say how many products there are")
+        raise SchemaDrift(PRODUCTS.name, f"{PRODUCTS.root!r} does not have the number of products")
     objects = [product for product in products if isinstance(product, dict)]
     for names in EXPECTED_FIELDS:
         if objects and not any(name in product for product in objects for name in names):

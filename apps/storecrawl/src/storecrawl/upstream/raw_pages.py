@@ -76,7 +76,7 @@ def read_raw_pages(pieces: Iterable[bytes]) -> Iterator[RawPage]:
         head = HEADS.decode(line)
         body = text.take(head.bytes + len(NEW_LINE))
         if not body.endswith(NEW_LINE):
-            raise ValueError("an answer is not as long as it was written to be")
+            raise ValueError("a response does not have the declared length")
         yield RawPage(
             pricing_type=head.pricing_type,
             mode=head.mode,

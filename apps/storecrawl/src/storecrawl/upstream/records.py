@@ -111,7 +111,7 @@ def cities_of(operation: Operation, rows: Any) -> list[City]:
 
 def _rows(operation: Operation, rows: Any) -> list[Any]:
     if not isinstance(rows, list):
-        raise SchemaDrift(operation.name, f"{operation.root!r} holds no list")
+        raise SchemaDrift(operation.name, f"{operation.root!r} has no list")
     return rows
 
 

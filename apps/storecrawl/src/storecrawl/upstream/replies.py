@@ -79,14 +79,14 @@ def _not_json(reply: Reply, problem: NotJson) -> Exception:
     if reply.status >= CLIENT_ERRORS:
         return UpstreamError(f"HTTP {reply.status}", retryable=False)
     if problem.is_cut:
-        return Unavailable(f"no whole answer came (HTTP {reply.status}): {problem}")
+        return Unavailable(f"incomplete response (HTTP {reply.status}): {problem}")
     return Malformed(str(problem))
 
 
 def _root(document: Any, reply: Reply, operation: Operation) -> Any:
     data = document.get("data") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(data, dict | None):
-        raise SchemaDrift(operation.name, "it is not a GraphQL answer")
+        raise SchemaDrift(operation.name, "it is not a GraphQL response")
     root = None if data is None else data.get(operation.root)
     if root is None:
         raise _absence(document, reply, operation)
@@ -103,7 +103,7 @@ def _absence(document: Document, reply: Reply, operation: Operation) -> Exceptio
     if reply.status >= CLIENT_ERRORS:
         return UpstreamError(f"HTTP {reply.status}", retryable=False)
     if document.get("data") is not None and operation.root not in document["data"]:
-        return SchemaDrift(operation.name, f"the answer has no field {operation.root!r}")
+        return SchemaDrift(operation.name, f"the response has no field {operation.root!r}")
     return UpstreamError("no data and no errors")
 
 

@@ -1,4 +1,4 @@
-"""Find a store from what is known of it: a slug, an id or its menu's address.
+"""Find a store by a slug, an id or the address of its menu.
 
 Each way is tried only if those before it found nothing: look up the name; read the menu's web page,
 which may redirect, name its canonical address or contain the store's data; and search for the words of

@@ -68,7 +68,7 @@ def read_members(body: bytes, *path: str) -> tuple[Any, list[Unread]]:
     for name in path[:-1]:
         parent = parent.get(name) if isinstance(parent, dict) else None
     if not isinstance(parent, dict) or parent.get(path[-1]) != []:
-        raise NotJson(f"there is no list at {'.'.join(path)}")
+        raise NotJson(f"no list at {'.'.join(path)}")
     parent[path[-1]], unread = _read_each([plain[first:last] for first, last in members])
     return document, unread
 
@@ -111,7 +111,7 @@ def _member(text: bytes) -> Any:
 
 
 def _refused(name: str) -> float:
-    raise ValueError(f"{name} is no number of JSON's")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _finite(digits: str) -> float:
@@ -130,7 +130,7 @@ def _refuse_cut(text: bytes) -> None:
         if kind == b"":
             break
     if depth > 0:
-        raise NotJson(f"it breaks off in the middle, after {len(text)} bytes", is_cut=True)
+        raise NotJson(f"it is cut after {len(text)} bytes", is_cut=True)
 
 
 def _list_at(text: bytes, *, name: bytes, level: int) -> tuple[int, int, list[tuple[int, int]]]:

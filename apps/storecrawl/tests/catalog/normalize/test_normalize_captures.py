@@ -187,7 +187,7 @@ def test_the_oldest_form_has_prices_for_each_option_and_no_unit(captured: Captur
         ("foreign-sweed-curaleaf-sample-2025-06.json", 40, "another platform (Sweed)"),
         ("flat-trulieve-squirrel-hill-2025-11.csv", 1_170, "looks like CSV"),
         ("flat-mpxnj-2025-06.csv", 738, "looks like CSV"),
-        ("flat-quincy-dom-2025-09.jsonl", 8, "several documents, one a line"),
+        ("flat-quincy-dom-2025-09.jsonl", 8, "several documents, one per line"),
         ("stores-dutchie-slugs-on-ca-bc.json", 271, "cName, city_page, name"),
         ("stores-ontario-sites-a.json", 794, "platform, site, src, store"),
         ("stores-oregon-ids-2021.json", 38, "dispensaryId, geo, name, zip"),

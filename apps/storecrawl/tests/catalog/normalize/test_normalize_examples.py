@@ -45,7 +45,7 @@ def test_every_form_is_recognised_and_every_product_kept(
     [
         ("foreign.json", 2, "a menu of another platform"),
         ("flat.csv", 2, "looks like CSV"),
-        ("flat.jsonl", 2, "several documents, one a line"),
+        ("flat.jsonl", 2, "several documents, one per line"),
         ("stores.json", 2, "objects with members cName, city_page, name"),
     ],
 )

@@ -182,7 +182,7 @@ def test_the_two_menu_types_of_the_joint_form_are_one_option() -> None:
         ({"data": {"filteredProducts": None}, "errors": [{"message": "timed out"}]}, "timed out"),
         ({"data": None, "errors": [{"message": "PersistedQueryNotFound"}]}, "PersistedQueryNotFound"),
         ({"products": {"a": 1}}, "products is an object, not a list"),
-        ({"data": {"filteredProducts": {"products": [{"_id": "a"}]}}}, "none of 1 products"),
+        ({"data": {"filteredProducts": {"products": [{"_id": "a"}]}}}, "none of the 1 products"),
     ],
 )
 def test_a_refusal_names_what_was_seen(reason: Reason, document: object, seen: str) -> None:

@@ -56,9 +56,9 @@ async def verify_location(connection: Connection, location_id: int, *, by: str, 
     """
     found = await _locked(connection, location_id, UNDECIDED, "verified")
     if found.store_id is not None:
-        raise LocationRefused(f"location {location_id} belongs to store {found.store_id} already")
+        raise LocationRefused(f"location {location_id} already belongs to store {found.store_id}")
     if found.platform_store_id is None or not found.name:
-        raise LocationRefused(f"location {location_id} has no id or no name: link it to a store instead")
+        raise LocationRefused(f"location {location_id} has no id or no name; link it to a store instead")
     given = {"ids": [location_id], "because": because, "by": by}
     [(store_id, is_new)] = await fetch(connection, LOCATIONS.promote_locations, given, tuple_row)
     return Verified(store_id=store_id, is_new=is_new)

@@ -17,7 +17,7 @@ from storecrawl.statements import Connection, execute, fetch, json_text
 __all__ = ["Candidate", "DiscoveryReport", "discover_locations", "problems_of", "promote_locations"]
 
 MEETS_ALL = "it meets every rule"
-SEEN_AGAIN = "the platform names it again"
+SEEN_AGAIN = "the platform lists it again"
 PLATFORM_ID = re.compile(r"[0-9a-f]{24}|[0-9A-Za-z]{17}")
 """The two forms of the platform's ids; anything else was typed by hand or is a slug."""
 SLUG = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}")
@@ -107,7 +107,11 @@ def problems_of(candidate: Candidate, covered: Collection[str]) -> list[str]:
 
 
 def _id(candidate: Candidate) -> str | None:
-    return None if PLATFORM_ID.fullmatch(candidate.platform_store_id) else "its id is not one of the platform's"
+    return (
+        None
+        if PLATFORM_ID.fullmatch(candidate.platform_store_id)
+        else "its id does not have the form of the platform's ids"
+    )
 
 
 def _name(candidate: Candidate) -> str | None:
@@ -126,12 +130,12 @@ def _menu(candidate: Candidate) -> str | None:
 
 def _open(candidate: Candidate) -> str | None:
     status = str(_said(candidate).get("status")).strip().lower()
-    return f"the platform says that it is {status}" if status.replace(" ", "_") in CLOSED else None
+    return f"its status on the platform is {status}" if status.replace(" ", "_") in CLOSED else None
 
 
 def _place(candidate: Candidate, covered: Collection[str]) -> str | None:
     if not candidate.state:
-        return "it names no state"
+        return "it has no state"
     if state_code(candidate.state) not in covered:
         return f"it is in {candidate.state}, which is not covered"
     return None

@@ -33,7 +33,7 @@ def parse_document(content: bytes) -> object:
 def _looks_like(content: bytes) -> tuple[str, int]:
     lines = [line.strip() for line in content[:SAMPLE].splitlines() if line.strip()]
     if len(lines) > 1 and all(line.startswith(b"{") and line.endswith(b"}") for line in lines[:2]):
-        return " but several documents, one a line", sum(bool(line.strip()) for line in content.splitlines())
+        return " but several documents, one per line", sum(bool(line.strip()) for line in content.splitlines())
     if lines[0].startswith(b"<"):
         return " but markup, such as an error page", 0
     if not lines[0].startswith((b"{", b"[")) and lines[0].count(b",") > 1:

@@ -43,7 +43,7 @@ KEY_MEMBERS = ("posId", "jointId", "urlFragment")
 def draft_of(record: Record) -> Draft:
     """Read one product. A listed product counts as active, since this form has no status."""
     if not isinstance(record.get("variants"), list):
-        raise Unusable("variants is missing or no list")
+        raise Unusable("variants is missing or not a list")
     rec_only, medical_only = only_on(list_at(record, "menuType"))
     return Draft(
         name=record.get("name"),

@@ -118,4 +118,4 @@ def _in_order(refused: list[Refusal]) -> tuple[Refusal, ...]:
 
 def _nothing_usable(raw: MenuRecords, refused: list[Refusal]) -> str:
     first = refused[0].reason
-    return f"none of {raw.record_count} products of the {raw.shape} form can be used; the first: {first}"
+    return f"none of the {raw.record_count} products in the {raw.shape} form can be used; the first: {first}"

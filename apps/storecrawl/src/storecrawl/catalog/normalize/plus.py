@@ -16,7 +16,7 @@ def draft_of(record: Record) -> Draft:
     """Read one product. A listed product counts as active, since this form has no status."""
     brand, pos = record_at(record, "brand"), record_at(record, "posMetaData")
     if not isinstance(record.get("variants"), list):
-        raise Unusable("variants is missing or no list")
+        raise Unusable("variants is missing or not a list")
     rec_only, medical_only = only_on(list_at(record, "menuTypes"))
     return Draft(
         name=record.get("name"),

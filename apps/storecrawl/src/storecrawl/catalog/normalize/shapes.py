@@ -40,7 +40,7 @@ class MenuRecords:
         return len(self.records) + len(self.refused)
 
     def is_complete(self, duplicates: int) -> bool:
-        """Whether nothing can be missing: its fetch says so, or it has as many products as it claims.
+        """Whether nothing can be missing, by the notes of its fetch or by the count that it claims.
 
         A document without a count may be any part of the menu.
         """
@@ -65,7 +65,7 @@ def _from_object(document: Record) -> MenuRecords:
         if found is not None:
             return found
     if document.get("errors"):
-        raise NotAMenu(f"a GraphQL answer with errors and without a menu: {_first_error(document)}")
+        raise NotAMenu(f"a GraphQL response with errors and without a menu: {_first_error(document)}")
     raise NotAMenu(f"found neither products nor a menu in {_describe(document)}")
 
 
@@ -87,7 +87,7 @@ def _from_graphql(document: Record, section: Record) -> MenuRecords:
     products = section.get("products")
     if not isinstance(products, list):
         error = f": {_first_error(document)}" if document.get("errors") else ""
-        raise NotAMenu(f"filteredProducts holds no list of products{error}")
+        raise NotAMenu(f"filteredProducts has no list of products{error}")
     noted = record_at(document, "fetched")
     complete = noted.get("complete")
     return MenuRecords(
@@ -133,7 +133,7 @@ def _from_pages(pages: Sequence[Record]) -> MenuRecords:
     shapes = sorted({each.shape for each in read if each.records}) or [read[0].shape]
     if len(shapes) > 1:
         raise NotAMenu(f"pages of several forms: {', '.join(shapes)}")
-    told = [{"reason": f"a page that is none: {problem.reason}", "place": f"page {number}"} for number, problem in lost]
+    told = [{"reason": f"an unreadable page: {problem.reason}", "place": f"page {number}"} for number, problem in lost]
     is_part = bool(lost) or any(each.stated_complete is False for each in read)
     return MenuRecords(
         shape=shapes[0],
@@ -195,7 +195,7 @@ def _foreign(products: Sequence[object]) -> str | None:
         seen = {name for variant in variants for name in variant}
         for platform, marks in FOREIGN_VARIANTS.items():
             if marks <= seen:
-                return f"a menu of another platform ({platform}): its variants carry {', '.join(sorted(marks))}"
+                return f"a menu of another platform ({platform}): its variants have {', '.join(sorted(marks))}"
     return None
 
 
@@ -216,7 +216,7 @@ def _member_names(record: Record) -> str:
 
 
 def _kind(value: object) -> str:
-    kinds = {type(None): "null", bool: "a truth value", int: "a number", float: "a number", str: "a text"}
+    kinds = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a text"}
     return kinds.get(type(value)) or ("a list" if isinstance(value, list) else "an object")
 
 

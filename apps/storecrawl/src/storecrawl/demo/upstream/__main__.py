@@ -31,19 +31,22 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--port", type=int, default=defaults.port, help="0 takes a free one")
     parser.add_argument("--stores", type=int, default=defaults.stores)
     parser.add_argument("--seed", type=int, default=defaults.seed)
-    parser.add_argument("--failure-rate", type=float, default=0.0, help="share of requests that fail, 0 to 1")
+    parser.add_argument("--failure-rate", type=float, default=0.0, help="share of failing requests, 0 to 1")
     parser.add_argument("--slow-seconds", type=float, default=FaultDial().slow_seconds)
     parser.add_argument(
-        "--step-seconds", type=float, default=defaults.step_seconds, help="wall time of a step; 0 never"
+        "--step-seconds", type=float, default=defaults.step_seconds, help="real seconds of a step; 0 means never"
     )
-    parser.add_argument("--epoch", type=float, default=None, help="unix time at which step 0 began")
-    parser.add_argument("--menu-median", type=int, default=defaults.menu_median, help="products of a usual menu")
+    parser.add_argument("--epoch", type=float, default=None, help="unix time of the start of step 0")
+    parser.add_argument("--menu-median", type=int, default=defaults.menu_median, help="products of a typical menu")
     parser.add_argument("--menu-smallest", type=int, default=defaults.menu_smallest)
     parser.add_argument("--menu-largest", type=int, default=defaults.menu_largest)
     parser.add_argument(
-        "--changing-share", type=float, default=defaults.changing_share, help="of a menu, in a step, 0 to 1"
+        "--changing-share",
+        type=float,
+        default=defaults.changing_share,
+        help="share of a menu that changes in a step, 0 to 1",
     )
-    parser.add_argument("--parent", type=int, default=None, help="stop when this process, the starter, is gone")
+    parser.add_argument("--parent", type=int, default=None, help="stop when this parent process has ended")
     return parser
 
 

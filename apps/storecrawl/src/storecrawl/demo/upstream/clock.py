@@ -28,7 +28,7 @@ class SimulatedClock:
 
     def advance(self, steps: int) -> int:
         if steps < 0:
-            raise ValueError(f"simulated time does not go back: {steps} steps")
+            raise ValueError(f"simulated time cannot go back: {steps} steps")
         self._advanced += steps
         return self.step
 

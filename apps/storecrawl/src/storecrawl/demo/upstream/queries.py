@@ -82,7 +82,7 @@ class QueryBook:
 
     def _remember(self, text: str, digest: str) -> None:
         if sha256(text.encode()).hexdigest() != digest:
-            raise BadQuery("The persisted-query hash is not that of the query.", "BAD_REQUEST")
+            raise BadQuery("The persisted-query hash does not match the query.", "BAD_REQUEST")
         self._texts[digest] = text
         if len(self._texts) > REMEMBERED_QUERIES:
             self._texts.popitem(last=False)
