@@ -6,6 +6,7 @@ They are laid beside the engine's tables only after the last crash of the server
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,10 @@ UNDONE_WITHIN = 6.0
 # So long after it was stopped a worker may begin what it had claimed before.
 THAWED_WITHIN = 2.0
 BYTES_A_RUN = 285
-FORGET_RUNS = "delete from chaos.runs"
+FORGET = "truncate chaos.runs, chaos.stops"
+LAY_STOPS_DOWN = """\
+insert into chaos.stops
+select pid, to_timestamp(at) from unnest(%s::int[], %s::float8[]) as stop (pid, at)"""
 LAY_RUNS_DOWN = """\
 insert into chaos.runs
 select * from jsonb_to_recordset(%s) as run (
@@ -34,6 +38,11 @@ class Blows:
 
     crashes: list[tuple[float, float]] = field(default_factory=list)
     freezes: dict[int, list[tuple[float, float]]] = field(default_factory=dict)
+    stops: list[tuple[int, float]] = field(default_factory=list)
+
+    def stop(self, *pids: int) -> None:
+        """Record that processes are frozen or killed now, by the clock of the wall."""
+        self.stops += [(pid, time.time()) for pid in pids]
 
     def shakes(self, at: float) -> bool:
         """Whether a crash may have undone what was committed in a hurry at that moment."""
@@ -84,7 +93,8 @@ def count_runs(folder: Path) -> int:
 
 def lay_down(server: Server, folder: Path, blows: Blows) -> None:
     """Put the handlers' runs beside the engine's tables, in place of what was put there before."""
-    server.insist(FORGET_RUNS)
+    server.insist(FORGET)
+    server.insist(LAY_STOPS_DOWN, ([pid for pid, _ in blows.stops], [at for _, at in blows.stops]))
     server.insist(LAY_RUNS_DOWN, (json.dumps(list(runs(folder, blows))),))
 
 

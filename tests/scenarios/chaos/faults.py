@@ -162,6 +162,7 @@ class Faults:
             return None
         pid, ids, fences = slow[0]
         now = time.monotonic()
+        self.blows.stop(pid)
         self._crew.send(pid, signal.SIGSTOP)
         self._frozen.append(Frozen(pid, now, now + LONGEST_FREEZE, ids, fences))
         return f"worker {pid}, which runs {len(ids)} slow tasks"
@@ -205,6 +206,7 @@ class Faults:
         return f"producer {victim}"
 
     def _behead(self) -> str | None:
+        self.blows.stop(*self._crew.supervised)
         pid = self._crew.behead()
         return None if pid is None else f"supervisor {pid}"
 
@@ -241,6 +243,7 @@ class Faults:
         if not at_work:
             return None
         victim = self._chance.choice(at_work)
+        self.blows.stop(victim)
         self._crew.send(victim, number)
         return f"worker {victim}"
 

@@ -30,6 +30,8 @@ create table chaos.runs (
     attempt int not null, pid int not null, began_at float8 not null, began_clock float8 not null, started boolean not null,
     ended_at float8, sure_until float8, shaken boolean not null
 );
+create table chaos.stops (pid int, at timestamptz);
+create index on chaos.stops (pid);
 create index on chaos.runs (task_id, fence);
 create index on chaos.runs (key, began_at);
 -- A tick reads the clock for what it notes after it has chosen its slots; when its statement began is no later than the choice.
