@@ -21,12 +21,12 @@ from rolecall.app.aliases import Alias
         (None, "tenant:7", None),
     ],
 )
-def test_a_key_tells_the_field(pattern: str | None, key: str | None, value: int | str | None) -> None:
+def test_field_value_is_read_from_the_key(pattern: str | None, key: str | None, value: int | str | None) -> None:
     assert Alias("customer_id", "tenant", pattern).value_in(key) == value
 
 
 @pytest.mark.parametrize("name", ["", "Customer", "customer-id", "7th"])
-def test_what_is_no_name_of_a_field_is_refused(name: str) -> None:
+def test_invalid_field_name_is_rejected(name: str) -> None:
     with pytest.raises(InvalidDeclaration, match="not a valid field name"):
         App("test").alias(name, "tenant")
     with pytest.raises(InvalidDeclaration, match="not a valid field name"):
@@ -34,17 +34,17 @@ def test_what_is_no_name_of_a_field_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["tenant", "tenant:{}", "{tenant}:{tenant}"])
-def test_a_key_has_one_place_for_the_value(key: str) -> None:
+def test_alias_key_must_have_exactly_one_placeholder(key: str) -> None:
     with pytest.raises(InvalidDeclaration, match="exactly once"):
         App("test").alias("customer_id", "tenant", key=key)
 
 
-def test_a_constant_is_a_text() -> None:
+def test_constant_must_be_a_nonempty_string() -> None:
     with pytest.raises(InvalidDeclaration, match="must be a non-empty text"):
         App("test").constant("region", "")
 
 
-def test_a_name_stands_for_one_thing_also_in_what_is_included() -> None:
+def test_name_has_one_meaning_across_included_apps() -> None:
     app, other = App("test"), App("other")
     app.alias("customer_id", "tenant")
     other.constant("customer_id", "7")
@@ -57,7 +57,7 @@ def test_a_name_stands_for_one_thing_also_in_what_is_included() -> None:
         app.include(other)
 
 
-def test_an_included_app_brings_its_second_names() -> None:
+def test_included_app_contributes_its_field_aliases() -> None:
     app, other = App("test"), App("other")
     other.alias("customer_id", "tenant")
     other.constant("region", "eu")

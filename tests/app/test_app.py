@@ -14,7 +14,7 @@ def app() -> App:
     return App("shop")
 
 
-def test_a_definition_is_called_like_the_function(app: App) -> None:
+def test_definition_is_callable_like_the_function(app: App) -> None:
     @app.task
     def add(a: int, b: int) -> int:
         return a + b
@@ -23,7 +23,7 @@ def test_a_definition_is_called_like_the_function(app: App) -> None:
     assert app.handlers["add"] is add
 
 
-def test_name_and_role_default_to_the_function(app: App) -> None:
+def test_name_and_role_default_to_the_function_name(app: App) -> None:
     @app.task
     def plain() -> None: ...
 
@@ -34,14 +34,14 @@ def test_name_and_role_default_to_the_function(app: App) -> None:
     assert (named.name, named.role) == ("other.name", "lane")
 
 
-def test_a_handler_makes_its_tasks(app: App) -> None:
+def test_handler_creates_its_tasks(app: App) -> None:
     @app.task
     def add(a: int) -> None: ...
 
     assert add.task(a=1) == NewTask(handler="add", payload={"a": 1})
 
 
-def test_two_handlers_of_one_name_are_refused(app: App) -> None:
+def test_duplicate_handler_name_is_rejected(app: App) -> None:
     @app.task
     def add() -> None: ...
 
@@ -49,7 +49,7 @@ def test_two_handlers_of_one_name_are_refused(app: App) -> None:
         app.task("add")(lambda: None)
 
 
-def test_the_declaration_says_only_what_was_said(app: App) -> None:
+def test_declaration_contains_only_given_settings(app: App) -> None:
     app.role("lane", lease=timedelta(seconds=30), max_attempts=0)
 
     @app.task(role="lane", retry=linear(), timeout=timedelta(minutes=1))
@@ -76,7 +76,7 @@ def test_the_declaration_says_only_what_was_said(app: App) -> None:
     assert json.loads(json.dumps(handlers[0]["signature"])) == work.signature.schema
 
 
-def test_a_schedule_checks_its_payload(app: App) -> None:
+def test_schedule_validates_its_payload(app: App) -> None:
     @app.task
     def add(a: int) -> None: ...
 
@@ -99,17 +99,15 @@ def test_a_schedule_checks_its_payload(app: App) -> None:
         ({"cron": "@daily", "zone": "Europe/Berlim"}, "did you mean"),
     ],
 )
-def test_a_schedule_that_cannot_run_is_refused_where_it_is_declared(
-    app: App, words: dict[str, Any], problem: str
-) -> None:
+def test_invalid_schedule_is_rejected_at_its_declaration(app: App, words: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidSchedule, match=problem):
         app.schedule("odd", "elsewhere", **words)
 
 
-def test_a_schedule_may_name_a_handler_that_lives_elsewhere(app: App) -> None:
+def test_schedule_can_name_a_handler_of_another_app(app: App) -> None:
     assert app.schedule("nightly", "elsewhere", every=60, payload={"any": 1}).handler == "elsewhere"
 
 
-def test_what_an_app_shows_cannot_be_changed_from_outside(app: App) -> None:
+def test_handlers_of_an_app_are_read_only(app: App) -> None:
     with pytest.raises(TypeError):
         app.handlers["x"] = None  # type: ignore[index]  # that it is refused is the point

@@ -57,28 +57,28 @@ def declare(function: Callable[..., Any], gather: Callable[..., Any], **options:
 
 
 @pytest.mark.parametrize("gather", [same, wider, anything])
-def test_gather_step_that_takes_every_payload_of_its_handler_is_accepted(gather: Callable[..., Any]) -> None:
+def test_gather_step_that_accepts_every_payload_of_its_handler_is_accepted(gather: Callable[..., Any]) -> None:
     assert declare(first, gather).gather.function is gather
 
 
 @pytest.mark.parametrize("gather", [nothing, less, more, other_type, other_default, in_another_order])
-def test_gather_step_that_takes_other_payloads_is_rejected(gather: Callable[..., Any]) -> None:
+def test_gather_step_with_different_payload_fields_is_rejected(gather: Callable[..., Any]) -> None:
     with pytest.raises(
         InvalidDeclaration, match=r"handler 'first': its gather step takes \(.*\), the handler itself \(n"
     ):
         declare(first, gather)
 
 
-def test_gather_step_of_a_handler_that_takes_anything_takes_anything() -> None:
+def test_gather_step_of_a_handler_of_any_payload_accepts_any_payload() -> None:
     with pytest.raises(InvalidDeclaration, match="both steps get the same payload"):
         declare(anything, nothing)
     assert declare(anything, anything).gather is not None
 
 
-def test_gather_step_that_ignores_unknown_fields_may_name_fewer() -> None:
+def test_gather_step_that_ignores_unknown_fields_can_declare_fewer() -> None:
     assert declare(first, less, extra="ignore", key="{full}").gather.function is less
 
 
-def test_gather_step_that_does_not_hide_what_its_handler_hides_is_rejected() -> None:
+def test_gather_step_that_does_not_redact_its_handlers_redacted_fields_is_rejected() -> None:
     with pytest.raises(InvalidDeclaration, match="both steps get the same payload"):
         declare(hidden, shown)

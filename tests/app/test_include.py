@@ -32,7 +32,7 @@ def test_handlers_roles_keys_and_schedules_of_a_slice_belong_to_the_app() -> Non
     assert set(app.schedules) == {"nightly"}
 
 
-def test_slices_of_slices_are_included() -> None:
+def test_nested_slices_are_included() -> None:
     middle, app = App("middle"), App("shop")
     middle.include(mail())
     app.include(middle)
@@ -49,9 +49,7 @@ def test_slices_of_slices_are_included() -> None:
         (lambda app: app.schedule("nightly", "elsewhere", every=60), "schedule called 'nightly'"),
     ],
 )
-def test_a_name_that_both_declare_is_refused_and_nothing_is_included(
-    declare: Callable[[App], object], what: str
-) -> None:
+def test_name_conflict_is_rejected_and_nothing_is_included(declare: Callable[[App], object], what: str) -> None:
     app = App("shop")
     declare(app)
     before = (dict(app.handlers), dict(app.schedules))
@@ -62,7 +60,7 @@ def test_a_name_that_both_declare_is_refused_and_nothing_is_included(
     assert (dict(app.handlers), dict(app.schedules)) == before
 
 
-def test_a_role_that_handlers_only_name_may_be_shared() -> None:
+def test_role_declared_in_one_app_can_be_named_in_the_other() -> None:
     app = App("shop")
     app.task("receive", role="post")(lambda: None)
 
@@ -81,7 +79,7 @@ def test_a_role_that_handlers_only_name_may_be_shared() -> None:
         lambda app: app.include(App("late")),
     ],
 )
-def test_a_slice_that_was_included_declares_nothing_more(declare: Callable[[App], object]) -> None:
+def test_included_slice_accepts_no_more_declarations(declare: Callable[[App], object]) -> None:
     slice_ = mail()
     App("shop").include(slice_)
 
@@ -89,7 +87,7 @@ def test_a_slice_that_was_included_declares_nothing_more(declare: Callable[[App]
         declare(slice_)
 
 
-def test_a_link_between_two_slices_is_found_when_both_are_included() -> None:
+def test_link_between_two_slices_is_resolved_when_both_are_included() -> None:
     first = App("first")
     first.task("start", continues=["send"])(lambda: None)
     app = App("shop")
@@ -99,7 +97,7 @@ def test_a_link_between_two_slices_is_found_when_both_are_included() -> None:
     app.check()
 
 
-async def test_lifespans_are_entered_in_order_and_left_in_reverse() -> None:
+async def test_lifespans_are_entered_in_order_and_exited_in_reverse() -> None:
     told: list[str] = []
 
     def telling(name: str) -> Lifespan:
@@ -121,7 +119,7 @@ async def test_lifespans_are_entered_in_order_and_left_in_reverse() -> None:
     assert told == ["shop in", "mail in", "bank in", "work", "bank out", "mail out", "shop out"]
 
 
-async def test_a_lifespan_that_asks_is_told_where_its_worker_works() -> None:
+async def test_lifespan_with_a_parameter_receives_its_workers_workplace() -> None:
     told: list[Workplace] = []
 
     @asynccontextmanager
@@ -138,7 +136,7 @@ async def test_a_lifespan_that_asks_is_told_where_its_worker_works() -> None:
     assert "hidden" not in repr(here)
 
 
-def test_the_checks_of_a_slice_are_made_with_the_apps_own() -> None:
+def test_checks_of_a_slice_run_with_the_apps_own() -> None:
     async def shelves(_: object) -> list[Finding]:
         return []
 

@@ -89,13 +89,13 @@ def of_anything(**payload: Any) -> None: ...
         (of_anything, {}, "{anything}"),
     ],
 )
-def test_a_handler_declares_templates_over_its_payload(
+def test_handler_declares_templates_over_its_payload(
     function: Callable[..., object], words: dict[str, object], template: str, word: str
 ) -> None:
     assert declare(function, **words, **{word: template})[word] == template
 
 
-def test_a_handler_without_a_template_says_none() -> None:
+def test_handler_without_a_template_declares_none() -> None:
     assert {"key", "dedupe_key"}.isdisjoint(declare(plain))
 
 
@@ -120,7 +120,7 @@ def test_a_handler_without_a_template_says_none() -> None:
         (in_made_batches, {"batch": 5}, "{moment}", "whose default is not a plain value"),
     ],
 )
-def test_a_template_that_payloads_cannot_fill_is_refused(
+def test_template_that_payloads_cannot_fill_is_rejected(
     function: Callable[..., object], words: dict[str, object], template: str, why: str, word: str
 ) -> None:
     with pytest.raises(InvalidDeclaration) as refusal:

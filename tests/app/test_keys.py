@@ -9,7 +9,7 @@ import pytest
 from rolecall import App, InvalidDeclaration
 
 
-def test_an_app_says_how_many_tasks_of_a_key_run_at_once() -> None:
+def test_app_declares_key_capacities() -> None:
     app = App("shop")
 
     app.keys("tenant:*", capacity=3)
@@ -35,7 +35,7 @@ def test_an_app_says_how_many_tasks_of_a_key_run_at_once() -> None:
         ("a", None, "a number from 1 to 32767, not None"),
     ],
 )
-def test_what_is_no_pattern_or_capacity_is_refused_where_it_is_said(pattern: Any, capacity: Any, words: str) -> None:
+def test_invalid_pattern_or_capacity_is_rejected_at_its_declaration(pattern: Any, capacity: Any, words: str) -> None:
     app = App("shop")
 
     with pytest.raises(InvalidDeclaration, match=words):
@@ -44,7 +44,7 @@ def test_what_is_no_pattern_or_capacity_is_refused_where_it_is_said(pattern: Any
     assert app.key_capacities == {}
 
 
-def test_a_pattern_is_given_a_capacity_once() -> None:
+def test_duplicate_key_pattern_is_rejected() -> None:
     app = App("shop")
     app.keys("tenant:*", capacity=3)
 

@@ -39,7 +39,7 @@ def returns(kind: Any) -> ResultType:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=name_of)
-def test_a_result_comes_back_as_its_declared_type(kind: tuple[Any, ...]) -> None:
+def test_result_is_returned_as_its_declared_type(kind: tuple[Any, ...]) -> None:
     declared, value, expected = (*kind, kind[1])[:3]
     result = returns(declared)
 
@@ -51,7 +51,7 @@ def test_a_result_comes_back_as_its_declared_type(kind: tuple[Any, ...]) -> None
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=name_of)
-def test_a_parameter_arrives_as_its_declared_type(kind: tuple[Any, ...]) -> None:
+def test_parameter_arrives_as_its_declared_type(kind: tuple[Any, ...]) -> None:
     declared, value, expected = (*kind, kind[1])[:3]
     handler = handler_of(declared)
 
@@ -62,9 +62,7 @@ def test_a_parameter_arrives_as_its_declared_type(kind: tuple[Any, ...]) -> None
 
 @pytest.mark.parametrize(("kind", "problem"), REFUSED, ids=[str(kind) for kind, _ in REFUSED])
 @pytest.mark.parametrize("place", ["value", "return"])
-def test_a_type_whose_values_cannot_be_stored_is_rejected_at_the_declaration(
-    kind: Any, problem: str, place: str
-) -> None:
+def test_type_whose_values_cannot_be_stored_is_rejected_at_the_declaration(kind: Any, problem: str, place: str) -> None:
     async def keep(value: Any) -> Any: ...
 
     keep.__annotations__[place] = kind
@@ -74,7 +72,7 @@ def test_a_type_whose_values_cannot_be_stored_is_rejected_at_the_declaration(
     assert problem in str(refused.value)
 
 
-def test_a_subclass_is_stored_without_its_own_fields() -> None:
+def test_subclass_is_stored_without_its_own_fields() -> None:
     assert returns(Base).write(Derived(1)) == {"number": 1}
     assert handler_of(Base).task(value=Derived(1)).payload == {"value": {"number": 1}}
 
@@ -87,7 +85,7 @@ COLLIDING = [
 
 
 @pytest.mark.parametrize(("kind", "value"), COLLIDING)
-def test_keys_that_become_the_same_text_are_rejected(kind: Any, value: Any) -> None:
+def test_keys_that_serialize_to_the_same_string_are_rejected(kind: Any, value: Any) -> None:
     handler = handler_of(kind)
 
     with pytest.raises(InvalidPayload, match="two keys of a dictionary become the same text"):
@@ -99,14 +97,14 @@ def test_keys_that_become_the_same_text_are_rejected(kind: Any, value: Any) -> N
 
 
 @pytest.mark.parametrize("value", [Base("text"), {"number": "text"}, None, [Base(1)]])  # type: ignore[arg-type]  # on purpose
-def test_a_value_that_its_reader_could_not_read_is_rejected_when_it_is_written(value: Any) -> None:
+def test_unreadable_value_is_rejected_when_it_is_written(value: Any) -> None:
     with pytest.raises(ContractBroken, match="Expected"):
         returns(Base).write(value)
     with pytest.raises(InvalidPayload, match="Expected"):
         handler_of(Base).task(value=value)
 
 
-def test_a_result_of_another_release_raises_where_it_is_used() -> None:
+def test_result_of_another_release_raises_when_it_is_read() -> None:
     found = returns(Base).read({"count": 1})
 
     assert isinstance(found, UnreadableResult)
@@ -120,13 +118,13 @@ def test_a_result_of_another_release_raises_where_it_is_used() -> None:
     assert pickle.loads(pickle.dumps(copy.copy(found))).stored == {"count": 1}  # noqa: S301
 
 
-def test_a_result_that_was_not_stored_stays_one() -> None:
+def test_unstored_result_is_returned_unchanged() -> None:
     unstored = UnstoredResult("too large")
 
     assert returns(Base).read(unstored) is unstored
 
 
-def test_a_task_is_pickled_without_the_type_of_its_result() -> None:
+def test_task_is_pickled_without_its_result_type() -> None:
     task = handler_of(int).task(value=1)
 
     sent = pickle.loads(pickle.dumps(task))  # noqa: S301
@@ -135,7 +133,7 @@ def test_a_task_is_pickled_without_the_type_of_its_result() -> None:
     assert task.returns is not None
 
 
-def test_answer_to_an_enqueue_is_compared_and_sent_without_the_type_of_its_result() -> None:
+def test_enqueue_result_is_compared_and_pickled_without_its_result_type() -> None:
     stored = Enqueued(7).reading(returns(int))
 
     assert stored.returns is not None
@@ -143,7 +141,7 @@ def test_answer_to_an_enqueue_is_compared_and_sent_without_the_type_of_its_resul
     assert pickle.loads(pickle.dumps(stored)).returns is None  # noqa: S301
 
 
-def test_the_schema_of_a_flag_fits_its_combinations() -> None:
+def test_schema_of_a_flag_allows_its_combinations() -> None:
     """The API holds payloads against it."""
     handler = handler_of(Rights)
 

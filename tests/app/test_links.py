@@ -48,7 +48,7 @@ def contract(app: App, **links: Any) -> Contract:
     return app.contracts()["subject"]
 
 
-def test_a_declared_continuation_is_accepted_by_name_and_by_handler(app: App) -> None:
+def test_declared_continuation_is_accepted_by_name_and_by_handler(app: App) -> None:
     declared = contract(app, continues=["send", app.handlers["price"], "subject"])
 
     for task in (NewTask(handler="send", payload={"to": "you"}), app.handlers["price"].task(store=1)):
@@ -56,7 +56,7 @@ def test_a_declared_continuation_is_accepted_by_name_and_by_handler(app: App) ->
     declared.check_continuation(NewTask(handler="subject"))
 
 
-def test_a_continuation_that_was_not_declared_breaks_the_contract(app: App) -> None:
+def test_undeclared_continuation_breaks_the_contract(app: App) -> None:
     with pytest.raises(ContractBroken, match="may not be continued by 'ship'; declared: 'price' or 'send'") as broken:
         contract(app, continues=["send", "price"]).check_continuation(NewTask(handler="ship"))
 
@@ -64,7 +64,7 @@ def test_a_continuation_that_was_not_declared_breaks_the_contract(app: App) -> N
     assert broken.value.details == {"continuation": "ship", "declared": ["price", "send"]}
 
 
-def test_a_handler_that_continues_nothing_ends_its_chain(app: App) -> None:
+def test_handler_without_continuations_ends_its_chain(app: App) -> None:
     ending = contract(app, continues=[])
 
     ending.check_continuation(None)
@@ -72,27 +72,27 @@ def test_a_handler_that_continues_nothing_ends_its_chain(app: App) -> None:
         ending.check_continuation(NewTask(handler="send", payload={"to": "you"}))
 
 
-def test_a_handler_that_must_continue_may_not_end_its_chain(app: App) -> None:
+def test_handler_that_must_continue_cannot_end_its_chain(app: App) -> None:
     with pytest.raises(ContractBroken, match="must continue its chain, but ended it; declared: 'send'") as broken:
         contract(app, continues=["send"], must_continue=True).check_continuation(None)
 
     assert broken.value.code == "invalid_continuation"
 
 
-def test_a_handler_that_declares_no_links_may_do_both(app: App) -> None:
+def test_handler_without_declared_links_can_continue_or_end(app: App) -> None:
     app.check()
 
     assert "send" not in app.contracts()
 
 
-def test_the_payload_of_a_continuation_must_fit_the_handler_that_continues(app: App) -> None:
+def test_continuation_payload_must_match_its_handler(app: App) -> None:
     with pytest.raises(InvalidPayload, match="payload of 'send'") as refused:
         contract(app, continues=["send"]).check_continuation(NewTask(handler="send", payload={"to": 7}))
 
     assert (refused.value.code, refused.value.handler) == ("invalid_input", "send")
 
 
-def test_a_continuation_may_be_declared_by_the_shape_of_its_payload(app: App) -> None:
+def test_continuation_can_be_declared_by_its_payload_type(app: App) -> None:
     by_parcel = contract(app, continues=[Parcel])
 
     by_parcel.check_continuation(NewTask(handler="ship", payload={"weight": 3, "to": "you"}))
@@ -100,7 +100,7 @@ def test_a_continuation_may_be_declared_by_the_shape_of_its_payload(app: App) ->
         by_parcel.check_continuation(NewTask(handler="send", payload={"to": "you"}))
 
 
-def test_every_handler_that_takes_the_shape_may_continue(app: App) -> None:
+def test_every_handler_of_the_payload_type_can_be_a_continuation(app: App) -> None:
 
     @app.task("notify")
     def notify(to: str) -> None: ...
@@ -113,9 +113,7 @@ def test_every_handler_that_takes_the_shape_may_continue(app: App) -> None:
 @pytest.mark.parametrize(
     "links", [{"continues": ["nobody"]}, {"needs": ["nobody"]}, {"needs": ["price", "nobody", ...]}]
 )
-def test_a_link_to_a_handler_that_is_not_there_is_found_when_the_app_is_complete(
-    app: App, links: dict[str, Any]
-) -> None:
+def test_link_to_a_missing_handler_is_reported_when_the_app_is_checked(app: App, links: dict[str, Any]) -> None:
     with pytest.raises(
         HandlerMissing, match="'nobody' is declared here, but handler 'subject' refers to it"
     ) as missing:
@@ -124,14 +122,14 @@ def test_a_link_to_a_handler_that_is_not_there_is_found_when_the_app_is_complete
     assert (missing.value.code, missing.value.handler) == ("unknown_handler", "nobody")
 
 
-def test_a_handler_may_name_one_that_is_defined_after_it(app: App) -> None:
+def test_handler_can_link_to_one_defined_later(app: App) -> None:
     app.task("first", continues=["second"])(lambda: None)
     app.task("second")(lambda: None)
 
     app.check()
 
 
-def test_a_shape_that_no_handler_takes_is_found_when_the_app_is_complete(app: App) -> None:
+def test_payload_type_without_a_handler_is_reported_when_the_app_is_checked(app: App) -> None:
     with pytest.raises(InvalidDeclaration, match="refers to Lost, which no handler of this app takes"):
         contract(app, continues=[msgspec.defstruct("Lost", [("where", str)])])
 
@@ -146,7 +144,7 @@ def test_a_shape_that_no_handler_takes_is_found_when_the_app_is_complete(app: Ap
         ({"needs": ["price", ..., "send"]}, "Ellipsis is neither a handler"),
     ],
 )
-def test_links_that_cannot_be_met_are_refused_at_the_definition(app: App, links: Any, problem: str) -> None:
+def test_unsatisfiable_links_are_rejected_at_the_definition(app: App, links: Any, problem: str) -> None:
     with pytest.raises(InvalidDeclaration, match=problem):
         app.task("subject", **links)(lambda: None)
 
@@ -166,7 +164,7 @@ def needing(given: list[str | None]) -> NewTask:
         (["price", "send", ...], ["price", "send", "send"]),
     ],
 )
-def test_needs_that_fill_the_slots_are_accepted(
+def test_needs_that_match_the_declaration_are_accepted(
     app: App, needs: list[str | type | EllipsisType], given: list[str | None]
 ) -> None:
     """Fixed slots and a rest slot."""
@@ -183,7 +181,7 @@ def test_needs_that_fill_the_slots_are_accepted(
         (["price", "send", ...], ["price", "send", "price"], "needs 'send' at position 2, not 'price'"),
     ],
 )
-def test_needs_that_do_not_fill_the_slots_break_the_contract(
+def test_needs_that_do_not_match_the_declaration_break_the_contract(
     app: App, needs: list[Any], given: list[str | None], problem: str
 ) -> None:
     with pytest.raises(ContractBroken, match=problem) as broken:
@@ -192,7 +190,7 @@ def test_needs_that_do_not_fill_the_slots_break_the_contract(
     assert (broken.value.code, broken.value.details) == ("invalid_needs", {"needs": given})
 
 
-def test_a_schedule_may_not_start_what_only_follows(app: App) -> None:
+def test_schedule_cannot_enqueue_a_non_entry_handler(app: App) -> None:
     app.task("last", entry=False)(lambda: None)
     app.schedule("nightly", "last", every=60)
 
@@ -204,7 +202,7 @@ def test_a_schedule_may_not_start_what_only_follows(app: App) -> None:
     assert (broken.value.code, broken.value.handler) == ("not_entry_point", "last")
 
 
-def test_a_procedure_of_the_database_may_continue_by_its_name(app: App) -> None:
+def test_procedure_can_be_a_continuation_by_name(app: App) -> None:
     app.procedure("close_books", "accounts.close_books")
 
     contract(app, continues=["close_books"]).check_continuation(NewTask(handler="close_books", payload={"any": 1}))

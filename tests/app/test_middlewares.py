@@ -30,20 +30,20 @@ def sliced(*middlewares: Any, own: Any = ()) -> App:
     return app
 
 
-def test_a_handlers_own_middlewares_stand_inside_those_of_its_app() -> None:
+def test_middlewares_of_a_handler_run_inside_those_of_its_app() -> None:
     app = sliced(trace, own=[account])
 
     assert app.middlewares_of("work") == (trace, account)
 
 
-def test_what_an_app_uses_later_stands_inside_and_around_earlier_handlers_too() -> None:
+def test_later_middlewares_run_innermost_and_apply_to_earlier_handlers() -> None:
     app = sliced(trace)
     app.use(account)
 
     assert app.middlewares_of("work") == (trace, account)
 
 
-def test_a_slices_middlewares_stand_around_its_own_handlers_only() -> None:
+def test_middlewares_of_a_slice_wrap_only_its_own_handlers() -> None:
     app = App("shop", middlewares=[trace])
     app.task("other")(lambda: None)
     app.include(sliced(account))
@@ -52,7 +52,7 @@ def test_a_slices_middlewares_stand_around_its_own_handlers_only() -> None:
     assert app.middlewares_of("other") == (trace,)
 
 
-def test_a_slices_middlewares_stand_around_its_procedures_too() -> None:
+def test_middlewares_of_a_slice_wrap_its_procedures_too() -> None:
     """Both executors."""
     slice_, app = App("books", middlewares=[account]), App("shop", middlewares=[trace], requires=[account])
     slice_.procedure("close_books", "accounts.close_books")
@@ -61,23 +61,23 @@ def test_a_slices_middlewares_stand_around_its_procedures_too() -> None:
     assert app.middlewares_of("close_books") == (trace, account)
 
 
-def test_a_handler_that_no_app_defines_has_the_apps_middlewares() -> None:
+def test_handler_defined_by_no_app_has_the_apps_middlewares() -> None:
     assert App("shop", middlewares=[trace]).middlewares_of("a_procedure") == (trace,)
 
 
-def test_a_handler_without_middlewares_is_called_directly() -> None:
+def test_handler_without_middlewares_is_called_directly() -> None:
     async def call(ctx: object) -> None: ...
 
     assert chain_middlewares(call, ()) is call
 
 
 @pytest.mark.parametrize("middleware", [Limit(), partial(trace)])
-def test_whatever_can_be_awaited_may_be_a_middleware(middleware: Any) -> None:
+def test_any_awaitable_callable_can_be_a_middleware(middleware: Any) -> None:
     App("shop").use(middleware)
 
 
 @pytest.mark.parametrize("middleware", [lambda ctx, call_next: call_next(), Limit, None])
-def test_a_middleware_that_is_not_async_is_refused(middleware: Any) -> None:
+def test_sync_middleware_is_rejected(middleware: Any) -> None:
     with pytest.raises(InvalidDeclaration, match="is not a middleware: it must be async"):
         App("shop").use(middleware)
     with pytest.raises(InvalidDeclaration, match="is not a middleware"):
@@ -87,7 +87,7 @@ def test_a_middleware_that_is_not_async_is_refused(middleware: Any) -> None:
 @pytest.mark.parametrize(
     "slice_", [sliced(trace, account), sliced(trace, own=[account]), sliced(trace, Limit(), account)]
 )
-def test_a_slice_with_the_required_middlewares_in_their_order_is_included(slice_: App) -> None:
+def test_slice_with_the_required_middlewares_in_order_is_included(slice_: App) -> None:
     app = App("shop", requires=[trace, account])
 
     app.include(slice_)
@@ -95,7 +95,7 @@ def test_a_slice_with_the_required_middlewares_in_their_order_is_included(slice_
 
 
 @pytest.mark.parametrize("slice_", [sliced(), sliced(trace), sliced(account, trace)])
-def test_a_slice_that_lacks_required_middlewares_or_their_order_is_refused(slice_: App) -> None:
+def test_slice_without_the_required_middlewares_or_their_order_is_rejected(slice_: App) -> None:
     app = App("shop", middlewares=[trace, account], requires=[trace, account])
 
     with pytest.raises(InvalidDeclaration, match="'work' lacks required middlewares: trace, account, in this order"):
@@ -103,7 +103,7 @@ def test_a_slice_that_lacks_required_middlewares_or_their_order_is_refused(slice
     assert dict(app.handlers) == {}
 
 
-def test_a_slice_must_also_have_what_it_requires_itself() -> None:
+def test_slice_must_also_have_the_middlewares_it_requires() -> None:
     inner = App("inner", requires=[trace])
     inner.task("work")(lambda: None)
 
@@ -111,7 +111,7 @@ def test_a_slice_must_also_have_what_it_requires_itself() -> None:
         App("shop").include(inner)
 
 
-def test_an_apps_own_handlers_need_the_required_middlewares_when_it_is_complete() -> None:
+def test_handlers_of_an_app_are_checked_for_required_middlewares_at_the_end() -> None:
     app = App("shop", requires=[trace])
     app.task("work")(lambda: None)
 

@@ -24,7 +24,7 @@ async def problems(dsn: str, package: Migrations) -> list[str]:
     return [finding.problem for finding in found]
 
 
-def test_an_app_has_those_of_its_slices_behind_its_own_and_each_once(shop: Migrations, tmp_path: Path) -> None:
+def test_app_lists_its_own_migrations_and_each_slices_once(shop: Migrations, tmp_path: Path) -> None:
     mail = Migrations(name="mail", folder=tmp_path)
     app, slice_ = App("shop", migrations=[shop]), App("mail", migrations=[mail, shop])
     app.include(slice_)
@@ -34,14 +34,14 @@ def test_an_app_has_those_of_its_slices_behind_its_own_and_each_once(shop: Migra
 
 
 @pytest.mark.parametrize("name", ["rolecall", "", "shop"])
-def test_a_name_that_is_taken_is_refused(shop: Migrations, tmp_path: Path, name: str) -> None:
+def test_duplicate_migration_name_is_rejected(shop: Migrations, tmp_path: Path, name: str) -> None:
     other = Migrations(name=name, folder=tmp_path / "elsewhere")
 
     with pytest.raises(InvalidDeclaration, match=f"already migrations named '{name}'"):
         App("shop", migrations=[shop, other])
 
 
-def test_a_slice_whose_migrations_have_a_name_that_is_taken_is_not_included(shop: Migrations, tmp_path: Path) -> None:
+def test_slice_with_a_duplicate_migration_name_is_not_included(shop: Migrations, tmp_path: Path) -> None:
     app, slice_ = App("shop", migrations=[shop]), App("mail")
     slice_ = App("mail", migrations=[Migrations(name="shop", folder=tmp_path / "elsewhere")])
     slice_.role("post")
@@ -52,17 +52,17 @@ def test_a_slice_whose_migrations_have_a_name_that_is_taken_is_not_included(shop
     assert dict(app.roles) == {}
 
 
-def test_what_is_no_migrations_is_refused() -> None:
+def test_non_migration_value_is_rejected() -> None:
     with pytest.raises(InvalidDeclaration, match=r"rolecall\.Migrations, not a str"):
         App("shop", migrations=["migrations"])  # type: ignore[list-item]
 
 
-async def test_a_worker_does_not_start_without_its_apps_tables(database: str, shop: Migrations) -> None:
+async def test_worker_does_not_start_without_its_apps_tables(database: str, shop: Migrations) -> None:
     with pytest.raises(SchemaMissing, match=r"schema of shop \(0001_begin, 0002_go_on\); run: rolecall migrate --app"):
         await Worker(App("shop", migrations=[shop]), database).run()
 
 
-async def test_the_doctor_finds_nothing_where_all_is_applied(
+async def test_doctor_finds_nothing_if_all_migrations_are_applied(
     database: str, connection: psycopg.Connection[object], shop: Migrations
 ) -> None:
     migrate(connection, shop)
@@ -70,11 +70,11 @@ async def test_the_doctor_finds_nothing_where_all_is_applied(
     assert await problems(database, shop) == []
 
 
-async def test_the_doctor_tells_what_is_pending(database: str, shop: Migrations) -> None:
+async def test_doctor_reports_pending_migrations(database: str, shop: Migrations) -> None:
     assert await problems(database, shop) == ["the database lacks the schema of shop (0001_begin, 0002_go_on)"]
 
 
-async def test_the_doctor_tells_what_this_release_does_not_know(
+async def test_doctor_reports_migrations_unknown_to_this_release(
     database: str, connection: psycopg.Connection[object], shop: Migrations, tmp_path: Path
 ) -> None:
     write(tmp_path, "migrations/0003_more.sql", "alter table shop.a add o int;")
@@ -84,7 +84,7 @@ async def test_the_doctor_tells_what_this_release_does_not_know(
     assert await problems(database, shop) == ["the database has version 3 of shop, but this release knows only 2"]
 
 
-async def test_the_doctor_tells_what_was_edited(
+async def test_doctor_reports_edited_migrations(
     database: str, connection: psycopg.Connection[object], shop: Migrations, tmp_path: Path
 ) -> None:
     migrate(connection, shop)
@@ -93,7 +93,7 @@ async def test_the_doctor_tells_what_was_edited(
     assert await problems(database, shop) == ["migration 0001_begin of shop was edited after it had been applied"]
 
 
-async def test_the_doctor_tells_what_is_broken(database: str, shop: Migrations, tmp_path: Path) -> None:
+async def test_doctor_reports_broken_migrations(database: str, shop: Migrations, tmp_path: Path) -> None:
     write(tmp_path, "migrations/later.sql", "")
 
     [problem] = await problems(database, shop)

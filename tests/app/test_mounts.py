@@ -14,14 +14,14 @@ class Routes:
     routes = ()
 
 
-def test_routers_stand_in_the_order_in_which_they_were_given() -> None:
+def test_routers_keep_their_declaration_order() -> None:
     app = App("shop", routers=["shop.api:first"])
     app.mount("shop.api:second", 7)
 
     assert app.mounts == (Mount("shop.api:first"), Mount("shop.api:second", (7,)))
 
 
-def test_a_slice_brings_its_routers_along() -> None:
+def test_slice_contributes_its_routers() -> None:
     router, shop, part = Routes(), App("shop"), App("part")
     part.mount(router)
 
@@ -32,22 +32,22 @@ def test_a_slice_brings_its_routers_along() -> None:
         part.mount(router)
 
 
-def test_a_router_by_name_is_made_of_its_arguments_when_it_is_asked_for() -> None:
+def test_named_router_is_created_from_its_arguments_on_demand() -> None:
     assert Mount("builtins:dict", ([("a", 1)],)).router() == {"a": 1}
 
 
 @pytest.mark.parametrize("name", ["shop", "shop:", ":router"])
-def test_a_name_without_its_two_parts_is_refused_at_once(name: str) -> None:
+def test_router_name_without_a_colon_is_rejected_immediately(name: str) -> None:
     with pytest.raises(InvalidDeclaration, match="not of the form module:function"):
         App("shop").mount(name)
 
 
 @pytest.mark.parametrize("name", ["no_such_module:router", "builtins:no_such_name", "sys:maxsize", "a b:c"])
-def test_a_name_that_stands_for_no_function_is_refused_when_it_is_asked_for(name: str) -> None:
+def test_router_name_of_no_function_is_rejected_when_it_is_resolved(name: str) -> None:
     with pytest.raises(InvalidDeclaration, match=name):
         Mount(name).router()
 
 
-def test_a_router_that_is_made_already_takes_no_arguments() -> None:
+def test_ready_router_accepts_no_arguments() -> None:
     with pytest.raises(InvalidDeclaration, match="arguments are allowed only"):
         App("shop").mount(Routes(), 1)

@@ -46,20 +46,20 @@ def nested() -> Callable[..., object]:
         (lambda: None, {}, "is inside a function"),
     ],
 )
-def test_what_no_other_process_can_run_is_refused_at_once(
+def test_handler_that_no_process_can_run_is_rejected_immediately(
     function: Callable[..., object], options: dict[str, Any], problem: str
 ) -> None:
     with pytest.raises(InvalidDeclaration, match=problem):
         App("test").task(process=True, **options)(function)
 
 
-def test_a_handler_for_a_process_is_called_like_any_other() -> None:
+def test_process_handler_can_be_called_directly() -> None:
     handler = App("test").task(process=True)(plain)
 
     assert (handler.process, handler(1), handler.task(n=1).payload) == (True, 2, {"n": 1})
 
 
-def test_the_context_of_a_process_is_no_part_of_the_payload() -> None:
+def test_process_context_is_not_part_of_the_payload() -> None:
     handler = App("test").task(process=True)(informed)
 
     assert (handler.takes_context, handler.signature.arguments) == (True, ("n",))

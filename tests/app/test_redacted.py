@@ -74,20 +74,20 @@ def problem(handler: Any, **given: Any) -> str:
     return str(refused.value)
 
 
-def test_fields_of_all_kinds_are_hidden_by_the_schema() -> None:
+def test_fields_of_all_kinds_are_redacted_by_the_schema() -> None:
     sync = program().handlers["sync"]
 
     assert Redaction(sync.signature.schema).shown(payload()) == SHOWN
 
 
-def test_a_field_is_hidden_by_each_of_its_names() -> None:
+def test_field_is_redacted_under_each_of_its_names() -> None:
     sync = program().handlers["sync"]
     by_alias = payload(login={"name": "ada", "passphrase": CANARY, "notes": []})
 
     assert CANARY not in str(Redaction(sync.signature.schema).shown(by_alias))
 
 
-def test_what_pydantic_hides_reaches_the_handler(app: App) -> None:
+def test_pydantic_secret_reaches_the_handler(app: App) -> None:
     """In JSON pydantic writes stars: they would be all that a handler gets."""
 
     @app.task
@@ -106,12 +106,12 @@ def test_what_pydantic_hides_reaches_the_handler(app: App) -> None:
     assert (arguments["keys"].text.get_secret_value(), arguments["token"].get_secret_value()) == ("t", "s")
 
 
-def test_elsewhere_it_is_written_as_stars() -> None:
+def test_secret_outside_a_redacted_field_is_written_as_stars() -> None:
     """A result or info field can lack the declaration that hides it."""
     assert encode({"keys": Keys(text=SecretStr(CANARY)), "token": SecretStr(CANARY)}).count('"**********"') == 2
 
 
-def test_defaults_of_what_is_hidden_are_not_told(app: App) -> None:
+def test_defaults_of_redacted_fields_are_not_shown(app: App) -> None:
     @app.task
     def unlock(
         pin: Annotated[str, Redacted] = CANARY, box: Annotated[dict[str, str] | None, Redacted] = None
@@ -123,13 +123,13 @@ def test_defaults_of_what_is_hidden_are_not_told(app: App) -> None:
     assert "0000" not in str(sync.signature.schema)
 
 
-def test_a_result_is_hidden_by_the_return_annotation() -> None:
+def test_result_is_redacted_by_the_return_annotation() -> None:
     said = program().handlers["sync"].to_json()
 
     assert Redaction(said["result_schema"]).shown({"number": 1, "pin": "x"}) == {"number": 1, "pin": SIGN}  # type: ignore[arg-type]  # a schema
 
 
-def test_a_handler_without_promise_has_no_schema_of_its_result(app: App) -> None:
+def test_handler_without_a_return_annotation_has_no_result_schema(app: App) -> None:
     @app.task
     def anything() -> object: ...
 
@@ -137,14 +137,14 @@ def test_a_handler_without_promise_has_no_schema_of_its_result(app: App) -> None
 
 
 @pytest.mark.parametrize("words", [{"key": "pin:{pin}"}, {"dedupe_key": "{keys}"}])
-def test_no_key_is_made_of_what_is_hidden(app: App, words: dict[str, str]) -> None:
+def test_key_cannot_contain_a_redacted_field(app: App, words: dict[str, str]) -> None:
     with pytest.raises(InvalidDeclaration, match="which is redacted, but keys are visible to all readers"):
 
         @app.task(**words)  # type: ignore[call-overload,untyped-decorator]  # one of two words
         def unlock(pin: Annotated[str, Redacted], keys: Keys) -> None: ...
 
 
-def test_errors_tell_where_a_hidden_value_does_not_fit_and_not_which(app: App) -> None:
+def test_errors_show_the_location_of_a_redacted_value_but_not_the_value(app: App) -> None:
     @app.task
     def unlock(pin: Annotated[Literal["a"], Redacted], colour: Annotated[Colour, Redacted] = Colour.RED) -> None: ...
 
@@ -154,7 +154,7 @@ def test_errors_tell_where_a_hidden_value_does_not_fit_and_not_which(app: App) -
     assert CANARY not in problem(unlock, pin="a", colour=CANARY)
 
 
-def test_a_codec_may_tell_what_it_likes_of_what_is_not_hidden(app: App) -> None:
+def test_codec_error_of_a_visible_field_is_shown(app: App) -> None:
     @app.task
     def say(word: Word, pin: Annotated[Word | None, Redacted] = None, box: Box | None = None) -> None: ...
 
@@ -162,14 +162,14 @@ def test_a_codec_may_tell_what_it_likes_of_what_is_not_hidden(app: App) -> None:
         say.task(word="hello")  # type: ignore[arg-type]  # text in its place
 
 
-def test_a_codec_tells_nothing_of_what_is_hidden(app: App) -> None:
+def test_codec_error_of_a_redacted_field_is_hidden(app: App) -> None:
     @app.task
     def say(pin: Annotated[Word, Redacted]) -> None: ...
 
     assert CANARY not in problem(say, pin=CANARY)
 
 
-def test_a_model_tells_of_each_field_what_may_be_told(app: App) -> None:
+def test_model_error_hides_only_redacted_fields(app: App) -> None:
     @app.task
     def unlock(picky: Picky) -> None: ...
 
@@ -179,7 +179,7 @@ def test_a_model_tells_of_each_field_what_may_be_told(app: App) -> None:
     assert CANARY not in told
 
 
-def test_a_stored_payload_is_told_of_alike() -> None:
+def test_error_of_a_stored_payload_hides_redacted_values_too() -> None:
     sync = program().handlers["sync"]
 
     with pytest.raises(InvalidPayload) as refused:
@@ -188,7 +188,7 @@ def test_a_stored_payload_is_told_of_alike() -> None:
     assert CANARY not in str(refused.value)
 
 
-def test_the_check_by_the_stored_schema_tells_no_value(app: App) -> None:
+def test_stored_schema_check_reveals_no_value(app: App) -> None:
     @app.task
     def unlock(box: Box) -> None: ...
 
@@ -199,7 +199,7 @@ def test_the_check_by_the_stored_schema_tells_no_value(app: App) -> None:
     assert CANARY not in told
 
 
-def test_a_broken_promise_tells_no_value(app: App) -> None:
+def test_broken_contract_error_reveals_no_value(app: App) -> None:
     @app.task
     def unlock() -> Box:
         return Box(pin="a")
@@ -210,7 +210,7 @@ def test_a_broken_promise_tells_no_value(app: App) -> None:
     assert CANARY not in str(broken.value)
 
 
-def test_a_model_that_hides_nothing_has_the_schema_that_pydantic_makes(app: App) -> None:
+def test_model_without_redacted_fields_has_its_pydantic_schema(app: App) -> None:
     class Plain(BaseModel):
         a: int = 1
 

@@ -58,7 +58,7 @@ def contract(handler: Callable[..., Any], annotation: str | None, **options: Any
         ("list[dict[str, object]]", [{"a": 1}]),
     ],
 )
-def test_a_result_of_the_promised_type_is_accepted(annotation: str, result: object) -> None:
+def test_result_of_the_declared_type_is_accepted(annotation: str, result: object) -> None:
     promise(annotation).write_result(result)
 
 
@@ -73,7 +73,7 @@ def test_a_result_of_the_promised_type_is_accepted(annotation: str, result: obje
         ("dict[str, Any]", [1], "Expected `object`, got `array`"),
     ],
 )
-def test_a_result_of_another_type_breaks_the_contract(annotation: str, result: object, problem: str) -> None:
+def test_result_of_another_type_breaks_the_contract(annotation: str, result: object, problem: str) -> None:
     with pytest.raises(ContractBroken) as broken:
         promise(annotation).write_result(result)
 
@@ -83,12 +83,12 @@ def test_a_result_of_another_type_breaks_the_contract(annotation: str, result: o
 
 
 @pytest.mark.parametrize("annotation", [None, "None", "Any", "object", "Snooze | Cancel | None", "int | Any"])
-def test_a_handler_that_promises_nothing_is_never_checked(annotation: str | None) -> None:
+def test_undeclared_result_is_never_checked(annotation: str | None) -> None:
     assert promise(annotation).is_empty
 
 
 @pytest.mark.parametrize("annotation", ["Iterator[int]", "Nowhere", "Invoice | Row"])
-def test_a_return_type_without_a_schema_is_refused_at_the_definition(annotation: str) -> None:
+def test_return_type_without_a_schema_is_rejected_at_the_definition(annotation: str) -> None:
     with pytest.raises(InvalidDeclaration, match=r"handler 'handler': `-> .*` cannot be stored") as refused:
         promise(annotation)
 
@@ -98,7 +98,7 @@ def test_a_return_type_without_a_schema_is_refused_at_the_definition(annotation:
 @pytest.mark.parametrize(
     ("annotation", "result"), [("list[int | Snooze | ValueError]", 1), ("list[int] | None", None), ("Sequence[int]", 2)]
 )
-def test_in_a_batch_the_list_promises_its_items(annotation: str, result: object) -> None:
+def test_list_annotation_of_a_batch_declares_its_items(annotation: str, result: object) -> None:
     promised = promise_in_batches(annotation)
 
     promised.write_result(result)
@@ -106,7 +106,7 @@ def test_in_a_batch_the_list_promises_its_items(annotation: str, result: object)
         promised.write_result("one")
 
 
-def test_the_schema_of_the_payload_does_not_hold_that_of_the_result() -> None:
+def test_payload_schema_does_not_contain_the_result_schema() -> None:
     def handler() -> Invoice:
         return Invoice(pages=1)
 
@@ -121,7 +121,7 @@ class Receipt:
     total: int
 
 
-def test_a_promised_type_is_worked_out_when_the_handler_is_declared() -> None:
+def test_declared_result_type_is_resolved_at_the_declaration() -> None:
     """The threads that check results would do it at the same moment, which crashes the process."""
     promise("Receipt")
 

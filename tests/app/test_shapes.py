@@ -33,7 +33,7 @@ TEXT = ("text", str)
         (shape(("inner", list[int])), shape(("inner", list[int]))),
     ],
 )
-def test_a_shape_fits_where_each_of_its_payloads_is_taken(offered: Any, wanted: Any) -> None:
+def test_shape_fits_if_each_of_its_payloads_is_accepted(offered: Any, wanted: Any) -> None:
     assert fits(offered, wanted)
 
 
@@ -49,5 +49,5 @@ def test_a_shape_fits_where_each_of_its_payloads_is_taken(offered: Any, wanted: 
         (shape(N), shape(("n", Annotated[int, msgspec.Meta(ge=1)]))),
     ],
 )
-def test_a_shape_does_not_fit_where_one_of_its_payloads_would_be_refused(offered: Any, wanted: Any) -> None:
+def test_shape_does_not_fit_if_any_of_its_payloads_would_be_rejected(offered: Any, wanted: Any) -> None:
     assert not fits(offered, wanted)

@@ -75,7 +75,7 @@ RICH = {
 }
 
 
-def test_rich_types_go_through_json_and_come_back() -> None:
+def test_rich_types_round_trip_through_json() -> None:
     definition = define(rich)
 
     task = definition.task(**RICH, tags={1: "a"})
@@ -85,7 +85,7 @@ def test_rich_types_go_through_json_and_come_back() -> None:
     }  # fmt: skip
 
 
-def test_what_is_left_out_gets_the_functions_own_default() -> None:
+def test_omitted_field_gets_the_functions_own_default() -> None:
     default: list[int] = []
 
     def handler(items: list[int] = default) -> list[int]:
@@ -94,7 +94,7 @@ def test_what_is_left_out_gets_the_functions_own_default() -> None:
     assert run(define(handler), "{}") is default
 
 
-def test_none_that_is_given_is_not_the_default() -> None:
+def test_explicit_none_does_not_become_the_default() -> None:
     def handler(note: str | None = "default") -> str | None:
         return note
 
@@ -111,7 +111,7 @@ def test_none_that_is_given_is_not_the_default() -> None:
         ({"number": object()}, "object is unsupported"),
     ],
 )
-def test_a_payload_that_does_not_fit_is_refused_at_once(payload: dict[str, Any], problem: str) -> None:
+def test_invalid_payload_is_rejected_immediately(payload: dict[str, Any], problem: str) -> None:
     def handler(number: int) -> None: ...
 
     with pytest.raises(InvalidPayload, match="payload of 'handler'") as refused:
@@ -121,19 +121,19 @@ def test_a_payload_that_does_not_fit_is_refused_at_once(payload: dict[str, Any],
 
 
 @pytest.mark.parametrize("payload", ['{"number": "1"}', "{}", '{"number": 1, "odd": 2}', "[]", "nonsense"])
-def test_a_payload_that_does_not_fit_is_refused_at_the_run(payload: str) -> None:
+def test_invalid_payload_is_rejected_when_the_task_runs(payload: str) -> None:
     def handler(number: int) -> None: ...
 
     with pytest.raises(InvalidPayload):
         define(handler).decode(payload)
 
 
-def test_a_limit_in_the_annotation_holds() -> None:
+def test_constraint_in_the_annotation_is_enforced() -> None:
     with pytest.raises(InvalidPayload, match=r"share"):
         define(rich).task(**RICH, share=2)
 
 
-def test_the_context_comes_first_and_is_no_part_of_the_payload() -> None:
+def test_context_comes_first_and_is_not_part_of_the_payload() -> None:
     def by_type(context: Context, number: int) -> Any:
         return context, number
 
@@ -144,14 +144,14 @@ def test_the_context_comes_first_and_is_no_part_of_the_payload() -> None:
     assert define(by_type).takes_context
 
 
-def test_a_field_may_be_called_context() -> None:
+def test_field_can_be_called_context() -> None:
     def handler(context: str) -> str:
         return context
 
     assert run(define(handler), '{"context": "kitchen"}') == "kitchen"
 
 
-def test_an_async_handler_is_told_from_a_sync_one() -> None:
+def test_async_and_sync_handlers_are_distinguished() -> None:
     async def handler(number: int) -> int:
         return number
 
@@ -159,7 +159,7 @@ def test_an_async_handler_is_told_from_a_sync_one() -> None:
     assert asyncio.run(run(define(handler), '{"number": 1}')) == 1
 
 
-def test_a_decorated_handler_shows_its_inner_signature() -> None:
+def test_decorated_handler_has_its_inner_signature() -> None:
     def doubled(function: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> int:
@@ -174,7 +174,7 @@ def test_a_decorated_handler_shows_its_inner_signature() -> None:
     assert run(define(handler), '{"number": 2}') == 4
 
 
-def test_the_schema_is_plain_json_schema() -> None:
+def test_schema_is_plain_json_schema() -> None:
     def handler(number: int, note: str = "") -> None: ...
 
     schema = define(handler).signature.schema["$defs"]["handler"]
@@ -185,7 +185,7 @@ def test_the_schema_is_plain_json_schema() -> None:
 
 
 @pytest.mark.parametrize("item", [Point, Store, Row])
-def test_a_batch_handler_takes_one_item_a_task(item: Any) -> None:
+def test_batch_handler_accepts_one_item_per_task(item: Any) -> None:
     def handler(items: list[Any]) -> int:
         return len(items)
 
@@ -199,7 +199,7 @@ def test_a_batch_handler_takes_one_item_a_task(item: Any) -> None:
     assert definition.task(**{field: 1}).payload == {field: 1}
 
 
-def test_a_batch_handler_may_take_the_context() -> None:
+def test_batch_handler_can_accept_the_context() -> None:
     def handler(ctx: Context, items: list[Point]) -> Any:
         return ctx, items
 
@@ -233,7 +233,7 @@ def generator(number: int) -> Any:
         (len, "not a function"),
     ],
 )
-def test_a_signature_without_a_schema_is_refused_at_the_definition(function: Callable[..., Any], problem: str) -> None:
+def test_signature_without_a_schema_is_rejected_at_the_definition(function: Callable[..., Any], problem: str) -> None:
     with pytest.raises(InvalidDeclaration, match=problem):
         define(function)
 
@@ -241,7 +241,7 @@ def test_a_signature_without_a_schema_is_refused_at_the_definition(function: Cal
 @pytest.mark.parametrize(
     "payload", [{}, {"ctx": 1, "self": 2, "a b": [None], "payload": {"x": 1.5}}], ids=["none", "odd"]
 )
-def test_a_handler_of_any_payload_is_given_it_whole(payload: dict[str, Any]) -> None:
+def test_handler_of_any_payload_receives_the_whole_payload(payload: dict[str, Any]) -> None:
     """Whatever its fields are called; one called `payload` stays inside."""
 
     def echo(ctx: Context, /, **payload: Any) -> Any:
@@ -254,7 +254,7 @@ def test_a_handler_of_any_payload_is_given_it_whole(payload: dict[str, Any]) -> 
     assert definition.signature.schema == {"type": "object"}
 
 
-def test_a_field_called_payload_is_a_field_like_any_other() -> None:
+def test_field_called_payload_is_an_ordinary_field() -> None:
     """Two stars take the whole; a parameter without them is one field of it."""
 
     def work(payload: dict[str, Any]) -> Any:
@@ -276,11 +276,11 @@ def objects(**payload: object) -> Any:
 
 
 @pytest.mark.parametrize("function", [untyped, objects])
-def test_any_payload_may_be_said_without_a_type_too(function: Callable[..., Any]) -> None:
+def test_any_payload_can_be_declared_without_a_type_too(function: Callable[..., Any]) -> None:
     assert define(function).decode('{"x": [1]}') == {"x": [1]}
 
 
-def test_the_values_of_any_payload_may_have_a_type() -> None:
+def test_values_of_any_payload_can_have_a_type() -> None:
     def add(**numbers: int) -> int:
         return sum(numbers.values())
 
@@ -292,7 +292,7 @@ def test_the_values_of_any_payload_may_have_a_type() -> None:
         definition.task(a="one")
 
 
-def test_the_schema_tells_the_defaults_that_json_has() -> None:
+def test_schema_contains_the_json_compatible_defaults() -> None:
     def handler(number: int, day: str = "today", point: Point = Point(1, 2), odd: Any = ...) -> None: ...  # noqa: B008 - as people write
 
     fields = define(handler).signature.schema["$defs"]["handler"]["properties"]
@@ -301,7 +301,7 @@ def test_the_schema_tells_the_defaults_that_json_has() -> None:
     assert told == {"day": "today", "point": {"x": 1, "y": 2}}
 
 
-def test_a_sync_wrapper_around_an_async_handler_is_refused() -> None:
+def test_sync_wrapper_around_an_async_handler_is_rejected() -> None:
     async def inner(number: int) -> int:
         return number
 
@@ -321,12 +321,12 @@ def two(items: list[Point], more: int) -> None: ...
 @pytest.mark.parametrize(
     ("function", "problem"), [(numbers, "must be dataclasses"), (no_list, "list"), (two, "one parameter")]
 )
-def test_a_batch_handler_of_another_shape_is_refused(function: Callable[..., Any], problem: str) -> None:
+def test_batch_handler_with_another_signature_is_rejected(function: Callable[..., Any], problem: str) -> None:
     with pytest.raises(InvalidDeclaration, match=problem):
         define(function, batch=5)
 
 
-def test_a_batch_of_nothing_is_refused() -> None:
+def test_empty_batch_is_rejected() -> None:
     def handler(items: list[Point]) -> None: ...
 
     with pytest.raises(InvalidDeclaration, match="at least 1"):
@@ -337,7 +337,7 @@ class Unknown:
     """Neither a dataclass nor anything else with a schema."""
 
 
-def test_a_type_without_a_schema_is_told_with_what_to_use_instead() -> None:
+def test_unsupported_parameter_type_is_rejected_with_an_alternative() -> None:
     app = App("test")
 
     with pytest.raises(InvalidDeclaration) as refused:
@@ -349,7 +349,7 @@ def test_a_type_without_a_schema_is_told_with_what_to_use_instead() -> None:
     assert "schema_hook" not in str(refused.value)
 
 
-def test_a_result_without_a_schema_is_told_alike() -> None:
+def test_unsupported_result_type_is_rejected_with_an_alternative() -> None:
     with pytest.raises(InvalidDeclaration, match=r"Unknown'` cannot be stored .*: use a dataclass"):
 
         @App("test").task

@@ -27,7 +27,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("words", "told"), WRONG)
 @pytest.mark.parametrize("kind", ["handler", "role", "procedure"])
-def test_a_word_that_says_nothing_is_refused(kind: str, words: dict[str, Any], told: str) -> None:
+def test_empty_option_is_rejected(kind: str, words: dict[str, Any], told: str) -> None:
     app = App("shop")
 
     with pytest.raises(InvalidDeclaration, match=f"{kind} 'greet': {told.replace('(', '.').replace(')', '.')}"):
@@ -38,18 +38,18 @@ def test_a_word_that_says_nothing_is_refused(kind: str, words: dict[str, Any], t
 
 @pytest.mark.parametrize("kind", ["handler", "role", "procedure"])
 @pytest.mark.parametrize("name", ["bad name!", "7th", "_own", "", "x" * 64])
-def test_a_name_that_is_none_is_refused(kind: str, name: str) -> None:
+def test_invalid_name_is_rejected(kind: str, name: str) -> None:
     with pytest.raises(InvalidDeclaration, match="is not a valid name"):
         declare(App("shop"), kind, name)
 
 
 @pytest.mark.parametrize("kind", ["handler", "procedure"])
-def test_a_role_that_has_no_name_is_refused(kind: str) -> None:
+def test_role_without_a_name_is_rejected(kind: str) -> None:
     with pytest.raises(InvalidDeclaration, match="'greet': role='bad role!' is not a valid name"):
         declare(App("shop"), kind, "greet", role="bad role!")
 
 
-def test_what_can_be_said_is_taken() -> None:
+def test_valid_options_are_accepted() -> None:
     app = App("shop")
 
     declare(

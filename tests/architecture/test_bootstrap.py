@@ -16,7 +16,7 @@ global.index-url='file:///c'
 """
 
 
-def test_pips_settings_are_told_to_uv() -> None:
+def test_pip_settings_are_passed_to_uv() -> None:
     assert uv.told(SETTINGS) == {
         "UV_DEFAULT_INDEX": INDEX,
         "UV_INDEX": "file:///a file:///b",
@@ -25,20 +25,20 @@ def test_pips_settings_are_told_to_uv() -> None:
     }
 
 
-def test_uvs_own_settings_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_own_settings_of_uv_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", INDEX)
     monkeypatch.setenv("UV_DEFAULT_INDEX", "file:///mine")
 
     assert uv.Uv.find(Path(__file__).parents[2]).environment["UV_DEFAULT_INDEX"] == "file:///mine"
 
 
-def test_a_user_without_a_home_has_one_in_the_work_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_without_a_home_gets_one_in_the_work_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "nowhere"))
 
     assert uv.home_for(tmp_path) == {"HOME": str(tmp_path / ".tools" / "home")}
 
 
-def test_pythons_own_pip_is_taken_where_it_has_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pip_of_python_is_used_if_it_exists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "pip-1.2.3-py3-none-any.whl").write_text("")
     monkeypatch.setattr(pip_wheel, "bundled", lambda: [tmp_path])
 
@@ -46,7 +46,7 @@ def test_pythons_own_pip_is_taken_where_it_has_one(tmp_path: Path, monkeypatch: 
         assert (wheel.name, options) == ("pip-1.2.3-py3-none-any.whl", [])
 
 
-def test_a_machine_without_any_pip_is_told_what_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pip_is_reported_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pip_wheel, "bundled", list)
     monkeypatch.setenv("PATH", str(tmp_path))
 
@@ -54,14 +54,14 @@ def test_a_machine_without_any_pip_is_told_what_it_lacks(tmp_path: Path, monkeyp
         pass
 
 
-def test_the_lock_file_of_the_installers_names_both_by_their_hashes() -> None:
+def test_installer_lock_file_names_both_packages_with_hashes() -> None:
     lock = (Path(bootstrap.__file__).parents[1] / bootstrap.LOCKS[0]).read_text()
 
     assert [line.split("==")[0] for line in lock.splitlines() if "==" in line] == ["pip", "uv"]
     assert lock.count("--hash=sha256:") > 2
 
 
-def test_a_tree_that_was_moved_is_not_up_to_date(tmp_path: Path) -> None:
+def test_moved_work_tree_is_not_up_to_date(tmp_path: Path) -> None:
     for name in bootstrap.INPUTS:
         (tmp_path / "new" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "new" / name).write_text("same")

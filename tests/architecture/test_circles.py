@@ -12,13 +12,13 @@ PACKAGE = "rolecall"
 Graph = Mapping[str, set[str]]
 
 
-def test_no_modules_import_each_other_in_a_circle_not_even_for_typing() -> None:
+def test_no_modules_import_each_other_in_a_cycle_even_for_typing() -> None:
     circles = list(_circles(_imports()))
 
     assert not circles, "circles of imports:\n" + "\n".join(" <-> ".join(circle) for circle in circles)
 
 
-def test_a_circle_is_found_whatever_else_hangs_on_it() -> None:
+def test_import_cycle_is_found_among_other_imports() -> None:
     graph = {"a": {"b"}, "b": {"c", "d"}, "c": {"a"}, "d": set(), "e": {"a"}}
 
     assert list(_circles(graph)) == [["a", "b", "c"]]

@@ -21,14 +21,14 @@ PACKAGES = [
 
 
 @pytest.mark.parametrize("name", PACKAGES)
-def test_what_a_package_exports_is_sorted(name: str) -> None:
+def test_exports_of_a_package_are_sorted(name: str) -> None:
     exported = getattr(importlib.import_module(name), "__all__", [])
 
     assert list(exported) == sorted(exported)
 
 
 @pytest.mark.parametrize("package", [rolecall, rolecall.testing])
-def test_each_public_name_says_what_it_is(package: ModuleType) -> None:
+def test_each_public_name_has_a_docstring(package: ModuleType) -> None:
     public = {name: getattr(package, name) for name in package.__all__}
     objects = {
         name: found
@@ -40,7 +40,7 @@ def test_each_public_name_says_what_it_is(package: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("package", [rolecall, rolecall.cli, rolecall.testing])
-def test_what_type_checkers_see_of_a_package_what_it_imports_when_asked_and_what_it_exports_are_one(
+def test_type_checker_lazy_and_actual_exports_of_a_package_agree(
     package: ModuleType,
 ) -> None:
     seen, lazy = _imports_for_type_checkers(package), _lazy_names(package)
@@ -50,13 +50,13 @@ def test_what_type_checkers_see_of_a_package_what_it_imports_when_asked_and_what
 
 
 @pytest.mark.parametrize("package", [rolecall, rolecall.cli, rolecall.testing])
-def test_a_name_that_was_asked_for_is_the_one_of_its_module(package: ModuleType) -> None:
+def test_lazily_imported_name_is_that_of_its_module(package: ModuleType) -> None:
     for name, module in _imports_for_type_checkers(package).items():
         assert getattr(package, name) is getattr(importlib.import_module(module), name)
     assert set(package.__all__) <= set(dir(package))
 
 
-def test_a_name_that_is_not_there_is_refused_as_any_package_does() -> None:
+def test_missing_name_raises_the_usual_attribute_error() -> None:
     nowhere = "Ap"
 
     with pytest.raises(AttributeError, match="module 'rolecall' has no attribute 'Ap'"):

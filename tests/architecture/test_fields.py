@@ -11,7 +11,7 @@ from rolecall.model.retry import RetryKind, exponential
 from rolecall.web.dashboard.presenters.settings import retry_in_words
 
 
-def test_what_app_task_takes_is_what_a_handler_sets() -> None:
+def test_app_task_parameters_match_the_handler_settings() -> None:
     words_of_their_own = {"batch", "gather"}  # they decide which overload of the decorator it is
     settings = get_type_hints(HandlerSettings)
 
@@ -22,7 +22,7 @@ def test_what_app_task_takes_is_what_a_handler_sets() -> None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in RetryKind if kind is not RetryKind.EXPONENTIAL])
-def test_each_retry_kind_has_words_of_its_own(kind: RetryKind) -> None:
+def test_each_retry_kind_has_its_own_description(kind: RetryKind) -> None:
     policy = exponential().to_json()
 
     words = retry_in_words({**policy, "kind": kind.value})
@@ -30,5 +30,5 @@ def test_each_retry_kind_has_words_of_its_own(kind: RetryKind) -> None:
     assert words not in {kind.value, retry_in_words(policy)}
 
 
-def test_a_retry_kind_that_is_not_known_is_never_described_as_another() -> None:
+def test_unknown_retry_kind_is_never_described_as_another() -> None:
     assert retry_in_words({**exponential().to_json(), "kind": "unheard-of"}) == "unheard-of"

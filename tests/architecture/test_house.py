@@ -29,7 +29,7 @@ SECRET = "AKIA" + "A" * 16
         ("src/rolecall/model/task.py", "from typing_extensions import TypeVar\nif TYPE_CHECKING:\n    import json"),
     ],
 )
-def test_what_has_no_place_here_is_an_offence(tmp_path: Path, seed: Seed, place: str, text: str) -> None:
+def test_forbidden_constructs_are_reported(tmp_path: Path, seed: Seed, place: str, text: str) -> None:
     seed(place, f"\n{text}\n")
 
     [found] = house.offences(tmp_path)
@@ -48,7 +48,7 @@ def test_what_has_no_place_here_is_an_offence(tmp_path: Path, seed: Seed, place:
         ("docs/a.md", "GET /api/work/ and https://example.org/"),
     ],
 )
-def test_what_belongs_there_is_none(tmp_path: Path, seed: Seed, place: str, text: str) -> None:
+def test_permitted_constructs_are_not_reported(tmp_path: Path, seed: Seed, place: str, text: str) -> None:
     seed(place, text)
 
     assert not list(house.offences(tmp_path))

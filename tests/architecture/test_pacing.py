@@ -42,9 +42,7 @@ def said(project: Path, *words: str, processes: int = 0) -> str:
 
 
 @pytest.mark.parametrize("processes", [0, 2])
-def test_it_says_at_its_start_how_long_it_will_take_and_names_a_failure_when_it_happens(
-    project: Path, processes: int
-) -> None:
+def test_run_announces_its_duration_and_names_failures_immediately(project: Path, processes: int) -> None:
     at_once, _, _ = said(project, processes=processes).partition("= FAILURES =")
 
     start, failed, _ = at_once.partition("FAILED tests/a/test_bad.py::test_bad (call, ")
@@ -52,19 +50,19 @@ def test_it_says_at_its_start_how_long_it_will_take_and_names_a_failure_when_it_
     assert failed
 
 
-def test_a_file_is_told_to_take_what_it_takes(project: Path) -> None:
+def test_file_duration_is_predicted_from_its_record(project: Path) -> None:
     assert "1 tests: about 4 minutes on " in said(project, "tests/b/test_slower.py")
 
 
 @pytest.mark.parametrize("processes", [0, 2])
-def test_a_fast_run_leaves_out_what_it_has_no_time_for_and_says_so(project: Path, processes: int) -> None:
+def test_fast_run_omits_tests_beyond_its_time_and_reports_that(project: Path, processes: int) -> None:
     told = said(project, "--fast", processes=processes)
 
     assert "--fast leaves out 2 of 4 tests, in files of tests/a (1 of 2), tests/b (1 of 2)\n" in told
     assert "1 failed, 1 passed" in told
 
 
-def test_a_fast_run_keeps_what_nobody_has_measured_yet(project: Path) -> None:
+def test_fast_run_includes_unmeasured_tests(project: Path) -> None:
     (project / "tests" / "b" / "test_new.py").write_text(GOOD)
 
     assert "1 failed, 2 passed" in said(project, "--fast")
@@ -98,7 +96,7 @@ def test_interrupted_run_names_the_files_that_have_not_run(project: Path, proces
     assert "NOT RUN tests/a/test_bad.py: 1 of 1 tests" in rest
 
 
-def test_a_whole_run_writes_down_what_it_took(project: Path) -> None:
+def test_full_run_records_its_durations(project: Path) -> None:
     said(project)
 
     own = Durations.read(project / OWN)
@@ -108,25 +106,25 @@ def test_a_whole_run_writes_down_what_it_took(project: Path) -> None:
 
 
 @pytest.mark.parametrize("word", ["tests/a", "--fast", "-x"])
-def test_a_run_of_a_part_writes_down_nothing(project: Path, word: str) -> None:
+def test_partial_run_records_nothing(project: Path, word: str) -> None:
     said(project, word)
 
     assert not (project / OWN).exists()
 
 
-def test_what_everybody_reads_is_written_when_asked_for(project: Path) -> None:
+def test_shared_record_is_written_on_request(project: Path) -> None:
     said(project, "--record-durations")
 
     assert Durations.read(project / SHARED) == Durations.read(project / OWN)
 
 
-def test_a_damaged_record_is_none(tmp_path: Path) -> None:
+def test_damaged_record_counts_as_none(tmp_path: Path) -> None:
     (tmp_path / "record.json").write_text("{")
 
     assert Durations.read(tmp_path / "record.json") == Durations()
 
 
-def test_the_fast_run_of_this_project_keeps_to_three_minutes_and_has_something_of_each_folder() -> None:
+def test_fast_run_of_this_project_takes_three_minutes_and_covers_each_folder() -> None:
     known = Durations.read(ROOT / SHARED)
     fast = known.cheapest(FAST_SECONDS)
 
@@ -135,7 +133,7 @@ def test_the_fast_run_of_this_project_keeps_to_three_minutes_and_has_something_o
     assert by_folder(fast.files).keys() == by_folder(known.files).keys()
 
 
-def test_most_files_of_this_project_have_been_measured() -> None:
+def test_most_test_files_of_this_project_have_recorded_durations() -> None:
     known = Durations.read(ROOT / SHARED).files
     files = {
         path.relative_to(ROOT).as_posix()

@@ -37,7 +37,7 @@ def on_windows(program: str) -> subprocess.CompletedProcess[str]:
         "from rolecall import App\napp = App('shop')\n@app.task(role='sums')\ndef double(n: int) -> int:\n    return 2 * n",
     ],
 )
-def test_what_declares_and_enqueues_is_there(program: str) -> None:
+def test_declaring_and_enqueuing_are_supported(program: str) -> None:
     done = on_windows(program)
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -56,7 +56,7 @@ def test_what_declares_and_enqueues_is_there(program: str) -> None:
         ),
     ],
 )
-def test_what_cannot_run_there_is_refused_with_what_to_do_instead(program: str, sentence: str) -> None:
+def test_unsupported_function_is_rejected_with_an_alternative(program: str, sentence: str) -> None:
     done = on_windows(f"import os; os.environ.pop('DATABASE_URL', None); {program}")
 
     assert done.returncode == 1
@@ -64,7 +64,7 @@ def test_what_cannot_run_there_is_refused_with_what_to_do_instead(program: str, 
 
 
 @pytest.mark.parametrize("command", ["worker", "up", "serve", "tasks"])
-def test_the_command_ends_with_one_sentence(command: str) -> None:
+def test_command_exits_with_one_sentence(command: str) -> None:
     done = on_windows(f"from rolecall.cli.main import run; sys.exit(run([{command!r}]))")
 
     assert done.returncode == 2

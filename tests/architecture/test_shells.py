@@ -213,7 +213,7 @@ def owner_of(node: ast.expr) -> str:
 
 
 @pytest.mark.parametrize("shell", MISSING)
-def test_what_a_shell_lacks_is_known(shell: str) -> None:
+def test_gaps_between_interfaces_are_known(shell: str) -> None:
     lacking = offered() - reached(shell)
 
     assert lacking - MISSING[shell].keys() == set(), f"offer these in {shell}, or say in MISSING why not"

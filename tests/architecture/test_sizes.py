@@ -21,7 +21,7 @@ SEVEN = "def seven(self, a, b, c, d, *, e, f, g):{}\n    pass\n"
         ("src/a.py", SEVEN.format(""), "seven() has 7 parameters, 6 are allowed (use an options object)"),
     ],
 )
-def test_what_is_too_big_is_an_offence(tmp_path: Path, seed: Seed, place: str, text: str, wrong: str) -> None:
+def test_oversized_code_is_reported(tmp_path: Path, seed: Seed, place: str, text: str, wrong: str) -> None:
     seed(place, text)
 
     assert [found.wrong for found in sizes.offences(tmp_path)] == [wrong]
@@ -36,7 +36,7 @@ def test_what_is_too_big_is_an_offence(tmp_path: Path, seed: Seed, place: str, t
         "def short():\n    pass\n",
     ],
 )
-def test_what_is_excused_and_docstrings_do_not_count(tmp_path: Path, seed: Seed, text: str) -> None:
+def test_exceptions_and_docstrings_do_not_count(tmp_path: Path, seed: Seed, text: str) -> None:
     seed("src/a.py", text)
 
     assert not list(sizes.offences(tmp_path))

@@ -55,7 +55,7 @@ def test_every_row_of_the_specification_has_its_test() -> None:
     assert [row for row in ROWS if row not in met] == []
 
 
-def test_no_row_is_waived_that_a_test_proves() -> None:
+def test_no_row_with_a_test_is_waived() -> None:
     assert WAIVED.keys() & proofs()["specification"].keys() == set()
 
 
@@ -63,7 +63,7 @@ def test_every_invariant_has_its_test() -> None:
     assert [invariant for invariant in INVARIANTS if invariant not in proofs()["invariants"]] == []
 
 
-def test_every_test_that_proves_something_exists() -> None:
+def test_every_test_named_as_proof_exists() -> None:
     named = {node for rows in proofs().values() for nodes in rows.values() for node in nodes}
 
     assert sorted(node for node in named if not exists(node)) == []
@@ -73,7 +73,7 @@ def test_every_row_names_a_test() -> None:
     assert [row for rows in proofs().values() for row, nodes in rows.items() if not nodes] == []
 
 
-def test_code_and_tests_cite_no_rows() -> None:
+def test_code_and_tests_do_not_cite_rows() -> None:
     """A row is looked up in proofs.toml; a citation elsewhere leads a reader nowhere."""
     files = (file for folder in CODE for file in (ROOT / folder).rglob("*") if file.suffix in TEXT)
     cited = [
@@ -87,7 +87,7 @@ def test_code_and_tests_cite_no_rows() -> None:
     assert cited == []
 
 
-def test_every_promise_has_tests_that_exist() -> None:
+def test_every_promise_has_existing_tests() -> None:
     """The promises bear the numbers of the invariants, and each names tests of its own."""
     promises = re.findall(r"^### (\d+)\. .*\n((?:(?!#).*\n?)*)", GUARANTEES.read_text("utf-8"), re.MULTILINE)
     named = {number: re.findall(r"^- `(.+)`$", text, re.MULTILINE) for number, text in promises}

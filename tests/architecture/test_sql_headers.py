@@ -23,7 +23,7 @@ as $$ select rolecall.clock(); $$;  -- not now(), which no test can set
 """
 
 
-def test_a_file_in_the_house_style_is_no_offence(tmp_path: Path, seed: Seed) -> None:
+def test_file_in_the_house_style_has_no_violation(tmp_path: Path, seed: Seed) -> None:
     seed(PLACE, GOOD)
 
     assert not list(sql_headers.offences(tmp_path))
@@ -46,7 +46,7 @@ def test_a_file_in_the_house_style_is_no_offence(tmp_path: Path, seed: Seed) -> 
         ("which no test can set", "which no test can set " + "x" * 60, 8, "has 132 columns, more than 110"),
     ],
 )
-def test_a_departure_is_an_offence_at_its_line(  # sizes: a case's four parts and two fixtures
+def test_violation_is_reported_at_its_line(  # sizes: a case's four parts and two fixtures
     tmp_path: Path, seed: Seed, old: str, new: str, line: int, wrong: str
 ) -> None:
     seed(PLACE, GOOD.replace(old, new, 1))
@@ -68,7 +68,7 @@ def test_a_departure_is_an_offence_at_its_line(  # sizes: a case's four parts an
         ("-- notifies: rolecall_wake", "", ["lacks `notifies`"]),
     ],
 )
-def test_a_header_says_what_its_callees_may_do(
+def test_header_declares_the_permissions_of_its_callees(
     tmp_path: Path, seed: Seed, called: str, header: str, wrong: list[str]
 ) -> None:
     seed("src/rolecall/sql/functions/pool/find_role.sql", _function("find_role", called, "select 1"))
@@ -90,7 +90,9 @@ def test_a_header_says_what_its_callees_may_do(
         ("begin perform 1; exception when sqlstate 'RC031' then end", []),
     ],
 )
-def test_a_header_says_what_the_function_raises_itself(tmp_path: Path, seed: Seed, body: str, wrong: list[str]) -> None:
+def test_header_declares_the_errors_that_the_function_raises_itself(
+    tmp_path: Path, seed: Seed, body: str, wrong: list[str]
+) -> None:
     seed("src/rolecall/sql/functions/pool/pause.sql", _function("pause", "-- public: yes", body))
 
     assert [
@@ -98,7 +100,7 @@ def test_a_header_says_what_the_function_raises_itself(tmp_path: Path, seed: See
     ] == wrong
 
 
-def test_a_file_is_not_called_like_what_stands_below_its_first_object(tmp_path: Path, seed: Seed) -> None:
+def test_file_is_named_after_its_first_object(tmp_path: Path, seed: Seed) -> None:
     both = _function("pause", "-- public: yes", CALLS) + _function("find_role", "", "select 1")
     seed("src/rolecall/sql/functions/pool/find_role.sql", both)
 
@@ -107,7 +109,7 @@ def test_a_file_is_not_called_like_what_stands_below_its_first_object(tmp_path: 
     assert found.wrong == "function pause is the first in find_role.sql, which has the name of another object"
 
 
-def test_a_helper_stands_in_the_only_file_that_calls_it(tmp_path: Path, seed: Seed) -> None:
+def test_helper_is_in_the_only_file_that_calls_it(tmp_path: Path, seed: Seed) -> None:
     seed("src/rolecall/sql/functions/pool/find_role.sql", _function("find_role", "", "select 1"))
     seed("src/rolecall/sql/functions/pool/pause.sql", _function("pause", "-- public: yes", CALLS))
 
@@ -116,7 +118,7 @@ def test_a_helper_stands_in_the_only_file_that_calls_it(tmp_path: Path, seed: Se
     assert found.wrong == "function find_role is called from pause.sql only: move it there"
 
 
-def test_what_several_files_call_may_stand_by_itself(tmp_path: Path, seed: Seed) -> None:
+def test_function_called_from_several_files_can_have_its_own_file(tmp_path: Path, seed: Seed) -> None:
     seed("src/rolecall/sql/functions/pool/roles.sql", _function("find_role", "", "select 1"))
     seed("src/rolecall/sql/functions/pool/pause.sql", _function("pause", "-- public: yes", CALLS))
     seed("src/rolecall/sql/functions/pool/resume.sql", _function("resume", "-- public: yes", CALLS))
@@ -124,7 +126,7 @@ def test_what_several_files_call_may_stand_by_itself(tmp_path: Path, seed: Seed)
     assert not list(sql_headers.offences(tmp_path))
 
 
-def test_what_nobody_calls_is_an_offence(tmp_path: Path, seed: Seed) -> None:
+def test_unused_function_is_a_violation(tmp_path: Path, seed: Seed) -> None:
     seed("src/rolecall/sql/functions/pool/roles.sql", _function("find_role", "", "select 1"))
 
     [found] = sql_headers.offences(tmp_path)
@@ -132,7 +134,7 @@ def test_what_nobody_calls_is_an_offence(tmp_path: Path, seed: Seed) -> None:
     assert found.wrong == "function find_role has no callers"
 
 
-def test_what_a_table_calls_is_no_offence(tmp_path: Path, seed: Seed) -> None:
+def test_function_used_by_a_table_is_no_violation(tmp_path: Path, seed: Seed) -> None:
     trigger = _function("count_rows", "", "begin end").replace("void", "trigger").replace("returns", "\nreturns")
     seed("src/rolecall/sql/functions/pool/roles.sql", trigger)
 
@@ -144,21 +146,21 @@ def _function(name: str, header: str, body: str) -> str:
     return f"{said}create or replace function rolecall.{name}() returns void\nset search_path = pg_catalog, pg_temp\nas $$ {body} $$;\n"
 
 
-def test_a_procedure_that_commits_needs_no_search_path(tmp_path: Path, seed: Seed) -> None:
+def test_procedure_that_commits_needs_no_search_path(tmp_path: Path, seed: Seed) -> None:
     committing = GOOD.replace("function", "procedure").replace("set search_path = pg_catalog, pg_temp\n", "")
     seed(PLACE, committing.replace("$$ select", "$$\n  commit;\n select"))
 
     assert not list(sql_headers.offences(tmp_path))
 
 
-def test_a_function_may_say_why_it_sets_no_search_path(tmp_path: Path, seed: Seed) -> None:
+def test_function_can_state_why_it_sets_no_search_path(tmp_path: Path, seed: Seed) -> None:
     unset = GOOD.replace("set search_path = pg_catalog, pg_temp\n", "")
     seed(PLACE, unset.replace("-- public", "-- search_path: not set, so that it is inlined\n-- public"))
 
     assert not list(sql_headers.offences(tmp_path))
 
 
-def test_a_function_may_steer_the_planner_where_its_plans_are_never_compiled(tmp_path: Path, seed: Seed) -> None:
+def test_function_can_set_planner_options_where_its_plans_are_never_compiled(tmp_path: Path, seed: Seed) -> None:
     seed(
         PLACE,
         GOOD.replace(
@@ -170,7 +172,7 @@ def test_a_function_may_steer_the_planner_where_its_plans_are_never_compiled(tmp
     assert not list(sql_headers.offences(tmp_path))
 
 
-def test_only_the_clock_may_read_the_servers_time(tmp_path: Path, seed: Seed) -> None:
+def test_only_the_clock_function_can_read_the_server_time(tmp_path: Path, seed: Seed) -> None:
     clock = GOOD.replace("claim_tasks", "clock").replace("rolecall.clock();", "now();")
     seed("src/rolecall/sql/functions/base.sql", clock)
     seed("src/rolecall/sql/migrations/0001_first.sql", "create table a (b timestamptz default now());\n")
@@ -180,7 +182,7 @@ def test_only_the_clock_may_read_the_servers_time(tmp_path: Path, seed: Seed) ->
     assert found.path.name == "0001_first.sql"
 
 
-def test_what_stands_beside_the_clock_asks_it_too(tmp_path: Path, seed: Seed) -> None:
+def test_functions_next_to_the_clock_call_it_too(tmp_path: Path, seed: Seed) -> None:
     clock = GOOD.replace("claim_tasks", "clock").replace("rolecall.clock();", "now();")
     seed("src/rolecall/sql/functions/base.sql", f"{clock}\n{GOOD.replace('rolecall.clock();', 'now();')}")
 

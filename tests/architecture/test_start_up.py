@@ -41,26 +41,26 @@ COMMAND = "from rolecall.cli.main import run; run({!r})"
         ("from rolecall import App, Client, Worker", (SERVER | DRAWING | EXTRAS | {"typer"}) - {"uvloop"}),
     ],
 )
-def test_a_start_imports_only_what_it_needs(start: str, without: set[str]) -> None:
+def test_startup_imports_only_needed_modules(start: str, without: set[str]) -> None:
     loaded = _loaded_after(start)
 
     assert sorted(without & loaded) == []
 
 
 @pytest.mark.parametrize("start", [COMMAND.format(["--help"]), COMMAND.format(["tasks", "--help"])])
-def test_a_list_of_commands_imports_none_of_them(start: str) -> None:
+def test_command_list_imports_no_command(start: str) -> None:
     loaded = _loaded_after(start, whole=True)
 
     assert sorted(name for name in loaded if name.startswith("rolecall.cli.commands")) == []
 
 
-def test_a_program_imports_nothing_that_only_operators_look_at() -> None:
+def test_program_imports_no_operator_modules() -> None:
     loaded = _loaded_after("from rolecall import App, Client, Worker", whole=True)
 
     assert sorted(loaded & {f"rolecall.{floor}.{name}" for floor in ("model", "sql") for name in LOOKS}) == []
 
 
-def test_a_client_imports_nothing_that_starts_a_server_or_migrates_it() -> None:
+def test_client_imports_no_server_or_migration_modules() -> None:
     loaded = _loaded_after("from rolecall import Client", whole=True)
 
     assert sorted(name for name in loaded if name.startswith(("rolecall.db.embedded", "rolecall.db.migrator"))) == []

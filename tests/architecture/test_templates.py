@@ -28,12 +28,12 @@ MARKUP_FROM_TEXT = re.compile(r"\.(innerHTML|outerHTML|insertAdjacentHTML)\b|doc
 UNESCAPED = re.compile(r"\bMarkup\b|autoescape\s*=\s*(False|None)|\bmarkupsafe\b")
 
 
-def test_there_are_templates() -> None:
+def test_templates_exist() -> None:
     assert len(TEMPLATES) > 5
 
 
 @pytest.mark.parametrize("wrong", FORBIDDEN)
-def test_no_template_holds_what_a_stranger_could_use(wrong: str) -> None:
+def test_templates_contain_no_injectable_constructs(wrong: str) -> None:
     lines = [
         f"{file.relative_to(ROOT)}:{number}: {found[0].strip()!r} {wrong}"
         for file in TEMPLATES
@@ -44,14 +44,14 @@ def test_no_template_holds_what_a_stranger_could_use(wrong: str) -> None:
     assert lines == []
 
 
-def test_no_module_makes_markup_by_hand() -> None:
+def test_no_module_builds_markup_by_hand() -> None:
     """Only templates write pages, and they escape everything."""
     files = [file for source in SOURCES for file in source.rglob("*.py")]
 
     assert [str(file) for file in files if UNESCAPED.search(file.read_text("utf-8"))] == []
 
 
-def test_no_script_makes_markup_of_text() -> None:
+def test_no_script_builds_markup_from_text() -> None:
     assert [str(file) for file in SCRIPTS if MARKUP_FROM_TEXT.search(file.read_text("utf-8"))] == []
 
 

@@ -15,11 +15,11 @@ def engine() -> Engine:
     return Engine.read(ROOT)
 
 
-def test_the_map_of_the_engine_shows_the_functions_as_they_are() -> None:
+def test_engine_map_matches_the_actual_functions() -> None:
     assert (ROOT / PAGE).read_text("utf-8") == written(ROOT), "run `./dev map`, and commit"
 
 
-def test_no_function_of_the_engine_calls_itself_through_others(engine: Engine) -> None:
+def test_no_engine_function_is_indirectly_recursive(engine: Engine) -> None:
     left = {made.name: {called.name for called in engine.called_by(made)} for made in engine.made}
     while leaves := {name for name, called in left.items() if not called & left.keys()}:
         left = {name: called for name, called in left.items() if name not in leaves}

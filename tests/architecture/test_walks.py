@@ -5,7 +5,7 @@ from __future__ import annotations
 from tools import walks
 
 
-async def test_a_task_and_a_click_lead_through_few_files(database: str) -> None:
+async def test_task_and_click_pass_through_few_files(database: str) -> None:
     """Nothing is held of lines or functions: a long file about one thing is read sooner than three short ones."""
     task, retry, finish = await walks.walk(database, database)
 

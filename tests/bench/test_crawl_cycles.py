@@ -34,7 +34,7 @@ def test_every_store_is_refreshed_in_every_cycle(parts: list[Part]) -> None:
     assert {handler.not_completed for part in parts for handler in part.handlers} == {0}
 
 
-def test_a_cycle_over_hardly_changed_menus_writes_far_less(parts: list[Part]) -> None:
+def test_cycle_over_mostly_unchanged_menus_writes_far_less(parts: list[Part]) -> None:
     first, second = parts[1], parts[3]
 
     assert first.products == second.products > 800
@@ -43,15 +43,15 @@ def test_a_cycle_over_hardly_changed_menus_writes_far_less(parts: list[Part]) ->
     assert second.wal < 0.7 * first.wal
 
 
-def test_the_costs_of_upstream_workers_and_postgres_are_told_apart(parts: list[Part]) -> None:
+def test_costs_of_upstream_workers_and_postgres_are_reported_separately(parts: list[Part]) -> None:
     assert all(parts[1].cpu(kind) > 0 for kind in ("workers", "Postgres", "upstream"))
 
 
-def test_the_workers_functions_are_seen(parts: list[Part]) -> None:
+def test_functions_of_the_workers_are_profiled(parts: list[Part]) -> None:
     assert any(place.startswith("storecrawl.") for place in parts[-1].end.samples)
 
 
-def test_the_tables_tell_all_parts(parts: list[Part]) -> None:
+def test_tables_contain_all_parts(parts: list[Part]) -> None:
     console = Console(width=200, record=True)
 
     show(parts, console)

@@ -27,7 +27,7 @@ NOTHING = Reading(
 )
 
 
-def test_a_handler_none_of_whose_tasks_ran_has_no_median(database: str, connection: psycopg.Connection[Any]) -> None:
+def test_handler_without_completed_tasks_has_no_median(database: str, connection: psycopg.Connection[Any]) -> None:
     app = App("crawl")
     fetch = app.task("fetch")(lambda: None)
     with Client(database, app=app) as client:
@@ -38,7 +38,7 @@ def test_a_handler_none_of_whose_tasks_ran_has_no_median(database: str, connecti
     assert handlers == [Handler(name="fetch", tasks=1, not_completed=1, p50=None, p95=None, seconds=0.0)]
 
 
-def test_a_handler_without_a_median_is_told_with_its_count() -> None:
+def test_handler_without_a_median_is_reported_with_its_count() -> None:
     console = Console(width=200, record=True)
     never_ran = Handler(name="fetch", tasks=3, not_completed=3, p50=None, p95=None, seconds=0.0)
 

@@ -34,9 +34,7 @@ def peer() -> Peer:
     return known_peers()["rolecall"]
 
 
-def test_bulk_and_single_enqueues_leave_their_tasks_in_the_pool(
-    server: Server, peer: Peer, environment: dict[str, str]
-) -> None:
+def test_bulk_and_single_enqueues_store_their_tasks(server: Server, peer: Peer, environment: dict[str, str]) -> None:
     peer.ask("enqueue", "20", environment=environment)
     peer.ask("enqueue-single", "3", environment=environment)
 
@@ -44,7 +42,7 @@ def test_bulk_and_single_enqueues_leave_their_tasks_in_the_pool(
         assert connection.execute("select count(*) from rolecall.tasks").fetchone() == (23,)
 
 
-def test_a_drain_runs_every_task_once_and_leaves_none(peer: Peer, environment: dict[str, str]) -> None:
+def test_drain_runs_every_task_once_and_leaves_none(peer: Peer, environment: dict[str, str]) -> None:
     peer.ask("enqueue", "20", environment=environment)
 
     answer = peer.ask("drain", "20", environment=environment)
@@ -52,21 +50,21 @@ def test_a_drain_runs_every_task_once_and_leaves_none(peer: Peer, environment: d
     assert (answer["executed"], answer["left"], answer["partial"]) == (20, 0, False)
 
 
-def test_an_idle_worker_starts_every_latency_task(peer: Peer, environment: dict[str, str]) -> None:
+def test_idle_worker_starts_every_latency_task(peer: Peer, environment: dict[str, str]) -> None:
     answer = peer.ask("latency", "--count", "5", environment=environment)
 
     # A task may begin before the call that enqueued it has returned: then its latency is below zero.
     assert (answer["ran"], answer["p50"] <= answer["p99"]) == (5, True)
 
 
-def test_a_worker_that_cannot_start_is_an_error_and_no_measure(
+def test_worker_that_cannot_start_is_an_error_and_not_a_measurement(
     server: Server, peer: Peer, environment: dict[str, str]
 ) -> None:
     with pytest.raises(AdapterFailed, match=r"nothing ran|worker exited"):
         peer.ask("drain", "1", environment=environment | {"BENCH_SLOTS": "0"})
 
 
-def test_every_work_of_a_round_comes_to_a_measure(server: Server, peer: Peer) -> None:
+def test_every_workload_of_a_round_produces_a_measurement(server: Server, peer: Peer) -> None:
     records = list(Round(server, peer, TINY, 0).measure(frozenset({"W1", "W2", "W5"})))
 
     assert [(record.work, record.problem) for record in records] == [("W1", None), ("W2", None), ("W5", None)]

@@ -35,28 +35,28 @@ async def ended(result: AsyncResult, at_work: Work, app: Any) -> Any:
     return app.client.get(int(result.id))
 
 
-async def test_an_error_ends_a_task_at_once_and_is_kept_as_its_own(shop: ModuleType, at_work: Work) -> None:
+async def test_error_fails_a_task_without_retry_and_is_stored(shop: ModuleType, at_work: Work) -> None:
     task = await ended(shop.broken.delay(), at_work, shop.app)
 
     assert (task.state, task.attempt) == (TaskState.FAILED, 1)
     assert task.error.startswith("ValueError: over a stone\n")
 
 
-async def test_an_error_of_autoretry_for_is_repeated_as_often_as_was_said(shop: ModuleType, at_work: Work) -> None:
+async def test_autoretry_for_error_is_retried_as_often_as_configured(shop: ModuleType, at_work: Work) -> None:
     task = await ended(shop.unsteady.delay(), at_work, shop.app)
 
     assert (task.state, task.attempt) == (TaskState.FAILED, 2)
     assert task.error.startswith("ConnectionError: call 2")
 
 
-async def test_a_retry_beyond_the_last_raises_its_cause(shop: ModuleType, at_work: Work) -> None:
+async def test_retry_beyond_the_maximum_raises_its_cause(shop: ModuleType, at_work: Work) -> None:
     task = await ended(shop.fetch.delay("http://upstream", fail=9), at_work, shop.app)
 
     assert (task.state, task.attempt) == (TaskState.FAILED, 3)
     assert task.error.startswith("ConnectionError: http://upstream does not answer")
 
 
-async def test_a_task_that_raises_ignore_is_cancelled(shop: ModuleType, at_work: Work) -> None:
+async def test_task_that_raises_ignore_is_cancelled(shop: ModuleType, at_work: Work) -> None:
     result = shop.give_up.delay()
 
     task = await ended(result, at_work, shop.app)
@@ -67,13 +67,13 @@ async def test_a_task_that_raises_ignore_is_cancelled(shop: ModuleType, at_work:
         result.get(1)
 
 
-async def test_an_ignored_result_is_not_kept(shop: ModuleType, at_work: Work) -> None:
+async def test_ignored_result_is_not_stored(shop: ModuleType, at_work: Work) -> None:
     task = await ended(shop.beat.delay(), at_work, shop.app)
 
     assert (task.state, task.result) == (TaskState.COMPLETED, None)
 
 
-async def test_a_bound_task_knows_its_id_and_tells_how_far_it_is(shop: ModuleType, at_work: Work) -> None:
+async def test_bound_task_has_its_id_and_reports_progress(shop: ModuleType, at_work: Work) -> None:
     result = shop.progress.delay()
 
     task = await ended(result, at_work, shop.app)
@@ -82,7 +82,7 @@ async def test_a_bound_task_knows_its_id_and_tells_how_far_it_is(shop: ModuleTyp
     assert task.info == {"state": "PROGRESS", "meta": {"done": 50}}
 
 
-async def test_a_task_that_overruns_its_time_limit_is_not_repeated(celery: Celery, at_work: Work) -> None:
+async def test_task_over_its_time_limit_is_not_retried(celery: Celery, at_work: Work) -> None:
     @celery.task(bind=True, time_limit=0.2)
     def slow(self: Any) -> None:
         while True:
@@ -95,7 +95,7 @@ async def test_a_task_that_overruns_its_time_limit_is_not_repeated(celery: Celer
     assert "did not finish within 0.2 s" in task.error
 
 
-async def test_a_chain_ends_where_a_task_of_it_fails(shop: ModuleType, at_work: Work) -> None:
+async def test_chain_stops_at_a_failed_task(shop: ModuleType, at_work: Work) -> None:
     result = (shop.broken.si() | shop.add.si(1, 1)).delay()
 
     async with at_work(shop.app):
@@ -106,7 +106,7 @@ async def test_a_chain_ends_where_a_task_of_it_fails(shop: ModuleType, at_work: 
     assert shop.app.client.get_chain(int(result.id)).length == 1
 
 
-async def test_a_chord_fails_with_a_task_of_its_header(shop: ModuleType, at_work: Work) -> None:
+async def test_chord_fails_with_a_task_of_its_header(shop: ModuleType, at_work: Work) -> None:
     result = shop.chord([shop.add.s(1, 1), shop.broken.si()])(shop.tsum.s())
 
     async with at_work(shop.app):
@@ -114,21 +114,21 @@ async def test_a_chord_fails_with_a_task_of_its_header(shop: ModuleType, at_work
             await asyncio.to_thread(result.get, 30)
 
 
-async def test_a_chord_of_nothing_goes_on_with_nothing(shop: ModuleType, at_work: Work) -> None:
+async def test_empty_chord_continues_with_an_empty_list(shop: ModuleType, at_work: Work) -> None:
     result = shop.chord([])(shop.tsum.s())
 
     async with at_work(shop.app):
         assert await asyncio.to_thread(result.get, 30) == 0
 
 
-async def test_a_group_of_nothing_that_something_precedes_ends_with_nothing(shop: ModuleType, at_work: Work) -> None:
+async def test_empty_group_after_a_task_finishes_with_an_empty_list(shop: ModuleType, at_work: Work) -> None:
     result = (shop.add.s(1, 1) | shop.group([])).apply_async()
 
     async with at_work(shop.app):
         assert await asyncio.to_thread(result.get, 30) == []
 
 
-async def test_a_link_follows_with_the_result(shop: ModuleType, at_work: Work, celery: Celery) -> None:
+async def test_link_runs_with_the_result(shop: ModuleType, at_work: Work, celery: Celery) -> None:
     result = shop.add.apply_async((1, 2), link=[shop.multiply.s(5), shop.add.s(1) | shop.add.s(1)])
 
     async with at_work(shop.app):
@@ -137,7 +137,7 @@ async def test_a_link_follows_with_the_result(shop: ModuleType, at_work: Work, c
         assert [await asyncio.to_thread(each.get, 30) for each in followed] == [15, 5]
 
 
-async def test_a_result_that_is_no_plain_json_is_not_kept_as_something_else(celery: Celery, at_work: Work) -> None:
+async def test_non_json_result_is_not_stored_as_another_type(celery: Celery, at_work: Work) -> None:
     @celery.task
     def today() -> datetime:
         return datetime.now(UTC)
@@ -155,7 +155,7 @@ async def test_a_result_that_is_no_plain_json_is_not_kept_as_something_else(cele
     assert repr(kept) == "UnstoredResult(why='it is a datetime, not plain JSON', rolecall='result not stored')"
 
 
-async def test_a_task_whose_result_does_not_fit_the_next_one_is_not_done_again(celery: Celery, at_work: Work) -> None:
+async def test_task_with_a_result_unsuitable_for_the_next_one_is_not_retried(celery: Celery, at_work: Work) -> None:
     calls = []
 
     @celery.task
@@ -175,7 +175,7 @@ async def test_a_task_whose_result_does_not_fit_the_next_one_is_not_done_again(c
     assert calls == [1]
 
 
-def test_a_task_is_called_as_the_function_that_it_is(shop: ModuleType) -> None:
+def test_task_can_be_called_as_a_plain_function(shop: ModuleType) -> None:
     with pytest.raises(ConnectionError):
         shop.fetch("http://upstream")
 
@@ -192,7 +192,7 @@ def test_tasks_run_in_the_transaction_of_a_test(shop: ModuleType, connection: An
         assert task.result == 3
 
 
-def test_what_is_rolled_back_was_never_enqueued(shop: ModuleType, connection: Any) -> None:
+def test_rolled_back_call_enqueues_nothing(shop: ModuleType, connection: Any) -> None:
     with connection.transaction(force_rollback=True):
         result = shop.add.apply_async((1, 2), connection=connection)
 
@@ -200,12 +200,12 @@ def test_what_is_rolled_back_was_never_enqueued(shop: ModuleType, connection: An
     assert connection.execute("select count(*) from rolecall.tasks").fetchone() == (0,)
 
 
-def test_a_task_waits_no_longer_than_it_is_told(shop: ModuleType) -> None:
+def test_get_raises_after_its_timeout(shop: ModuleType) -> None:
     with pytest.raises(TimeoutError):
         shop.add.delay(1, 2).get(0.01)
 
 
-def test_a_pending_task_is_revoked(shop: ModuleType) -> None:
+def test_pending_task_can_be_revoked(shop: ModuleType) -> None:
     result = shop.add.delay(1, 2)
 
     shop.app.control.revoke(result.id)
@@ -213,7 +213,7 @@ def test_a_pending_task_is_revoked(shop: ModuleType) -> None:
     assert result.state == "REVOKED"
 
 
-def test_a_lost_task_runs_again_unless_it_is_said_otherwise(celery: Celery) -> None:
+def test_lost_task_is_retried_by_default(celery: Celery) -> None:
     celery.task(lambda: None, name="late")
     celery.task(lambda: None, name="early", acks_late=False)
 
@@ -230,19 +230,19 @@ def test_a_lost_task_runs_again_unless_it_is_said_otherwise(celery: Celery) -> N
     ("words", "attempts"),
     [({}, 4), ({"max_retries": 0}, 1), ({"max_retries": None}, 0), ({"retry_kwargs": {"max_retries": 7}}, 8)],
 )
-def test_retries_are_attempts_but_the_first(celery: Celery, words: dict[str, Any], attempts: int) -> None:
+def test_retries_exclude_the_first_attempt(celery: Celery, words: dict[str, Any], attempts: int) -> None:
     celery.task(lambda: None, name="one", **words)
 
     assert celery.rolecall.handlers["one"].settings.max_attempts == attempts
 
 
-def test_a_retry_waits_longer_each_time_up_to_the_maximum() -> None:
+def test_retry_delay_grows_up_to_the_maximum() -> None:
     options = declared("one", {"retry_backoff": 2, "retry_backoff_max": 10, "retry_jitter": False})
 
     assert [backoff(options, retries) for retries in range(4)] == [2, 4, 8, 10]
 
 
-def test_a_client_of_rolecall_enqueues_them_too(shop: ModuleType, database: str) -> None:
+def test_rolecall_client_can_enqueue_the_tasks_too(shop: ModuleType, database: str) -> None:
     with Client(database, app=shop.app.rolecall) as client:
         task = client.get(client.enqueue("shop.tasks.add", {"x": 1, "y": 2}))
 

@@ -31,7 +31,7 @@ def enqueued(app: Any, result: Any) -> Task:
     return found
 
 
-def test_queues_are_roles(shop: ModuleType) -> None:
+def test_queues_become_roles(shop: ModuleType) -> None:
     roles = {name: handler.role for name, handler in shop.app.rolecall.handlers.items()}
 
     assert (roles["shop.tasks.add"], roles["shop.tasks.greet"], roles["shop.reports.nightly"]) == (
@@ -41,13 +41,13 @@ def test_queues_are_roles(shop: ModuleType) -> None:
     )
 
 
-def test_a_queue_that_nobody_has_declared_becomes_a_role(shop: ModuleType) -> None:
+def test_undeclared_queue_becomes_a_role(shop: ModuleType) -> None:
     task = enqueued(shop.app, shop.add.apply_async((1, 2), queue="urgent"))
 
     assert task.role == "urgent"
 
 
-def test_an_unknown_queue_is_refused_where_the_settings_say_so(celery: Celery) -> None:
+def test_unknown_queue_is_rejected_if_configured(celery: Celery) -> None:
     add = celery.task(lambda x: x, name="one")
     celery.conf.task_create_missing_queues = False
 
@@ -55,7 +55,7 @@ def test_an_unknown_queue_is_refused_where_the_settings_say_so(celery: Celery) -
         add.apply_async((1,), queue="urgent")
 
 
-def test_a_countdown_and_an_eta_are_when_a_task_is_due(shop: ModuleType) -> None:
+def test_countdown_and_eta_set_the_due_time(shop: ModuleType) -> None:
     later = enqueued(shop.app, shop.add.apply_async((1, 2), countdown=3600))
     then = enqueued(shop.app, shop.add.apply_async((1, 2), eta=MOMENT))
     naive = enqueued(shop.app, shop.add.apply_async((1, 2), eta=MOMENT.replace(tzinfo=None)))
@@ -66,7 +66,7 @@ def test_a_countdown_and_an_eta_are_when_a_task_is_due(shop: ModuleType) -> None
     assert naive.scheduled_for == MOMENT
 
 
-def test_a_task_expires_so_long_after_its_call_or_at_a_moment(shop: ModuleType) -> None:
+def test_expires_is_a_duration_from_the_call_or_a_time(shop: ModuleType) -> None:
     now = datetime.now(UTC)
     options: list[dict[str, Any]] = [
         {"expires": 600},
@@ -82,7 +82,7 @@ def test_a_task_expires_so_long_after_its_call_or_at_a_moment(shop: ModuleType) 
 
 
 @pytest.mark.parametrize(("broker", "given", "ours"), [("amqp://", 9, 9), ("redis://", 9, -9), ("redis://", 0, 0)])
-def test_a_priority_is_as_urgent_as_its_broker_has_it(database: str, broker: str, given: int, ours: int) -> None:
+def test_priority_follows_the_convention_of_the_broker(database: str, broker: str, given: int, ours: int) -> None:
     app = Celery("test", broker=broker, database=database)
     one = app.task(lambda: None, name="one")
 
@@ -90,17 +90,17 @@ def test_a_priority_is_as_urgent_as_its_broker_has_it(database: str, broker: str
     app.client.close()
 
 
-def test_a_declared_priority_is_that_of_each_call(shop: ModuleType) -> None:
+def test_declared_priority_applies_to_each_call(shop: ModuleType) -> None:
     assert enqueued(shop.app, shop.greet.delay("Ada")).priority == 7
 
 
-def test_arguments_are_fields_by_name(shop: ModuleType) -> None:
+def test_arguments_become_fields_by_name(shop: ModuleType) -> None:
     task = enqueued(shop.app, shop.greet.delay("Ada", "Grace", greeting="Hi", loud=True))
 
     assert task.payload == {"name": "Ada", "others": ["Grace"], "greeting": "Hi", "rest": {"loud": True}}
 
 
-def test_a_chain_travels_in_one_field(shop: ModuleType) -> None:
+def test_chain_is_stored_in_one_payload_field(shop: ModuleType) -> None:
     task = enqueued(shop.app, (shop.add.s(1, 2) | shop.add.s(3).set(queue="mail")).delay())
 
     assert task.payload["canvas"] == {
@@ -108,7 +108,7 @@ def test_a_chain_travels_in_one_field(shop: ModuleType) -> None:
     }
 
 
-def test_arguments_that_do_not_fit_are_told_at_the_call(shop: ModuleType) -> None:
+def test_invalid_arguments_are_reported_at_the_call(shop: ModuleType) -> None:
     with pytest.raises(TypeError, match="missing a required argument: 'y'"):
         shop.add.delay(1)
     with pytest.raises(TypeError, match="too many positional arguments"):
@@ -117,21 +117,21 @@ def test_arguments_that_do_not_fit_are_told_at_the_call(shop: ModuleType) -> Non
         chord([shop.add.s(1, 1)])(shop.add.s(1, 2))
 
 
-def test_a_value_that_would_arrive_as_something_else_is_refused(shop: ModuleType) -> None:
+def test_value_that_would_arrive_changed_is_rejected(shop: ModuleType) -> None:
     with pytest.raises(InvalidPayload, match="x is a Decimal, which JSON would change: annotate"):
         shop.add.delay(Decimal(1), 2)
     with pytest.raises(InvalidPayload, match="y is a datetime"):
         (shop.add.s(1, 1) | shop.add.s(MOMENT)).delay()
 
 
-def test_what_a_signature_says_goes_before_the_declaration_and_the_call_before_both(shop: ModuleType) -> None:
+def test_signature_options_override_the_declaration_and_call_options_override_both(shop: ModuleType) -> None:
     said = shop.greet.s("Ada").set(priority=3)
 
     assert enqueued(shop.app, said.apply_async(countdown=1)).priority == 3
     assert enqueued(shop.app, said.apply_async(priority=4)).priority == 4
 
 
-def test_a_default_priority_is_that_of_each_call_which_says_none(celery: Celery) -> None:
+def test_default_priority_applies_to_calls_without_one(celery: Celery) -> None:
     celery.conf.task_default_priority = 5
     one = celery.task(lambda: None, name="one")
 
@@ -150,12 +150,12 @@ def test_a_default_priority_is_that_of_each_call_which_says_none(celery: Celery)
         ([lambda name: "mail"], "use name patterns with their queues"),
     ],
 )
-def test_a_route_that_says_more_than_a_queue_is_refused(routes: Any, told: str) -> None:
+def test_route_with_more_than_a_queue_is_rejected(routes: Any, told: str) -> None:
     with pytest.raises(InvalidDeclaration, match=told):
         queue_of("mail.send", routes)
 
 
-def test_the_first_route_that_fits_is_taken() -> None:
+def test_first_matching_route_is_used() -> None:
     routes = [("mail.bulk", "bulk"), (re.compile(r"mail\..*"), {"queue": "mail"})]
 
     assert [queue_of(name, routes) for name in ("mail.bulk", "mail.send", "other")] == ["bulk", "mail", None]
@@ -172,14 +172,14 @@ def test_the_first_route_that_fits_is_taken() -> None:
         ({"priority": -1}, "priority=-1 is not between 0 and 255"),
     ],
 )
-def test_an_option_of_a_call_without_equivalent_says_what_to_write(
+def test_call_option_without_an_equivalent_names_the_alternative(
     shop: ModuleType, words: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(InvalidTask, match=told):
         shop.add.apply_async((1, 2), **words)
 
 
-def test_a_word_that_is_no_option_is_refused(shop: ModuleType) -> None:
+def test_unknown_option_is_rejected(shop: ModuleType) -> None:
     with pytest.raises(
         TypeError, match="count_down= is not an option of a call; the options are connection, countdown"
     ):
@@ -198,7 +198,9 @@ def test_a_word_that_is_no_option_is_refused(shop: ModuleType) -> None:
         ({"serializer": "pickle"}, "serializer='pickle' has no equivalent"),
     ],
 )
-def test_a_declaration_without_equivalent_says_what_to_write(celery: Celery, words: dict[str, Any], told: str) -> None:
+def test_declaration_without_an_equivalent_names_the_alternative(
+    celery: Celery, words: dict[str, Any], told: str
+) -> None:
     with pytest.raises(InvalidDeclaration, match=told):
         celery.task(lambda: None, name="one", **words)
 
@@ -214,18 +216,18 @@ def test_a_declaration_without_equivalent_says_what_to_write(celery: Celery, wor
         ("task_annotations", {"*": {"rate_limit": "1/s"}}, "set it where the task is declared"),
     ],
 )
-def test_a_setting_without_equivalent_is_refused(celery: Celery, setting: str, value: object, told: str) -> None:
+def test_setting_without_an_equivalent_is_rejected(celery: Celery, setting: str, value: object, told: str) -> None:
     with pytest.raises(InvalidDeclaration, match=told):
         celery.conf.update({setting: value})
 
 
-def test_a_setting_that_is_off_or_means_nothing_here_is_taken(celery: Celery) -> None:
+def test_disabled_or_irrelevant_setting_is_accepted(celery: Celery) -> None:
     celery.conf.update(task_acks_on_failure_or_timeout=True, task_always_eager=False, worker_concurrency=4, our_own="x")
 
     assert (celery.conf.our_own, celery.conf["worker_concurrency"]) == ("x", 4)
 
 
-def test_a_coroutine_and_a_name_that_is_taken_are_refused() -> None:
+def test_coroutine_and_reserved_parameter_name_are_rejected() -> None:
     async def later() -> None: ...
 
     def canvas(canvas: int) -> None: ...
@@ -241,7 +243,7 @@ def test_a_coroutine_and_a_name_that_is_taken_are_refused() -> None:
         other.finalize()
 
 
-def test_an_app_that_could_not_be_made_complete_says_so_again() -> None:
+def test_failed_finalization_is_reported_again() -> None:
     app = Celery("one", include=["no_such_module"], set_as_current=False)
     app.task(lambda: None, name="one")
 
@@ -253,7 +255,7 @@ def test_an_app_that_could_not_be_made_complete_says_so_again() -> None:
     assert "one" in app.rolecall.handlers
 
 
-def test_each_app_has_schedules_of_its_own() -> None:
+def test_each_app_has_its_own_schedules() -> None:
     one, other = Celery("one", set_as_current=False), Celery("other", set_as_current=False)
 
     one.conf.beat_schedule["tick"] = {"task": "elsewhere", "schedule": 60}
@@ -261,7 +263,7 @@ def test_each_app_has_schedules_of_its_own() -> None:
     assert (list(one.rolecall.schedules), list(other.rolecall.schedules)) == (["tick"], [])
 
 
-def test_a_task_of_another_program_is_sent_by_named_arguments(celery: Celery, database: str) -> None:
+def test_task_of_another_program_needs_named_arguments(celery: Celery, database: str) -> None:
     celery.client.open()
     task = enqueued(celery, celery.send_task("elsewhere.greet", kwargs={"name": "Ada"}, queue="mail"))
 
@@ -270,7 +272,7 @@ def test_a_task_of_another_program_is_sent_by_named_arguments(celery: Celery, da
         celery.send_task("elsewhere.greet", ["Ada"], queue="mail")
 
 
-def test_the_app_that_was_made_last_is_the_current_one(celery: Celery) -> None:
+def test_most_recently_created_app_is_the_current_one(celery: Celery) -> None:
     celery.task(lambda x: x, name="one")
 
     assert current_app.main == "test"
@@ -278,7 +280,7 @@ def test_the_app_that_was_made_last_is_the_current_one(celery: Celery) -> None:
     assert enqueued(celery, signature("one", args=(2,)).delay()).payload == {"x": 2}
 
 
-def test_what_is_no_signature_is_refused_where_it_is_composed(shop: ModuleType) -> None:
+def test_non_signature_is_rejected_at_composition(shop: ModuleType) -> None:
     with pytest.raises(InvalidTask, match="is not a signature: write task.s"):
         chain(shop.add.s(1, 2), 3)
     with pytest.raises(InvalidTask, match="the chain is empty"):
@@ -289,7 +291,7 @@ def test_what_is_no_signature_is_refused_where_it_is_composed(shop: ModuleType) 
         group(shop.add.s(1, 1)).apply_async(link=shop.tsum.s())
 
 
-def test_what_beat_did_is_done_by_schedules(shop: ModuleType) -> None:
+def test_beat_schedule_becomes_schedules(shop: ModuleType) -> None:
     schedules = {
         name: (each.handler, each.cron, each.every, each.payload, each.zone)
         for name, each in shop.app.rolecall.schedules.items()
@@ -302,7 +304,7 @@ def test_what_beat_did_is_done_by_schedules(shop: ModuleType) -> None:
     }
 
 
-def test_a_crontab_that_cron_reads_otherwise_is_refused() -> None:
+def test_crontab_with_another_meaning_in_cron_is_rejected() -> None:
     with pytest.raises(InvalidSchedule, match="cron matches either"):
         crontab(day_of_month=1, day_of_week="monday")
 

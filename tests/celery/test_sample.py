@@ -75,11 +75,11 @@ def by_celery(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return json.loads(done.stdout)
 
 
-def test_the_tasks_have_the_names_that_celery_gives_them(shop: ModuleType, by_celery: Any) -> None:
+def test_tasks_have_the_names_that_celery_gives_them(shop: ModuleType, by_celery: Any) -> None:
     assert sorted(shop.app.tasks) == by_celery["names"]
 
 
-async def test_every_call_is_answered_as_celery_answers_it(shop: ModuleType, at_work: Work, by_celery: Any) -> None:
+async def test_every_call_has_the_same_result_as_in_celery(shop: ModuleType, at_work: Work, by_celery: Any) -> None:
     names = {**vars(shop), "day": date(2026, 11, 25)}
 
     async with at_work(shop.app):
@@ -89,7 +89,7 @@ async def test_every_call_is_answered_as_celery_answers_it(shop: ModuleType, at_
     assert answers == by_celery["answers"]
 
 
-def test_a_worker_of_the_command_line_runs_the_shop(shop: ModuleType, moved: Path) -> None:
+def test_command_line_worker_runs_the_sample_shop(shop: ModuleType, moved: Path) -> None:
     results = [shop.add.delay(1, 2), shop.order_flow(1).delay()]
 
     done = subprocess.run(

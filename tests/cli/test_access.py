@@ -17,7 +17,7 @@ PASSWORD = "correct horse battery staple"
 ANYWHERE = "0.0.0.0"  # noqa: S104 - nobody but this test asks
 
 
-def test_a_key_is_made_shown_once_listed_and_revoked(cli: Run) -> None:
+def test_key_is_created_shown_once_listed_and_revoked(cli: Run) -> None:
     made = cli("keys", "create", "deploy", "--scope", "operate", "--days", "7")
     [secret] = re.findall(r"^rk_\S{43}$", made.out, re.MULTILINE)
     [key] = cli("keys", "list", "--json").json
@@ -30,7 +30,7 @@ def test_a_key_is_made_shown_once_listed_and_revoked(cli: Run) -> None:
     assert cli("keys", "list", "--json").json[0]["revoked_at"]
 
 
-def test_a_key_lives_for_thirty_days_unless_it_is_said_otherwise(cli: Run) -> None:
+def test_key_lifetime_is_thirty_days_by_default(cli: Run) -> None:
     assert cli("keys", "create", "a", "--scope", "read", "--never", "--json").json["key"]["expires_at"] is None
     assert cli("keys", "create", "b", "--scope", "read", "--days", "122").code == 2
     assert cli("keys", "create", "c", "--scope", "read", "--days", "3", "--never").code == 2
@@ -39,7 +39,7 @@ def test_a_key_lives_for_thirty_days_unless_it_is_said_otherwise(cli: Run) -> No
     assert datetime.fromisoformat(key["expires_at"]) - datetime.fromisoformat(key["created_at"]) == timedelta(days=30)
 
 
-def test_people_are_added_changed_and_removed(cli: Run) -> None:
+def test_people_can_be_added_changed_and_removed(cli: Run) -> None:
     added = cli("people", "add", "ada", "--scope", "admin", stdin=f"{PASSWORD}\n")
     again = cli("people", "add", "ada", "--scope", "read", stdin=f"{PASSWORD}\n")
     listed = cli("people", "list", "--json").json
@@ -53,7 +53,7 @@ def test_people_are_added_changed_and_removed(cli: Run) -> None:
     assert cli("people", "list").out.strip() == "no people"
 
 
-def test_a_person_is_unlocked(cli: Run, sql: Callable[..., list[tuple[int]]]) -> None:
+def test_person_can_be_unlocked(cli: Run, sql: Callable[..., list[tuple[int]]]) -> None:
     cli("people", "add", "ada", "--scope", "read", stdin=f"{PASSWORD}\n")
     for _ in range(10):
         sql("select rolecall.try_to_log_in(sha256('ada'), sha256('here'), null, 3, 10, '900 s')")
@@ -66,7 +66,7 @@ def test_a_person_is_unlocked(cli: Run, sql: Callable[..., list[tuple[int]]]) ->
     assert cli("audit", "--json", "--action", "people.unlock").json[-1]["detail"] == {"name": "ada"}
 
 
-def test_a_short_password_is_refused_and_not_repeated(cli: Run) -> None:
+def test_short_password_is_rejected_and_not_repeated(cli: Run) -> None:
     done = cli("people", "add", "ada", "--scope", "read", stdin="tooshort\n")
 
     assert done.code == 2
@@ -74,7 +74,7 @@ def test_a_short_password_is_refused_and_not_repeated(cli: Run) -> None:
     assert "tooshort" not in done.err
 
 
-def test_what_is_done_in_the_command_line_stands_in_the_audit_log(cli: Run, sql: object) -> None:
+def test_cli_changes_are_recorded_in_the_audit_log(cli: Run, sql: object) -> None:
     cli("keys", "create", "deploy", "--scope", "read")
     cli("people", "add", "ada", "--scope", "read", stdin=f"{PASSWORD}\n")
 
@@ -85,7 +85,7 @@ def test_what_is_done_in_the_command_line_stands_in_the_audit_log(cli: Run, sql:
 
 
 @pytest.mark.parametrize("verb", [["serve", "--host", ANYWHERE, "--port", "0"], ["up", "--http", f"{ANYWHERE}:0"]])
-def test_an_address_that_others_reach_needs_a_key_first(cli: Run, verb: list[str]) -> None:
+def test_serving_a_public_address_requires_a_key_first(cli: Run, verb: list[str]) -> None:
     done = cli(*verb)
 
     assert done.code == 2
@@ -93,7 +93,7 @@ def test_an_address_that_others_reach_needs_a_key_first(cli: Run, verb: list[str
 
 
 @pytest.mark.parametrize("verb", [["serve", "--host", ANYWHERE, "--port", "0"], ["up", "--http", f"{ANYWHERE}:0"]])
-def test_an_address_that_others_reach_is_never_open_to_all(cli: Run, verb: list[str]) -> None:
+def test_public_address_can_never_be_served_without_authentication(cli: Run, verb: list[str]) -> None:
     cli("keys", "create", "deploy", "--scope", "admin")
 
     done = cli(*verb, "--auth", "off")
@@ -110,7 +110,7 @@ def test_an_address_that_others_reach_is_never_open_to_all(cli: Run, verb: list[
         (["--auth", "keys"], "", "127.0.0.1"),
     ],
 )
-def test_with_a_key_it_is_served_to_who_shows_it(
+def test_public_address_is_served_only_to_callers_with_a_key(
     cli: Run, spawn: Spawn, dsn: str, words: list[str], front: str, origin: str
 ) -> None:
     secret = cli("keys", "create", "deploy", "--scope", "read", "--json").json["secret"]
@@ -132,6 +132,6 @@ def test_with_a_key_it_is_served_to_who_shows_it(
     assert ("whose X-Forwarded-For is not trusted" in done.err) is (front == "")
 
 
-def test_a_command_that_names_a_bad_mode_is_refused(bare: Run) -> None:
+def test_invalid_auth_mode_or_origin_is_rejected(bare: Run) -> None:
     assert bare("serve", "--auth", "maybe").code == 2
     assert bare("serve", "--trusted-origins", "work.example").code == 2

@@ -41,7 +41,7 @@ def shop(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_migrate_plans_checks_and_applies_what_an_app_and_its_slices_bring(cli: Run, dsn: str, shop: Path) -> None:
+def test_migrate_plans_checks_and_applies_migrations_of_an_app_and_its_slices(cli: Run, dsn: str, shop: Path) -> None:
     planned = cli("migrate", "--app", APP, "--plan", "--json").json["plan"]
     checked = cli("migrate", "--app", APP, "--check", "--json")
     applied = cli("migrate", "--app", APP, "--json").json["applied"]
@@ -52,7 +52,7 @@ def test_migrate_plans_checks_and_applies_what_an_app_and_its_slices_bring(cli: 
     assert cli("migrate", "--app", APP, "--check").code == 0
 
 
-def test_the_script_of_an_app_makes_its_tables(cli: Run, dsn: str, shop: Path) -> None:
+def test_migration_script_of_an_app_creates_its_tables(cli: Run, dsn: str, shop: Path) -> None:
     script = cli("migrate", "--app", APP, "--sql", "--plan").out
 
     with psycopg.connect(dsn, autocommit=True) as connection:
@@ -62,14 +62,14 @@ def test_the_script_of_an_app_makes_its_tables(cli: Run, dsn: str, shop: Path) -
 
 
 @pytest.mark.parametrize("verb", ["worker", "serve"])
-def test_what_does_not_migrate_says_what_is_pending(cli: Run, dsn: str, shop: Path, verb: str) -> None:
+def test_command_that_does_not_migrate_reports_pending_migrations(cli: Run, dsn: str, shop: Path, verb: str) -> None:
     refused = cli(verb, "--app", APP, *(("--port", "0") if verb == "serve" else ()))
 
     assert refused.code == 7
     assert "lacks the schema of shop (0001_shelves); run: rolecall migrate --app MODULE:APP" in refused.err
 
 
-def test_the_doctor_says_what_is_pending(cli: Run, dsn: str, shop: Path) -> None:
+def test_doctor_reports_pending_migrations(cli: Run, dsn: str, shop: Path) -> None:
     found = cli("doctor", "--app", APP, "--json")
 
     ours = [finding["problem"] for finding in found.json["findings"] if finding["check"] == "shop.schema"]
@@ -78,7 +78,9 @@ def test_the_doctor_says_what_is_pending(cli: Run, dsn: str, shop: Path) -> None
 
 
 @pytest.mark.parametrize("verb", ["migrate", "up"])
-def test_a_migration_that_the_database_refuses_is_one_clear_line(cli: Run, dsn: str, shop: Path, verb: str) -> None:
+def test_migration_rejected_by_the_database_is_reported_in_one_clear_line(
+    cli: Run, dsn: str, shop: Path, verb: str
+) -> None:
     (shop / "tables" / "tills" / "0002_more.sql").write_text("create tabel more (n int);")
 
     refused = cli(verb, "--app", APP)
@@ -88,7 +90,7 @@ def test_a_migration_that_the_database_refuses_is_one_clear_line(cli: Run, dsn: 
 
 
 @pytest.mark.parametrize("verb", ["migrate", "up", "worker"])
-def test_a_file_that_is_no_migration_is_one_clear_line(cli: Run, dsn: str, shop: Path, verb: str) -> None:
+def test_invalid_migration_file_is_reported_in_one_clear_line(cli: Run, dsn: str, shop: Path, verb: str) -> None:
     (shop / "tables" / "shop" / "more.sql").write_text("")
 
     refused = cli(verb, "--app", APP)
@@ -97,7 +99,7 @@ def test_a_file_that_is_no_migration_is_one_clear_line(cli: Run, dsn: str, shop:
     assert "the migrations of 'shop' cannot be applied: more.sql is not called like" in refused.err
 
 
-def test_up_in_an_empty_folder_makes_everybodys_tables(spawn: Spawn, execute: Run, shop: Path) -> None:
+def test_up_in_an_empty_folder_creates_all_tables(spawn: Spawn, execute: Run, shop: Path) -> None:
     up = spawn("up", "--app", APP, "--json")
     document(up)
 

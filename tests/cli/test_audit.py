@@ -16,7 +16,7 @@ def enqueue(cli: Run, *options: object) -> int:
     return task_id
 
 
-def test_changes_are_listed_the_latest_first(cli: Run) -> None:
+def test_changes_are_listed_newest_first(cli: Run) -> None:
     task_id = enqueue(cli)
     cli("tasks", "cancel", task_id)
 
@@ -32,7 +32,7 @@ def test_changes_are_listed_the_latest_first(cli: Run) -> None:
 @pytest.mark.parametrize(
     ("login", "actor"), [(None, "{user}"), ("{user}", "{user}"), ("ada", "{user} (logged in as ada)")]
 )
-def test_the_system_says_who_asks_and_not_the_environment(
+def test_actor_comes_from_the_operating_system_and_not_the_environment(
     cli: Run, monkeypatch: pytest.MonkeyPatch, login: str | None, actor: str
 ) -> None:
     user = getpwuid(os.getuid()).pw_name
@@ -50,7 +50,7 @@ def test_the_system_says_who_asks_and_not_the_environment(
     assert [event["actor"] for event in cli("audit", "--json").json] == [actor.format(user=user)]
 
 
-def test_a_user_without_a_name_is_told_by_his_number(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_without_a_name_is_recorded_by_number(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def nobody(_: int) -> NoReturn:
         raise KeyError
 
@@ -60,14 +60,14 @@ def test_a_user_without_a_name_is_told_by_his_number(cli: Run, monkeypatch: pyte
     assert cli("audit", "--json").json[0]["actor"].startswith(f"user {os.getuid()}")
 
 
-def test_a_token_is_made_and_stands_in_no_log(cli: Run) -> None:
+def test_completion_token_is_created_and_not_logged(cli: Run) -> None:
     made = cli("tasks", "token", enqueue(cli), "--ttl", "1h")
 
     assert made.out.startswith("rct_")
     assert made.out.strip() not in cli("audit", "--json").out
 
 
-def test_what_a_task_needs_is_shown(cli: Run) -> None:
+def test_needs_of_a_task_are_shown(cli: Run) -> None:
     needed = enqueue(cli)
     task_id = enqueue(cli, "--needs", needed)
 
@@ -76,7 +76,7 @@ def test_what_a_task_needs_is_shown(cli: Run) -> None:
     assert cli("tasks", "needs", 4711).code == 4
 
 
-def test_who_needs_a_chain_is_shown(cli: Run) -> None:
+def test_dependents_of_a_chain_are_shown(cli: Run) -> None:
     needed = enqueue(cli)
     task_id = enqueue(cli, "--needs", needed)
 
@@ -84,7 +84,7 @@ def test_who_needs_a_chain_is_shown(cli: Run) -> None:
     assert "yes" in cli("chains", "blocking", needed).out
 
 
-def test_a_chain_is_completed(cli: Run) -> None:
+def test_chain_can_be_completed(cli: Run) -> None:
     chain_id = enqueue(cli)
 
     assert cli("chains", "complete", chain_id, "--result", "3", "--json").json["outcome"] == "completed"

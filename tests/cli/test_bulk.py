@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.cli.conftest import Run
 
 
-def test_what_matches_is_cancelled_retried_and_deleted(cli: Run) -> None:
+def test_matching_tasks_are_cancelled_retried_and_deleted(cli: Run) -> None:
     cli("enqueue", "add", "--key", "k")
     cli("enqueue", "add")
     which = ("--role", "sums", "--key", "k", "--json")
@@ -18,13 +18,13 @@ def test_what_matches_is_cancelled_retried_and_deleted(cli: Run) -> None:
     assert len(cli("tasks", "list", "--json").json["items"]) == 1
 
 
-def test_a_person_is_told_how_many(cli: Run) -> None:
+def test_text_output_shows_the_number_of_tasks(cli: Run) -> None:
     cli("enqueue", "add")
 
     assert "would cancel  1" in cli("tasks", "cancel", "--role", "sums", "--dry-run").out
 
 
-def test_an_action_on_everything_is_refused(cli: Run) -> None:
+def test_bulk_action_without_a_filter_is_rejected(cli: Run) -> None:
     done = cli("tasks", "cancel")
 
     assert done.code == 2

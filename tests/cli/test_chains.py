@@ -11,7 +11,7 @@ def enqueued(cli: Run, *arguments: object) -> int:
     return int(cli("enqueue", "add", *arguments, "--json").json["id"])
 
 
-def test_chains_are_listed_newest_first_and_paged(cli: Run) -> None:
+def test_chains_are_listed_newest_first_with_pagination(cli: Run) -> None:
     ids = [enqueued(cli) for _ in range(3)]
 
     assert [chain["id"] for chain in cli("chains", "list", "--json").json["items"]] == ids[::-1]
@@ -21,7 +21,7 @@ def test_chains_are_listed_newest_first_and_paged(cli: Run) -> None:
     assert f"more: --after {first['next_cursor']}" in cli("chains", "list", "--limit", 1).out
 
 
-def test_a_list_is_filtered(cli: Run) -> None:
+def test_list_can_be_filtered(cli: Run) -> None:
     later = enqueued(cli, "--after", "1h")
     done = enqueued(cli)
     cli("tasks", "complete", done)
@@ -33,16 +33,16 @@ def test_a_list_is_filtered(cli: Run) -> None:
     assert listed("--state", "completed") == [done]
 
 
-def test_an_empty_list_says_so(cli: Run) -> None:
+def test_empty_list_is_reported(cli: Run) -> None:
     assert cli("chains", "list").out == "no such chains\n"
 
 
 @pytest.mark.parametrize("wrong", [("--state", "lost"), ("--limit", "0"), ("--after", "x")])
-def test_a_filter_that_makes_no_sense_is_refused(cli: Run, wrong: tuple[str, str]) -> None:
+def test_invalid_filter_is_rejected(cli: Run, wrong: tuple[str, str]) -> None:
     assert cli("chains", "list", *wrong).code == 2
 
 
-def test_a_chain_is_shown_with_its_tasks(cli: Run) -> None:
+def test_chain_is_shown_with_its_tasks(cli: Run) -> None:
     chain = enqueued(cli)
     cli("tasks", "complete", chain, "--result", '{"sum": 3}')
 
@@ -53,13 +53,13 @@ def test_a_chain_is_shown_with_its_tasks(cli: Run) -> None:
 
 
 @pytest.mark.parametrize("verb", ["show", "wait"])
-def test_a_chain_that_is_not_there_ends_with_code_4(cli: Run, verb: str) -> None:
+def test_missing_chain_exits_with_code_4(cli: Run, verb: str) -> None:
     done = cli("chains", verb, "4711")
 
     assert (done.code, "4711" in done.err) == (4, True)
 
 
-def test_a_wait_ends_with_the_chain(cli: Run) -> None:
+def test_wait_lasts_until_the_chain_finishes(cli: Run) -> None:
     good, bad, late = enqueued(cli), enqueued(cli), enqueued(cli)
     cli("tasks", "complete", good)
     cli("tasks", "fail", bad, "--error", "no longer wanted")
@@ -70,7 +70,7 @@ def test_a_wait_ends_with_the_chain(cli: Run) -> None:
     assert cli("chains", "wait", late, "--timeout", "0.1").code == 8
 
 
-def test_chains_are_deleted_and_missing_ones_left_out(cli: Run) -> None:
+def test_chains_are_deleted_and_missing_ones_skipped(cli: Run) -> None:
     needed = enqueued(cli)
     chain = enqueued(cli, "--needs", needed)
 
@@ -80,7 +80,7 @@ def test_chains_are_deleted_and_missing_ones_left_out(cli: Run) -> None:
     assert (done.code, done.json) == (0, [{"id": needed, "tasks": 1}, {"id": chain, "tasks": 1}])
 
 
-def test_a_task_is_completed_by_hand(cli: Run) -> None:
+def test_task_can_be_completed_manually(cli: Run) -> None:
     task_id = enqueued(cli, "--after", "1h")
 
     assert cli("tasks", "complete", task_id, "--json").json == [{"id": task_id, "outcome": "completed"}]
@@ -88,17 +88,17 @@ def test_a_task_is_completed_by_hand(cli: Run) -> None:
 
 
 @pytest.mark.parametrize("verb", ["complete", "fail", "trigger"])
-def test_a_task_that_is_not_there_ends_with_code_4(cli: Run, verb: str) -> None:
+def test_missing_task_exits_with_code_4(cli: Run, verb: str) -> None:
     assert cli("tasks", verb, "4711").code == 4
 
 
-def test_a_result_that_is_no_json_is_refused(cli: Run) -> None:
+def test_invalid_json_result_is_rejected(cli: Run) -> None:
     done = cli("tasks", "complete", enqueued(cli), "--result", "{")
 
     assert (done.code, "the result is not JSON" in done.err) == (2, True)
 
 
-def test_tasks_are_triggered(cli: Run) -> None:
+def test_tasks_can_be_triggered(cli: Run) -> None:
     task_id = enqueued(cli, "--after", "1h")
 
     [answer] = cli("tasks", "trigger", task_id, "--json").json
@@ -107,7 +107,7 @@ def test_tasks_are_triggered(cli: Run) -> None:
     assert cli("tasks", "show", task_id, "--json").json["task"]["status"] == "ready"
 
 
-def test_what_is_not_pending_cannot_be_triggered(cli: Run) -> None:
+def test_only_pending_tasks_can_be_triggered(cli: Run) -> None:
     task_id = enqueued(cli)
     cli("tasks", "cancel", task_id)
 

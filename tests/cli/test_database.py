@@ -23,7 +23,7 @@ def embedded(folder: Path, execute: Run) -> EmbeddedServer:
     return EmbeddedServer(folder / "rolecall-data")
 
 
-def test_the_address_of_the_embedded_server_holds_no_password_and_lets_in(
+def test_dsn_of_the_embedded_server_contains_no_password_and_connects(
     embedded: EmbeddedServer, bare: Run, folder: Path
 ) -> None:
     password = (folder / "rolecall-data" / "postgres" / "password").read_text().strip()
@@ -37,20 +37,20 @@ def test_the_address_of_the_embedded_server_holds_no_password_and_lets_in(
     assert found == ("rolecall", "public")
 
 
-def test_the_file_with_the_password_is_its_owners_alone(embedded: EmbeddedServer, bare: Run) -> None:
+def test_password_file_is_readable_only_by_its_owner(embedded: EmbeddedServer, bare: Run) -> None:
     passfile = Path(str(conninfo_to_dict(bare("dsn").out.strip())["passfile"]))
 
     assert passfile.stat().st_mode & 0o777 == 0o600
 
 
-def test_who_asks_for_the_password_gets_it(embedded: EmbeddedServer, bare: Run) -> None:
+def test_dsn_contains_the_password_on_request(embedded: EmbeddedServer, bare: Run) -> None:
     with embedded:
         told = bare("dsn", "--with-password", "--json").json
 
         assert told == {"dsn": embedded.dsn(), "embedded": True}
 
 
-def test_a_given_address_is_told_without_its_password(bare: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_given_dsn_is_shown_without_its_password(bare: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", f"postgresql://ada:{SECRET}@db.example:5433/shop?sslmode=require")
 
     assert bare("dsn").out == "postgresql://ada@db.example:5433/shop?sslmode=require\n"
@@ -67,7 +67,7 @@ def test_a_given_address_is_told_without_its_password(bare: Run, monkeypatch: py
         f"dbname=shop password='{SECRET} x' options='-c search_path=shop'",
     ],
 )
-def test_any_form_of_an_address_stays_the_same_but_for_the_password(given: str) -> None:
+def test_removing_the_password_preserves_the_rest_of_any_dsn(given: str) -> None:
     told = without_password(given)
 
     expected = {name: text for name, text in conninfo_to_dict(given).items() if "password" not in name}
@@ -75,7 +75,7 @@ def test_any_form_of_an_address_stays_the_same_but_for_the_password(given: str) 
     assert SECRET not in told
 
 
-def test_there_is_no_address_where_there_is_no_database(bare: Run) -> None:
+def test_dsn_without_a_database_is_an_error(bare: Run) -> None:
     refused = bare("dsn")
 
     assert (refused.code, refused.out) == (2, "")
@@ -88,7 +88,7 @@ def test_psql_opens_the_embedded_database(embedded: EmbeddedServer, execute: Run
     assert (done.code, done.out) == (0, "t\n1\n"), done.err
 
 
-def test_psql_opens_a_given_database_and_ends_with_its_code(execute: Run, dsn: str) -> None:
+def test_psql_opens_a_given_database_and_returns_its_exit_code(execute: Run, dsn: str) -> None:
     assert execute("psql", "-At", "-c", "select current_database()", DATABASE_URL=dsn).out.strip() in dsn
     failed = execute("psql", "-c", "select no", DATABASE_URL=dsn)
 
@@ -96,7 +96,9 @@ def test_psql_opens_a_given_database_and_ends_with_its_code(execute: Run, dsn: s
     assert 'column "no" does not exist' in failed.err
 
 
-def test_psql_ends_with_the_command_that_started_it(spawn: Spawn, embedded: EmbeddedServer, folder: Path) -> None:
+def test_psql_is_terminated_with_the_command_that_started_it(
+    spawn: Spawn, embedded: EmbeddedServer, folder: Path
+) -> None:
     sleeping = spawn("psql", "-c", "select pg_sleep(600)")
     files = folder / "rolecall-data" / "postgres"
     until(lambda: any(files.glob("data-*/postmaster.pid")), "the server runs")
@@ -108,7 +110,7 @@ def test_psql_ends_with_the_command_that_started_it(spawn: Spawn, embedded: Embe
     until(lambda: not runs(postmaster), "the server has ended")
 
 
-def test_where_there_is_no_psql_it_says_what_to_install(
+def test_missing_psql_is_reported_with_installation_advice(
     bare: Run, dsn: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", dsn)

@@ -64,7 +64,7 @@ def shop(folder: Path) -> App:
     return load_app("shop:app")
 
 
-async def test_a_task_enqueued_by_one_login_is_run_by_another(enqueuer: str, worker: str, dsn: str, shop: App) -> None:
+async def test_task_enqueued_by_one_login_runs_under_another(enqueuer: str, worker: str, dsn: str, shop: App) -> None:
     with Client(enqueuer) as client:
         task = client.enqueue("add", {"a": 1, "b": 2}, role="sums")
 
@@ -74,14 +74,14 @@ async def test_a_task_enqueued_by_one_login_is_run_by_another(enqueuer: str, wor
         assert client.get(task.id).result == 3
 
 
-def test_a_login_that_enqueues_cancels_nothing(enqueuer: str) -> None:
+def test_enqueue_login_cannot_cancel_tasks(enqueuer: str) -> None:
     with Client(enqueuer) as client:
         task = client.enqueue("add", {"a": 1, "b": 2}, role="sums")
         with pytest.raises(DatabaseError, match="permission denied for function cancel"):
             client.cancel(task.id)
 
 
-async def test_a_worker_keeps_the_pool_in_order(
+async def test_work_login_can_run_the_maintenance_duties(
     worker: str, dsn: str, shop: App, caplog: pytest.LogCaptureFixture
 ) -> None:
     shop.schedule("hourly", "add", every=3600, payload={"a": 1, "b": 1})
@@ -102,7 +102,7 @@ async def test_a_worker_keeps_the_pool_in_order(
         "keys create k --scope read", "keys list", "people list", "audit",
     ],
 )  # fmt: skip
-def test_a_login_that_operates_may_give_every_command(operator: Run, words: str) -> None:
+def test_operate_login_can_run_every_command(operator: Run, words: str) -> None:
     operator("enqueue", "add", '{"a": 1, "b": 2}')
     operator("tasks", "cancel", 1) if "retry" in words else None
     operator("schedules", "put", "often", "--every", "1h", "--handler", "add")
@@ -112,7 +112,7 @@ def test_a_login_that_operates_may_give_every_command(operator: Run, words: str)
     assert done.code == 0, done.err
 
 
-def test_a_login_that_operates_may_run_the_doctor(operator: Run) -> None:
+def test_operate_login_can_run_the_doctor(operator: Run) -> None:
     assert operator("doctor").err == ""
 
 
@@ -120,7 +120,7 @@ def test_a_login_that_operates_may_run_the_doctor(operator: Run) -> None:
     "words",
     ["tasks list", "tasks show 1", "tasks attempts 1", "roles list", "workers list", "schedules list", "tasks why 1"],
 )
-def test_a_login_that_reads_sees_the_pool(reader: Run, dsn: str, words: str) -> None:
+def test_read_login_can_list_tasks(reader: Run, dsn: str, words: str) -> None:
     with Client(dsn) as client:
         client.enqueue("add", {"a": 1, "b": 2}, role="sums")
 
@@ -132,7 +132,7 @@ def test_a_login_that_reads_sees_the_pool(reader: Run, dsn: str, words: str) -> 
 @pytest.mark.parametrize(
     "words", ["tasks cancel 1", "roles pause sums", "keys list", "people list", "audit", "keys create k --scope read"]
 )
-def test_a_login_that_reads_gives_no_command_and_sees_no_secret(reader: Run, dsn: str, words: str) -> None:
+def test_read_login_cannot_run_commands_or_see_secrets(reader: Run, dsn: str, words: str) -> None:
     with Client(dsn) as client:
         client.enqueue("add", {"a": 1, "b": 2}, role="sums")
 

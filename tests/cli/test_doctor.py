@@ -27,7 +27,7 @@ app = App("kiosk", checks=[till])
 
 
 @pytest.mark.usefixtures("durable")
-def test_the_exit_code_says_how_bad_it_is(cli: Run, sql: Sql) -> None:
+def test_exit_code_reflects_the_severity(cli: Run, sql: Sql) -> None:
     assert (warned := cli("doctor", "--json")).code == 1
     assert [found["check"] for found in warned.json["findings"]] == ["partitions"]
 
@@ -42,7 +42,7 @@ def test_the_exit_code_says_how_bad_it_is(cli: Run, sql: Sql) -> None:
 
 @pytest.mark.usefixtures("durable")
 @pytest.mark.parametrize("command", ["doctor", "overview"])
-def test_the_checks_of_an_app_are_made_where_it_is_named(
+def test_checks_of_an_app_run_if_it_is_named(
     cli: Run, sql: Sql, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     sql("select rolecall.make_partitions()")

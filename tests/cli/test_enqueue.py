@@ -53,7 +53,7 @@ REFUSED = [
 ]
 
 
-def test_a_task_goes_in_with_everything_that_was_said(cli: Run, sql: Sql) -> None:
+def test_task_is_enqueued_with_all_given_options(cli: Run, sql: Sql) -> None:
     done = cli(
         "enqueue", "add", '{"a": 1, "b": "é"}',
         "--priority", "-5", "--key", "k", "--dedupe-key", "d", "--max-attempts", "3", "--json",
@@ -66,47 +66,47 @@ def test_a_task_goes_in_with_everything_that_was_said(cli: Run, sql: Sql) -> Non
     assert row == ("sums", "add", {"a": 1, "b": "é"}, -5, "k", "d", 3)
 
 
-def test_without_json_a_sentence_names_the_task(cli: Run) -> None:
+def test_text_output_names_the_task(cli: Run) -> None:
     assert re.fullmatch(r"task \d+ enqueued\n", cli("enqueue", "add").out)
 
 
-def test_the_second_of_a_dedupe_key_is_told_so(cli: Run) -> None:
+def test_duplicate_of_a_dedupe_key_is_reported(cli: Run) -> None:
     first = cli("enqueue", "add", "--dedupe-key", "d", "--json").json
 
     assert cli("enqueue", "add", "--dedupe-key", "d", "--json").json == first | {"deduplicated": True}
 
 
-def test_a_payload_comes_from_a_file(cli: Run, folder: Path, sql: Sql) -> None:
+def test_payload_can_be_read_from_a_file(cli: Run, folder: Path, sql: Sql) -> None:
     (folder / "payload.json").write_text('\ufeff{"from": "file"}')
 
     assert cli("enqueue", "add", "@payload.json").code == 0
     assert sql("select payload from rolecall.all_tasks") == [({"from": "file"},)]
 
 
-def test_a_payload_comes_from_stdin(cli: Run, sql: Sql) -> None:
+def test_payload_can_be_read_from_stdin(cli: Run, sql: Sql) -> None:
     assert cli("enqueue", "add", "-", stdin='{"from": "stdin"}').code == 0
     assert sql("select payload from rolecall.all_tasks") == [({"from": "stdin"},)]
 
 
-def test_a_payload_file_that_is_not_utf8_is_refused(cli: Run, folder: Path) -> None:
+def test_payload_file_that_is_not_utf8_is_rejected(cli: Run, folder: Path) -> None:
     (folder / "payload.json").write_bytes(b'{"a": "\xff"}')
 
     assert cli("enqueue", "add", "@payload.json").code == 2
 
 
-def test_a_date_with_an_offset_is_kept_to_the_moment(cli: Run, sql: Sql) -> None:
+def test_date_with_an_offset_is_stored_exactly(cli: Run, sql: Sql) -> None:
     assert cli("enqueue", "add", "--at", "2050-01-31T12:00:00+02:00").code == 0
 
     [(due,)] = sql("select scheduled_for from rolecall.all_tasks")
     assert due == datetime.fromisoformat("2050-01-31T10:00:00Z")
 
 
-def test_a_past_date_means_now(cli: Run, sql: Sql) -> None:
+def test_past_date_schedules_the_task_immediately(cli: Run, sql: Sql) -> None:
     assert cli("enqueue", "add", "--at", "1999-01-01").code == 0
     assert sql("select status from rolecall.all_tasks") == [("ready",)]
 
 
-def test_a_delay_is_counted_from_now(cli: Run, sql: Sql) -> None:
+def test_delay_is_counted_from_now(cli: Run, sql: Sql) -> None:
     assert cli("enqueue", "add", "--after", "1h30m").code == 0
     assert sql("select scheduled_for - created_at from rolecall.all_tasks") == [(timedelta(minutes=90),)]
 
@@ -118,15 +118,13 @@ def test_a_delay_is_counted_from_now(cli: Run, sql: Sql) -> None:
         ("2050-01-31T12:00:00Z", "expires_at", datetime.fromisoformat("2050-01-31T12:00:00Z")),
     ],
 )
-def test_a_task_expires_after_a_duration_or_at_a_date(
-    cli: Run, sql: Sql, when: str, question: str, answer: object
-) -> None:
+def test_expiry_can_be_a_duration_or_a_date(cli: Run, sql: Sql, when: str, question: str, answer: object) -> None:
     assert cli("enqueue", "add", "--after", "1h", "--expires", when).code == 0
     assert sql(f"select {question} from rolecall.all_tasks") == [(answer,)]
 
 
 @pytest.mark.parametrize(("arguments", "code", "part"), REFUSED, ids=lambda value: str(value)[:40])
-def test_strange_input_is_refused_in_one_line_and_stores_nothing(
+def test_invalid_input_is_rejected_in_one_line_and_stores_nothing(
     cli: Run, sql: Sql, arguments: list[str], code: int, part: str
 ) -> None:
     done = cli("enqueue", *arguments)
@@ -138,7 +136,7 @@ def test_strange_input_is_refused_in_one_line_and_stores_nothing(
     assert sql("select count(*) from rolecall.all_tasks") == [(0,)]
 
 
-def test_waiting_too_short_says_so_and_keeps_the_task(cli: Run, sql: Sql) -> None:
+def test_wait_timeout_is_reported_and_keeps_the_task(cli: Run, sql: Sql) -> None:
     done = cli("enqueue", "add", "--wait", "0.05")
 
     assert done.code == 8
@@ -146,7 +144,7 @@ def test_waiting_too_short_says_so_and_keeps_the_task(cli: Run, sql: Sql) -> Non
     assert sql("select count(*) from rolecall.all_tasks") == [(1,)]
 
 
-def test_a_payload_that_does_not_fit_the_declared_signature_is_refused(cli: Run, sql: Sql) -> None:
+def test_payload_that_does_not_match_the_declared_signature_is_rejected(cli: Run, sql: Sql) -> None:
     signature = '{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}'
     sql(f'select rolecall.declare(\'[]\', \'[{{"name": "greet", "role": "sums", "signature": {signature}}}]\')')
 

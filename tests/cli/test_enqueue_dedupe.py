@@ -25,7 +25,7 @@ REFUSED = [
 ]
 
 
-def test_a_standing_task_is_merged_with(cli: Run, sql: Sql) -> None:
+def test_duplicate_is_merged_into_the_existing_task(cli: Run, sql: Sql) -> None:
     first = cli("enqueue", "add", '{"a": 1}', *D, "--json").json
 
     again = cli("enqueue", "add", '{"b": 2}', *D, "--dedupe-mode", "merge", "--json").json
@@ -34,7 +34,7 @@ def test_a_standing_task_is_merged_with(cli: Run, sql: Sql) -> None:
     assert sql("select payload from rolecall.all_tasks") == [({"a": 1, "b": 2},)]
 
 
-def test_a_duplicate_is_refused_with_a_code_of_its_own(cli: Run) -> None:
+def test_duplicate_is_rejected_with_its_own_exit_code(cli: Run) -> None:
     task_id = cli("enqueue", "add", *D, "--json").json["id"]
 
     done = cli("enqueue", "add", *D, "--dedupe-mode", "error")
@@ -43,7 +43,7 @@ def test_a_duplicate_is_refused_with_a_code_of_its_own(cli: Run) -> None:
     assert f"task {task_id} already has the dedupe_key 'd'" in done.err
 
 
-def test_within_the_window_a_cancelled_task_stands(cli: Run, sql: Sql) -> None:
+def test_cancelled_task_still_counts_within_the_window(cli: Run, sql: Sql) -> None:
     throttled = ("enqueue", "add", *D, "--dedupe-scope", "any", "--window", "1h", "--json")
     task_id = cli(*throttled).json["id"]
     sql("select rolecall.cancel(array[%s::bigint])", task_id)
@@ -52,7 +52,7 @@ def test_within_the_window_a_cancelled_task_stands(cli: Run, sql: Sql) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "part"), REFUSED, ids=str)
-def test_what_cannot_be_meant_is_refused_and_stores_nothing(
+def test_contradictory_options_are_rejected_and_store_nothing(
     cli: Run, sql: Sql, arguments: tuple[str, ...], part: str
 ) -> None:
     done = cli("enqueue", "add", *arguments)

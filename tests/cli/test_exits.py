@@ -39,7 +39,7 @@ SECONDS = 30
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda number: number.name)
-def test_a_signal_that_comes_between_two_callbacks_of_the_loop_ends_the_command(number: signal.Signals) -> None:
+def test_signal_between_two_loop_callbacks_ends_the_command(number: signal.Signals) -> None:
     with subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True) as command:
         assert command.stdout is not None
         assert command.stdout.readline() == "waits\n"

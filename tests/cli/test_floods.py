@@ -39,7 +39,7 @@ def many_files() -> None:
 
 
 @pytest.mark.parametrize("number", [1, 4])
-def test_others_are_answered_while_somebody_sends_a_header_without_an_end(launch: Spawn, dsn: str, number: int) -> None:
+def test_other_clients_are_served_during_an_endless_header(launch: Spawn, dsn: str, number: int) -> None:
     server = launch(*SERVE, DATABASE_URL=dsn)
     url = str(document(server)["http"])
     before = psutil.Process(server.pid).memory_info().rss
@@ -56,7 +56,7 @@ def test_others_are_answered_while_somebody_sends_a_header_without_an_end(launch
 
 
 @pytest.mark.parametrize("under", [":", f"ulimit -n {FEW_FILES}"])
-def test_probes_are_answered_while_a_thousand_connections_send_half_a_request(
+def test_probes_are_answered_during_a_thousand_incomplete_requests(
     launch: Spawn, dsn: str, many_files: None, under: str
 ) -> None:
     server = launch("/bin/sh", "-c", f'{under}; exec "$@"', "sh", *SERVE, DATABASE_URL=dsn)
@@ -125,7 +125,7 @@ def cost_of(server: psutil.Process, url: str, sent: bytes) -> tuple[float, set[b
     return (cpu_seconds(server) - before) / BODIES, {answer[9:12] for answer in answers}
 
 
-def test_hostile_body_of_an_unknown_client_costs_at_most_20_ms_of_cpu(launch: Spawn, dsn: str) -> None:
+def test_hostile_body_of_an_unknown_client_costs_at_most_20_ms_cpu(launch: Spawn, dsn: str) -> None:
     process = launch(*SERVE, DATABASE_URL=dsn)
     server, url = psutil.Process(process.pid), str(document(process)["http"])
     paths = {JSON: (b"/api/login", b"/api/tasks"), FORM: (b"/login",)}
@@ -142,7 +142,7 @@ def test_hostile_body_of_an_unknown_client_costs_at_most_20_ms_of_cpu(launch: Sp
 
 
 @pytest.mark.parametrize("size", [1, 8])
-def test_body_in_tiny_chunks_is_refused_and_costs_at_most_20_ms_of_cpu(launch: Spawn, dsn: str, size: int) -> None:
+def test_tiny_chunks_body_is_rejected_and_costs_at_most_20_ms_cpu(launch: Spawn, dsn: str, size: int) -> None:
     process = launch(*SERVE, DATABASE_URL=dsn)
     server, url = psutil.Process(process.pid), str(document(process)["http"])
     head = request_of(b"/api/login", JSON, b"Transfer-Encoding: chunked")
@@ -160,7 +160,7 @@ def test_body_in_tiny_chunks_is_refused_and_costs_at_most_20_ms_of_cpu(launch: S
     told_until(process, "in tiny chunks")
 
 
-def test_a_client_that_is_too_slow_is_told_so_and_closed(launch: Spawn, dsn: str) -> None:
+def test_too_slow_client_gets_a_timeout_response_and_is_disconnected(launch: Spawn, dsn: str) -> None:
     server = launch(*SERVE, DATABASE_URL=dsn)
     url = str(document(server)["http"])
 
@@ -172,7 +172,7 @@ def test_a_client_that_is_too_slow_is_told_so_and_closed(launch: Spawn, dsn: str
     assert told.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
 
 
-def test_a_server_may_have_as_many_files_open_as_the_kernel_lets_it(launch: Spawn, dsn: str) -> None:
+def test_server_raises_its_open_file_limit_to_the_kernel_maximum(launch: Spawn, dsn: str) -> None:
     soft = min(2_048, resource.getrlimit(resource.RLIMIT_NOFILE)[1] - 1)
     server = launch("/bin/sh", "-c", f'ulimit -Sn {soft}; exec "$@"', "sh", *SERVE, DATABASE_URL=dsn)
     url = str(document(server)["http"])

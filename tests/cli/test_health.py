@@ -18,7 +18,7 @@ from tests.cli.processes import Spawn, ended, told_until, until
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 
 
-def test_a_worker_answers_probes_and_touches_its_file_until_it_ends(cli: Run, spawn: Spawn, folder: Path) -> None:
+def test_worker_answers_probes_and_touches_its_file_until_it_exits(cli: Run, spawn: Spawn, folder: Path) -> None:
     worker = spawn("worker", "--app", "shop:app", "--health", "127.0.0.1:0", "--health-file", "health")
     told = told_until(worker, "Starting worker")
     [url] = ADDRESS.findall(told)
@@ -36,7 +36,7 @@ def test_a_worker_answers_probes_and_touches_its_file_until_it_ends(cli: Run, sp
     assert all("no worker found" in each["problem"] for each in gone.json)
 
 
-def test_a_worker_without_its_database_lives_and_is_not_ready(spawn: Spawn) -> None:
+def test_worker_without_its_database_is_alive_and_not_ready(spawn: Spawn) -> None:
     nowhere = "postgresql://nobody@127.0.0.1:1/none"
     worker = spawn("worker", "--app", "shop:app", "--health", "127.0.0.1:0", DATABASE_URL=nowhere)
     [url] = ADDRESS.findall(told_until(worker, "Probes are served"))
@@ -49,7 +49,7 @@ def test_a_worker_without_its_database_lives_and_is_not_ready(spawn: Spawn) -> N
     assert httpx2.get(f"{url}/healthz").status_code == 200
 
 
-def test_metrics_at_the_same_address_are_answered_there(cli: Run, spawn: Spawn) -> None:
+def test_metrics_on_the_same_address_are_served_there(cli: Run, spawn: Spawn) -> None:
     where = "127.0.0.1:0"
     worker = spawn(
         "worker", "--app", "shop:app", "--health", where, "--metrics", where, DATABASE_URL=os.environ["DATABASE_URL"]
@@ -59,14 +59,14 @@ def test_metrics_at_the_same_address_are_answered_there(cli: Run, spawn: Spawn) 
     assert "rolecall_slots_idle" in httpx2.get(f"{url}/metrics").text
 
 
-def test_each_of_several_workers_has_a_file_of_its_own(cli: Run, spawn: Spawn, folder: Path) -> None:
+def test_each_of_several_workers_has_its_own_health_file(cli: Run, spawn: Spawn, folder: Path) -> None:
     spawn("worker", "--app", "shop:app", "--processes", "2", "--health-file", "health")
 
     until(lambda: cli("health", "health.1", "health.2", "--ready").code == 0, "both are ready")
     assert not (folder / "health").exists()
 
 
-def test_a_file_that_nobody_has_touched_for_long_is_that_of_a_worker_that_is_not_well(cli: Run, folder: Path) -> None:
+def test_stale_health_file_means_an_unhealthy_worker(cli: Run, folder: Path) -> None:
     file = folder / "health"
     file.write_text("ready\n")
     fresh = cli("health", file)
@@ -77,7 +77,7 @@ def test_a_file_that_nobody_has_touched_for_long_is_that_of_a_worker_that_is_not
     assert "last healthy 60 s ago" in stale.out
 
 
-def test_a_file_says_why_a_worker_is_not_ready(cli: Run, folder: Path) -> None:
+def test_health_file_explains_why_a_worker_is_not_ready(cli: Run, folder: Path) -> None:
     file = folder / "health"
     file.write_text("not ready: it has the command to drain\n")
 
@@ -86,7 +86,7 @@ def test_a_file_says_why_a_worker_is_not_ready(cli: Run, folder: Path) -> None:
     assert (done.code, "it has the command to drain" in done.out) == (1, True)
 
 
-def test_systemd_is_told_that_the_worker_runs_and_lives(cli: Run, spawn: Spawn, folder: Path) -> None:
+def test_systemd_is_notified_that_the_worker_runs_and_is_alive(cli: Run, spawn: Spawn, folder: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
         door.bind(str(folder / "notify"))
         door.settimeout(60)
@@ -102,7 +102,7 @@ def test_systemd_is_told_that_the_worker_runs_and_lives(cli: Run, spawn: Spawn, 
     ("flags", "named"),
     [(("--health-file", "nowhere/health"), "--health-file"), (("--health", "127.0.0.1:{port}"), "--health")],
 )
-def test_what_cannot_be_had_is_named(cli: Run, flags: tuple[str, ...], named: str) -> None:
+def test_invalid_health_option_is_named(cli: Run, flags: tuple[str, ...], named: str) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -14,7 +14,7 @@ SAMPLES = ROOT / "packages" / "rolecall-import" / "tests" / "samples"
 
 
 @pytest.mark.parametrize("system", ["celery", "procrastinate", "rq"])
-def test_the_printed_module_is_python_that_declares(bare: Run, system: str) -> None:
+def test_printed_module_is_python_with_declarations(bare: Run, system: str) -> None:
     answer = bare("import", system, SAMPLES / system, "--name", "moved")
 
     names: dict[str, object] = {"__name__": "printed"}
@@ -24,7 +24,7 @@ def test_the_printed_module_is_python_that_declares(bare: Run, system: str) -> N
     assert answer.err.startswith(f"{system}: ")
 
 
-def test_as_json_all_that_was_found_is_told(bare: Run) -> None:
+def test_json_output_lists_all_findings(bare: Run) -> None:
     found = bare("import", "rq", SAMPLES / "rq", "--json").json
 
     assert [task["name"] for task in found["tasks"]][:2] == ["mailer.jobs.send", "mailer.jobs.count_words"]
@@ -32,7 +32,7 @@ def test_as_json_all_that_was_found_is_told(bare: Run) -> None:
     assert found["module"].startswith('"""What was declared for RQ')
 
 
-def test_a_file_that_cannot_be_read_is_told_and_the_others_are_read(bare: Run, tmp_path: Path) -> None:
+def test_unreadable_file_is_reported_and_the_others_are_read(bare: Run, tmp_path: Path) -> None:
     code = tmp_path / "code"
     code.mkdir()
     (code / "broken.py").write_text("def (:\n")
@@ -47,7 +47,7 @@ def test_a_file_that_cannot_be_read_is_told_and_the_others_are_read(bare: Run, t
     assert "not read: latin.py: " in answer.err
 
 
-def test_code_in_which_nothing_is_found_gives_an_app_of_nothing(bare: Run, tmp_path: Path) -> None:
+def test_code_without_findings_produces_an_empty_app(bare: Run, tmp_path: Path) -> None:
     (tmp_path / "plain.py").write_text("print('never run')\n")
 
     answer = bare("import", "celery", tmp_path / "plain.py")
@@ -56,7 +56,7 @@ def test_code_in_which_nothing_is_found_gives_an_app_of_nothing(bare: Run, tmp_p
     compile(answer.out, "printed.py", "exec")
 
 
-def test_what_is_no_system_and_no_path_is_refused(bare: Run, tmp_path: Path) -> None:
+def test_unknown_system_or_path_is_rejected(bare: Run, tmp_path: Path) -> None:
     assert bare("import", "huey", tmp_path).err == "rolecall: SYSTEM: 'huey' is none of celery, procrastinate, rq\n"
 
     nowhere = bare("import", "rq", tmp_path / "nowhere")
@@ -64,7 +64,7 @@ def test_what_is_no_system_and_no_path_is_refused(bare: Run, tmp_path: Path) -> 
     assert nowhere.err == f"rolecall: PATH: there is no {str(tmp_path / 'nowhere')!r}\n"
 
 
-def test_a_file_is_written_only_where_none_is(bare: Run, tmp_path: Path) -> None:
+def test_output_file_is_written_only_if_it_does_not_exist(bare: Run, tmp_path: Path) -> None:
     out = tmp_path / "moved.py"
 
     written = bare("import", "rq", SAMPLES / "rq", "--out", out)

@@ -21,7 +21,7 @@ def test_tasks_are_counted_by_role_and_state(cli: Run) -> None:
     assert cli("counts").out.split()[-3:] == ["sums", "pending", "2"]
 
 
-def test_a_role_tells_its_capacity(cli: Run) -> None:
+def test_capacity_of_a_role_is_shown(cli: Run) -> None:
     cli("enqueue", "add")
     cli("enqueue", "add", "--after", "1h")
 
@@ -31,13 +31,13 @@ def test_a_role_tells_its_capacity(cli: Run) -> None:
     assert role["estimated_hours_to_drain"] is None
 
 
-def test_one_role_tells_how_many_workers_it_needs(cli: Run) -> None:
+def test_role_shows_how_many_workers_it_needs(cli: Run) -> None:
     need = cli("capacity", "sums", "--json").json
 
     assert need["workers_needed"] == {"for_1_hour": 0, "for_4_hours": 0, "for_8_hours": 0}
 
 
-def test_an_unknown_role_is_met_with_a_close_one(cli: Run) -> None:
+def test_unknown_role_is_rejected_and_a_similar_name_suggested(cli: Run) -> None:
     done = cli("capacity", "sum")
 
     assert done.code == 4
@@ -50,7 +50,7 @@ def test_roles_are_listed_with_their_settings(cli: Run) -> None:
     assert (role["name"], role["lease"]) == ("sums", 60.0)
 
 
-def test_handlers_are_listed_and_shown_with_the_schema_of_their_payload(cli: Run, sql: Sql) -> None:
+def test_handlers_are_listed_and_shown_with_their_payload_schema(cli: Run, sql: Sql) -> None:
     sql("""select rolecall.declare('[]', '[{"name": "weigh", "role": "sums", "signature": {"type": "object"}}]')""")
 
     assert [each["name"] for each in cli("handlers", "list", "--json").json] == ["add", "stumble", "weigh"]
@@ -58,7 +58,7 @@ def test_handlers_are_listed_and_shown_with_the_schema_of_their_payload(cli: Run
     assert "did you mean 'weigh'" in cli("handlers", "show", "weight").err
 
 
-def test_only_workers_heard_of_lately_are_on_the_roll(cli: Run, sql: Sql) -> None:
+def test_worker_list_contains_only_workers_with_a_recent_heartbeat(cli: Run, sql: Sql) -> None:
     for name in ("alive", "silent", "gone"):
         sql("select rolecall.register_worker(%s, '{sums}', '{add}', 2, 'host', 1, '0')", name)
     sql("update rolecall.workers set heartbeat_at = heartbeat_at - interval '301 s' where name = 'silent'")
@@ -71,7 +71,7 @@ def test_only_workers_heard_of_lately_are_on_the_roll(cli: Run, sql: Sql) -> Non
     assert "silent" in table
 
 
-def test_a_task_of_a_dead_worker_is_rescued(cli: Run, sql: Sql) -> None:
+def test_task_of_a_dead_worker_is_rescued(cli: Run, sql: Sql) -> None:
     task_id = cli("enqueue", "add", "--json").json["id"]
     [(worker_id,)] = sql("select rolecall.register_worker('w', '{}', '{add}', 1, 'h', 1, '0')")
     sql("select * from rolecall.claim(%s, '{}', '{add}', 1)", worker_id)
@@ -83,7 +83,7 @@ def test_a_task_of_a_dead_worker_is_rescued(cli: Run, sql: Sql) -> None:
     assert cli("rescue", "--json").json == [{"id": task_id, "state": "pending"}]
 
 
-def test_pruning_twice_leaves_nothing_to_prune(cli: Run, sql: Sql) -> None:
+def test_second_prune_finds_nothing(cli: Run, sql: Sql) -> None:
     sql("select rolecall.register_worker('w', '{}', '{add}', 1, 'h', 1, '0')")
     sql("update rolecall.workers set heartbeat_at = heartbeat_at - interval '2 days'")
 
@@ -92,12 +92,12 @@ def test_pruning_twice_leaves_nothing_to_prune(cli: Run, sql: Sql) -> None:
 
 
 @pytest.mark.parametrize("command", ["counts", "capacity", "roles list", "workers list", "rescue", "prune"])
-def test_nothing_to_show_is_still_a_document_and_a_sentence(cli: Run, command: str) -> None:
+def test_empty_result_is_still_a_json_document_and_a_sentence(cli: Run, command: str) -> None:
     assert cli(*command.split(), "--json").json is not None
     assert cli(*command.split()).out.strip()
 
 
-def test_the_history_tells_what_ended(cli: Run, sql: Sql) -> None:
+def test_history_shows_finished_tasks(cli: Run, sql: Sql) -> None:
     assert "Nothing has been recorded yet" in cli("history").out
     cli("enqueue", "add")
     [(worker_id,)] = sql("select rolecall.register_worker('w', '{}', '{add}', 1, 'h', 1, '0')")

@@ -10,7 +10,7 @@ from tests.cli.conftest import Run
 Sql = Callable[..., list[tuple[Any, ...]]]
 
 
-def test_a_capacity_is_set_listed_and_reset(cli: Run, sql: Sql) -> None:
+def test_capacity_can_be_set_listed_and_reset(cli: Run, sql: Sql) -> None:
     sql("""select rolecall.declare_key_capacities('{"tenant:*": 2}')""")
 
     assert cli("key-capacities", "set", "tenant:*", 3).out == "key tenant:*: 3 at once\n"
@@ -21,7 +21,7 @@ def test_a_capacity_is_set_listed_and_reset(cli: Run, sql: Sql) -> None:
     assert cli("key-capacities", "list").out.split()[-3:] == ["tenant:*", "2", "2"]
 
 
-def test_every_answer_can_be_had_as_json(cli: Run) -> None:
+def test_every_response_is_available_as_json(cli: Run) -> None:
     said = {"pattern": "tenant:*", "set_to": 3, "before": None}
     listed = {"pattern": "tenant:*", "capacity": 3, "declared": None, "set_to": 3}
 
@@ -31,7 +31,7 @@ def test_every_answer_can_be_had_as_json(cli: Run) -> None:
     assert cli("key-capacities", "reset", "tenant:*", "--json").json == said | {"set_to": None, "before": 3}
 
 
-def test_a_long_list_names_its_next_page(cli: Run) -> None:
+def test_long_list_shows_the_cursor_of_its_next_page(cli: Run) -> None:
     for pattern in ("a", "b*"):
         cli("key-capacities", "set", pattern, 2)
 
@@ -40,7 +40,7 @@ def test_a_long_list_names_its_next_page(cli: Run) -> None:
     assert cli("key-capacities", "list", "--after", cursor).out.split()[-3:] == ["b*", "2", "2"]
 
 
-def test_a_key_is_shown_with_who_has_it_and_how_many_want_it(cli: Run, sql: Sql) -> None:
+def test_key_is_shown_with_its_holders_and_waiting_tasks(cli: Run, sql: Sql) -> None:
     for _ in range(3):
         cli("enqueue", "add", "--key", "tenant:7")
     cli("enqueue", "add", "--key", "tenant:7", "--after", "1h")
@@ -52,12 +52,12 @@ def test_a_key_is_shown_with_who_has_it_and_how_many_want_it(cli: Run, sql: Sql)
     assert any(line.startswith("1 sums add running") for line in lines)
 
 
-def test_what_is_no_pattern_is_refused_in_a_sentence(cli: Run) -> None:
+def test_invalid_pattern_is_rejected_in_one_sentence(cli: Run) -> None:
     done = cli("key-capacities", "set", "ten*ant", 3)
 
     assert done.code == 2
     assert "'ten*ant' has a star before its end" in done.err
 
 
-def test_nothing_said_is_told(cli: Run) -> None:
+def test_empty_list_states_the_default(cli: Run) -> None:
     assert cli("key-capacities", "list").out == "no capacities: all keys have a capacity of 1\n"

@@ -59,7 +59,7 @@ def kill_and_wait(pid: int, worker_id: int, sql: Ask) -> float:
     return (time.monotonic() - killed_at) / LEASE
 
 
-def test_a_killed_process_of_up_gives_its_task_back_at_once(
+def test_task_of_a_killed_up_process_is_rescued_immediately(
     spawn: Spawn, cli: Run, sql: Ask, dsn: str, lingering: Path
 ) -> None:
     up = spawn("up", "--app", "shop:app", "--processes", "2", "--json", DATABASE_URL=dsn)
@@ -82,7 +82,7 @@ def test_a_killed_process_of_up_gives_its_task_back_at_once(
     assert f"Worker {worker_id} is dead, because its process has ended: rescued 1 pending" in stopped.err
 
 
-def test_the_next_worker_of_a_machine_takes_over_at_its_start(
+def test_next_worker_on_a_machine_takes_over_at_startup(
     spawn: Spawn, cli: Run, sql: Ask, dsn: str, lingering: Path
 ) -> None:
     first = spawn("worker", "--app", "shop:app", DATABASE_URL=dsn)

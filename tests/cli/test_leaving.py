@@ -26,7 +26,7 @@ async def elsewhere() -> None:
 """
 
 
-def test_handlers_that_never_end_do_not_hold_the_process(spawn: Spawn, cli: Run, dsn: str, folder: Path) -> None:
+def test_handlers_that_never_end_do_not_block_the_process_exit(spawn: Spawn, cli: Run, dsn: str, folder: Path) -> None:
     (folder / "shop.py").write_text((folder / "shop.py").read_text() + STUBBORN)
     worker = spawn("worker", "--app", "shop:app", "--slots", "2", "--grace", "0.2", DATABASE_URL=dsn)
     until(lambda: len(cli("workers", "list", "--json").json) == 1, "the worker is on the roll")

@@ -38,7 +38,7 @@ def cookie_of(answer: httpx2.Response) -> str:
 
 
 @pytest.mark.parametrize("verb", ["serve", "up"])
-def test_the_address_that_is_shown_at_a_terminal_opens_the_dashboard(folder: Path, dsn: str, verb: str) -> None:
+def test_address_shown_in_a_terminal_opens_the_dashboard(folder: Path, dsn: str, verb: str) -> None:
     leader, follower = pty.openpty()
     words = [sys.executable, "-m", "rolecall.cli", verb]
     environment = os.environ | {"DATABASE_URL": dsn, "ROLECALL_HTTP": "127.0.0.1:0"}
@@ -61,7 +61,7 @@ def test_the_address_that_is_shown_at_a_terminal_opens_the_dashboard(folder: Pat
     assert process.returncode == 0
 
 
-def test_a_log_is_told_where_the_token_is_and_not_the_token(spawn: Spawn, dsn: str) -> None:
+def test_log_shows_the_location_of_the_token_and_not_its_value(spawn: Spawn, dsn: str) -> None:
     server = spawn("serve", "--port", "0", "--json", DATABASE_URL=dsn)
     api = served(server)
     until(lambda: api.get("/api/me").json() == {"name": "local", "scope": "admin"}, "the token lets in")
@@ -74,7 +74,7 @@ def test_a_log_is_told_where_the_token_is_and_not_the_token(spawn: Spawn, dsn: s
     assert api.token not in done.err
 
 
-def test_with_a_database_of_its_own_the_token_lies_beside_it(spawn: Spawn, folder: Path) -> None:
+def test_token_of_an_embedded_database_is_stored_next_to_it(spawn: Spawn, folder: Path) -> None:
     up = spawn("up", "--http", "127.0.0.1:0", "--json")
     told = document(up)
     file = Path(str(told["token_file"]))
@@ -85,7 +85,7 @@ def test_with_a_database_of_its_own_the_token_lies_beside_it(spawn: Spawn, folde
     assert ended(up).code == 0
 
 
-def test_a_server_that_is_started_again_takes_the_same_token(spawn: Spawn, dsn: str) -> None:
+def test_restarted_server_uses_the_same_token(spawn: Spawn, dsn: str) -> None:
     tokens = []
     for _ in range(2):
         server = spawn("serve", "--port", "0", "--json", DATABASE_URL=dsn)
@@ -96,7 +96,7 @@ def test_a_server_that_is_started_again_takes_the_same_token(spawn: Spawn, dsn: 
     assert tokens[0] == tokens[1]
 
 
-def test_curl_comes_in_as_the_guide_says(spawn: Spawn, dsn: str, folder: Path) -> None:
+def test_curl_command_of_the_guide_is_accepted(spawn: Spawn, dsn: str, folder: Path) -> None:
     server = spawn("serve", "--port", "0", "--json", DATABASE_URL=dsn)
     told = document(server)
     command = f'curl -sS -H "Authorization: Bearer $(cat {told["token_file"]})" {told["http"]}/api/roles'
@@ -106,7 +106,7 @@ def test_curl_comes_in_as_the_guide_says(spawn: Spawn, dsn: str, folder: Path) -
     assert '"name":"sums"' in done.stdout
 
 
-def test_where_no_token_can_be_kept_up_works_without_the_api_and_says_so(spawn: Spawn, cli: Run, dsn: str) -> None:
+def test_up_without_a_writable_token_file_skips_the_api_and_reports_it(spawn: Spawn, cli: Run, dsn: str) -> None:
     up = spawn("up", "--app", "shop:app", "--json", DATABASE_URL=dsn, ROLECALL_HTTP="", ROLECALL_TOKEN_FILE="/proc/x")
 
     assert document(up)["http"] is None
@@ -116,7 +116,7 @@ def test_where_no_token_can_be_kept_up_works_without_the_api_and_says_so(spawn: 
 
 
 @pytest.mark.parametrize("verb", [["serve", "--port", "0"], ["up", "--http", "127.0.0.1:0"]])
-def test_where_no_token_can_be_kept_what_is_asked_for_is_refused(
+def test_explicitly_requested_api_without_a_writable_token_file_is_rejected(
     cli: Run, verb: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROLECALL_TOKEN_FILE", "/proc/x")
@@ -127,7 +127,7 @@ def test_where_no_token_can_be_kept_what_is_asked_for_is_refused(
     assert "ROLECALL_TOKEN_FILE" in done.err
 
 
-def test_root_does_not_let_everybody_in(launch: Spawn, dsn: str) -> None:
+def test_root_cannot_serve_without_authentication(launch: Spawn, dsn: str) -> None:
     """Through the handlers every account of the machine would be root."""
     words = [sys.executable, "-c", AS_ROOT, "serve", "--port", "0", "--auth", "off"]
 
@@ -137,7 +137,7 @@ def test_root_does_not_let_everybody_in(launch: Spawn, dsn: str) -> None:
     assert "the rights of root" in done.err
 
 
-def test_who_lets_everybody_in_is_warned(launch: Spawn, dsn: str) -> None:
+def test_serving_without_authentication_prints_a_warning(launch: Spawn, dsn: str) -> None:
     words = [sys.executable, "-c", AS_NOBODY, "serve", "--port", "0", "--auth", "off", "--json"]
     server = launch(*words, DATABASE_URL=dsn)
     told = document(server)
@@ -148,7 +148,7 @@ def test_who_lets_everybody_in_is_warned(launch: Spawn, dsn: str) -> None:
     assert "every user of this machine has full access" in ended(server).err
 
 
-def test_who_serves_keys_in_plain_http_to_a_network_is_warned(cli: Run, spawn: Spawn, dsn: str) -> None:
+def test_serving_keys_over_plain_http_on_a_network_prints_a_warning(cli: Run, spawn: Spawn, dsn: str) -> None:
     cli("keys", "create", "deploy", "--scope", "read")
     warnings = []
     for front in ("", "10.0.0.1"):

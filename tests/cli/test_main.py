@@ -44,7 +44,7 @@ WRONG_APPS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_every_command_explains_itself(bare: Run, command: list[str]) -> None:
+def test_every_command_has_help(bare: Run, command: list[str]) -> None:
     done = bare(*command, "--help")
 
     assert done.code == 0
@@ -52,13 +52,13 @@ def test_every_command_explains_itself(bare: Run, command: list[str]) -> None:
         assert option in done.out
 
 
-def test_the_command_alone_shows_what_there_is(bare: Run) -> None:
+def test_command_without_arguments_shows_its_subcommands(bare: Run) -> None:
     out = bare("--help").out
 
     assert all(command[0] in out for command in COMMANDS)
 
 
-def test_a_list_says_of_each_command_how_its_own_help_begins() -> None:
+def test_command_summary_is_the_first_paragraph_of_its_help() -> None:
     def late(group: TyperGroup) -> Iterator[LateCommand]:
         for command in group.commands.values():
             if isinstance(command, TyperGroup):
@@ -71,14 +71,14 @@ def test_a_list_says_of_each_command_how_its_own_help_begins() -> None:
     assert [listed for listed, begins in told if listed != begins] == []
 
 
-def test_a_group_alone_shows_its_help_and_ends_with_code_2(bare: Run) -> None:
+def test_group_without_a_command_shows_its_help_and_exits_with_code_2(bare: Run) -> None:
     done = bare("tasks")
 
     assert (done.code, done.err) == (2, "")
     assert "Make failed or cancelled tasks pending again" in done.out
 
 
-def test_options_that_are_settings_stand_under_a_heading_of_their_own(bare: Run) -> None:
+def test_settings_options_have_their_own_heading_in_the_help(bare: Run) -> None:
     before, heading, after = bare("counts", "--help").out.partition("\nSettings:\n")
 
     assert heading
@@ -87,7 +87,7 @@ def test_options_that_are_settings_stand_under_a_heading_of_their_own(bare: Run)
 
 
 @pytest.mark.parametrize(("words", "place", "offered"), [("tasks re", 2, "retry"), ("tasks list --sta", 3, "--state")])
-def test_a_shell_completes_commands_and_their_options(words: str, place: int, offered: str) -> None:
+def test_shell_completion_offers_commands_and_their_options(words: str, place: int, offered: str) -> None:
     asked = {"_ROLECALL_COMPLETE": "complete_bash", "COMP_WORDS": f"rolecall {words}", "COMP_CWORD": str(place)}
     command = [sys.executable, "-c", "from rolecall.cli.main import main; main()"]
 
@@ -96,18 +96,18 @@ def test_a_shell_completes_commands_and_their_options(words: str, place: int, of
     assert offered in done.stdout.splitlines()
 
 
-def test_the_version_is_told(bare: Run) -> None:
+def test_version_is_printed(bare: Run) -> None:
     assert bare("--version").out.startswith("rolecall ")
 
 
-def test_an_unknown_command_ends_with_code_2_and_one_line(bare: Run) -> None:
+def test_unknown_command_exits_with_code_2_and_one_line(bare: Run) -> None:
     done = bare("enqeue")
 
     assert (done.code, len(done.err.splitlines())) == (2, 1)
     assert "enqueue" in done.err
 
 
-def test_a_bad_variable_is_named_with_its_value(bare: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_variable_is_named_with_its_value(bare: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROLECALL_POLL_INTERVAL_MS", "fast")
 
     done = bare("worker", "--app", "shop:app")
@@ -116,7 +116,7 @@ def test_a_bad_variable_is_named_with_its_value(bare: Run, monkeypatch: pytest.M
     assert "ROLECALL_POLL_INTERVAL_MS: 'fast'" in done.err
 
 
-def test_a_bad_flag_is_named_with_its_value(bare: Run) -> None:
+def test_invalid_flag_is_named_with_its_value(bare: Run) -> None:
     done = bare("worker", "--app", "shop:app", "--slots", "0")
 
     assert done.code == 2
@@ -125,9 +125,7 @@ def test_a_bad_flag_is_named_with_its_value(bare: Run) -> None:
 
 @pytest.mark.parametrize(("reference", "part"), WRONG_APPS)
 @pytest.mark.parametrize("command", ["up", "worker"])
-def test_an_app_that_cannot_be_had_is_explained(
-    bare: Run, folder: Path, command: str, reference: str, part: str
-) -> None:
+def test_import_error_of_an_app_is_explained(bare: Run, folder: Path, command: str, reference: str, part: str) -> None:
     (folder / "broken.py").write_text("a = 0\n\n1 / a\n")
     (folder / "needy.py").write_text("import something_else\n")
     (folder / "untidy.py").write_text("a = 0\nif a\n    pass\n")
@@ -139,17 +137,17 @@ def test_an_app_that_cannot_be_had_is_explained(
     assert not (folder / "rolecall-data").exists()
 
 
-def test_several_processes_need_an_app(bare: Run) -> None:
+def test_several_processes_require_an_app(bare: Run) -> None:
     assert bare("up", "--processes", "2").code == 2
 
 
-def test_a_server_that_is_not_there_ends_with_code_6(bare: Run) -> None:
+def test_unreachable_server_exits_with_code_6(bare: Run) -> None:
     done = bare("counts", "--database-url", "postgresql://nobody@127.0.0.1:1/none")
 
     assert (done.code, len(done.err.splitlines())) == (6, 1)
 
 
-def test_looking_at_a_database_that_nobody_made_makes_none(bare: Run, folder: Path) -> None:
+def test_reading_a_missing_embedded_database_does_not_create_it(bare: Run, folder: Path) -> None:
     done = bare("counts", "--data-dir", "elsewhere")
 
     assert done.code == 2
@@ -157,7 +155,7 @@ def test_looking_at_a_database_that_nobody_made_makes_none(bare: Run, folder: Pa
     assert not (folder / "elsewhere").exists()
 
 
-def test_a_data_dir_that_is_a_file_is_refused(bare: Run) -> None:
+def test_data_dir_that_is_a_file_is_rejected(bare: Run) -> None:
     assert bare("counts", "--data-dir", "shop.py").code == 2
 
 
@@ -165,11 +163,11 @@ def test_a_data_dir_that_is_a_file_is_refused(bare: Run) -> None:
     ("text", "seconds"),
     [("90", 90), ("1.5", 1.5), ("15m", 900), ("4h", 14_400), ("1d12h", 129_600), ("1w", 604_800), ("0.5h", 1_800)],
 )
-def test_a_duration_is_a_number_or_has_units(text: str, seconds: float) -> None:
+def test_duration_is_a_number_or_has_units(text: str, seconds: float) -> None:
     assert read_duration(text, "--after") == seconds
 
 
 @pytest.mark.parametrize("text", ["", "m", "1y", "1h 5", "5 m", "1,5"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
+def test_invalid_duration_is_rejected(text: str) -> None:
     with pytest.raises(ConfigError):
         read_duration(text, "--after")

@@ -11,7 +11,7 @@ __all__ = ["without_metrics"]
 
 
 @pytest.mark.usefixtures("without_metrics")
-def test_a_worker_that_cannot_measure_says_what_to_install(cli: Run) -> None:
+def test_worker_without_the_metrics_extra_explains_what_to_install(cli: Run) -> None:
     done = cli("worker", "--app", "shop:app", "--until-idle", "--metrics", "127.0.0.1:0")
 
     assert done.code == 2

@@ -29,13 +29,13 @@ def empty(postgres_server: TestServer, monkeypatch: pytest.MonkeyPatch, bare: Ru
     postgres_server.drop(name)
 
 
-def test_the_second_migration_has_nothing_to_do(empty: str, bare: Run) -> None:
+def test_second_migration_does_nothing(empty: str, bare: Run) -> None:
     assert "0001_schema" in bare("migrate", "--json").json["applied"]
     assert bare("migrate", "--json").json == {"applied": []}
     assert "nothing to do" in bare("migrate").out
 
 
-def test_a_check_says_what_is_pending_and_changes_nothing(empty: str, bare: Run) -> None:
+def test_check_lists_pending_migrations_and_changes_nothing(empty: str, bare: Run) -> None:
     checked = bare("migrate", "--check", "--json")
 
     assert checked.code == 7
@@ -43,13 +43,13 @@ def test_a_check_says_what_is_pending_and_changes_nothing(empty: str, bare: Run)
     assert bare("migrate", "--check").code == 7
 
 
-def test_a_check_of_a_current_database_ends_well(empty: str, bare: Run) -> None:
+def test_check_of_a_current_database_succeeds(empty: str, bare: Run) -> None:
     bare("migrate")
 
     assert (bare("migrate", "--check").code, bare("migrate", "--check", "--json").json) == (0, {"pending": []})
 
 
-def test_the_printed_script_makes_the_same_schema(empty: str, bare: Run, folder: Path) -> None:
+def test_printed_script_creates_the_same_schema(empty: str, bare: Run, folder: Path) -> None:
     script = bare("migrate", "--sql").out
 
     with psycopg.connect(empty, autocommit=True) as connection:
@@ -58,7 +58,7 @@ def test_the_printed_script_makes_the_same_schema(empty: str, bare: Run, folder:
     assert bare("migrate", "--check").code == 0
 
 
-def test_a_migration_without_roles_lets_none_of_them_in(empty: str, bare: Run) -> None:
+def test_migration_without_roles_grants_no_rights(empty: str, bare: Run) -> None:
     bare("migrate")
 
     with connect(empty, "test") as connection:
@@ -66,7 +66,7 @@ def test_a_migration_without_roles_lets_none_of_them_in(empty: str, bare: Run) -
 
 
 @pytest.mark.parametrize("before", ["nothing", "a schema"])
-def test_the_roles_are_let_in_where_they_are_asked_for(empty: str, bare: Run, before: str) -> None:
+def test_roles_are_granted_on_request(empty: str, bare: Run, before: str) -> None:
     bare("migrate") if before == "a schema" else None
 
     done = bare("migrate", "--roles")
@@ -76,7 +76,7 @@ def test_the_roles_are_let_in_where_they_are_asked_for(empty: str, bare: Run, be
         assert reader.execute("select from rolecall.all_tasks").fetchall() == []
 
 
-def test_the_printed_script_lets_the_roles_in(empty: str, bare: Run) -> None:
+def test_printed_script_grants_the_roles(empty: str, bare: Run) -> None:
     bare("migrate")
     script = bare("migrate", "--roles", "--sql").out
 
@@ -85,7 +85,7 @@ def test_the_printed_script_lets_the_roles_in(empty: str, bare: Run) -> None:
         assert are_granted(connection)
 
 
-def test_a_plan_says_what_would_be_done_and_changes_nothing(empty: str, bare: Run) -> None:
+def test_plan_shows_the_migration_and_changes_nothing(empty: str, bare: Run) -> None:
     planned = bare("migrate", "--plan", "--json").json["plan"]
 
     assert [step["step"] for step in planned] == bare("migrate", "--check", "--json").json["pending"]
@@ -96,7 +96,7 @@ def test_a_plan_says_what_would_be_done_and_changes_nothing(empty: str, bare: Ru
     assert "nothing to do" in bare("migrate", "--plan").out
 
 
-def test_the_script_of_what_is_pending_brings_this_database_up_to_date(empty: str, bare: Run) -> None:
+def test_script_of_pending_migrations_updates_this_database(empty: str, bare: Run) -> None:
     bare("migrate")
     with psycopg.connect(empty, autocommit=True) as connection:
         connection.execute("drop function rolecall.next_due")
@@ -108,7 +108,7 @@ def test_the_script_of_what_is_pending_brings_this_database_up_to_date(empty: st
     assert bare("migrate", "--check").code == 0
 
 
-def test_a_migration_that_somebody_holds_up_ends_with_code_6_and_names_him(empty: str, bare: Run) -> None:
+def test_blocked_migration_exits_with_code_6_and_names_the_blocker(empty: str, bare: Run) -> None:
     bare("migrate")
     with psycopg.connect(empty, application_name="a long report") as reader:
         reader.execute("alter view rolecall.all_workers reset (security_invoker)")
@@ -121,11 +121,11 @@ def test_a_migration_that_somebody_holds_up_ends_with_code_6_and_names_him(empty
     assert "a long report" in done.err
 
 
-def test_a_script_and_a_check_exclude_each_other(bare: Run) -> None:
+def test_script_and_check_are_mutually_exclusive(bare: Run) -> None:
     assert bare("migrate", "--sql", "--check").code == 2
 
 
-def test_a_database_without_a_schema_ends_with_code_7(empty: str, bare: Run) -> None:
+def test_database_without_a_schema_exits_with_code_7(empty: str, bare: Run) -> None:
     done = bare("counts")
 
     assert (done.code, len(done.err.splitlines())) == (7, 1)
@@ -133,28 +133,28 @@ def test_a_database_without_a_schema_ends_with_code_7(empty: str, bare: Run) -> 
 
 
 @pytest.mark.usefixtures("durable")
-def test_all_is_well_right_after_a_migration(empty: str, bare: Run) -> None:
+def test_doctor_finds_nothing_right_after_a_migration(empty: str, bare: Run) -> None:
     bare("migrate")
 
     doctor = bare("doctor")
     assert (doctor.code, doctor.out[:12]) == (0, "no problems:")
 
 
-def test_the_embedded_database_needs_no_migration_of_its_own(bare: Run, folder: Path) -> None:
+def test_embedded_database_is_migrated_automatically(bare: Run, folder: Path) -> None:
     with EmbeddedServer(folder / "rolecall-data") as server:
         server.dsn()
 
     assert (bare("counts").code, bare("migrate", "--check").code) == (0, 0)
 
 
-def test_a_check_leaves_the_embedded_database_as_it_is(bare: Run, folder: Path) -> None:
+def test_check_leaves_the_embedded_database_unchanged(bare: Run, folder: Path) -> None:
     with EmbeddedServer(folder / "rolecall-data") as server:
         server.dsn()
 
     assert [bare("migrate", "--check").code for _ in range(2)] == [7, 7]
 
 
-def test_an_embedded_database_of_a_newer_release_is_used_as_it_is_where_that_can_be(bare: Run, folder: Path) -> None:
+def test_newer_embedded_database_is_used_unchanged_if_compatible(bare: Run, folder: Path) -> None:
     newer = (
         "insert into rolecall.schema_migrations (package, version, name, checksum, breaking)"
         " values ('rolecall', 9999, 'from_tomorrow', '', %s)"
@@ -169,7 +169,7 @@ def test_an_embedded_database_of_a_newer_release_is_used_as_it_is_where_that_can
     assert (compatible.code, breaking.code) == (0, 7)
 
 
-def test_a_newer_database_ends_with_code_7(cli: Run, dsn: str) -> None:
+def test_newer_database_exits_with_code_7(cli: Run, dsn: str) -> None:
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute(
             "insert into rolecall.schema_migrations (package, version, name, checksum)"

@@ -16,7 +16,7 @@ app.mount("rolecall.web.own_tasks:router")
 """
 
 
-def test_its_routes_are_served_and_what_is_not_read_is_told(spawn: Spawn, dsn: str, folder: Path) -> None:
+def test_routes_are_served_and_unread_variables_are_reported(spawn: Spawn, dsn: str, folder: Path) -> None:
     (folder / "flow.py").write_text(FLOW)
     server = spawn(
         "serve", "--app", "flow:app", "--port", "0", "--json", DATABASE_URL=dsn, SECRET_KEY="s3cret-of-theirs"

@@ -33,7 +33,7 @@ def words_below(up: Any) -> str:
     return " ".join(word for each in psutil.Process(up.pid).children(recursive=True) for word in each.cmdline())
 
 
-def test_the_database_may_be_named_in_a_file(bare: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_database_url_can_be_read_from_a_file(bare: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     by_flag = bare("counts", "--database-url-file", file, "--json")
     monkeypatch.setenv("DATABASE_URL_FILE", str(file))
     by_variable = bare("counts", "--json")
@@ -42,14 +42,14 @@ def test_the_database_may_be_named_in_a_file(bare: Run, file: Path, monkeypatch:
     assert WARNING not in by_flag.err + by_variable.err
 
 
-def test_a_file_that_is_named_by_a_flag_wins_over_a_variable(cli: Run, tmp_path: Path) -> None:
+def test_file_flag_overrides_the_variable(cli: Run, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_text("postgresql://nobody@127.0.0.1:1/none")
 
     assert cli("counts", "--database-url-file", tmp_path / "elsewhere").code == 6
 
 
 @pytest.mark.parametrize("content", [None, b"\xff", b"http://nowhere/secret"])
-def test_a_file_without_an_address_is_refused_and_not_repeated(
+def test_file_without_a_database_url_is_rejected_and_not_repeated(
     bare: Run, tmp_path: Path, content: bytes | None
 ) -> None:
     if content is not None:
@@ -62,7 +62,7 @@ def test_a_file_without_an_address_is_refused_and_not_repeated(
     assert "secret" not in done.err
 
 
-def test_a_password_on_the_command_line_is_warned_of(bare: Run, dsn: str) -> None:
+def test_password_on_the_command_line_prints_a_warning(bare: Run, dsn: str) -> None:
     done = bare("counts", "--database-url", dsn)
 
     assert done.code == 0
@@ -70,12 +70,12 @@ def test_a_password_on_the_command_line_is_warned_of(bare: Run, dsn: str) -> Non
     assert password_of(dsn) not in done.err
 
 
-def test_an_address_without_a_password_is_not_warned_of(bare: Run) -> None:
+def test_database_url_without_a_password_prints_no_warning(bare: Run) -> None:
     assert WARNING not in bare("counts", "--database-url", "postgresql://nobody@127.0.0.1:1/none").err
 
 
 @pytest.mark.parametrize("flag", ["--database-url-file", "--database-url"])
-def test_up_hands_the_password_on_by_the_environment(spawn: Spawn, cli: Run, dsn: str, file: Path, flag: str) -> None:
+def test_up_passes_the_password_in_the_environment(spawn: Spawn, cli: Run, dsn: str, file: Path, flag: str) -> None:
     where = str(file) if flag.endswith("-file") else dsn
     up = spawn("up", "--app", "shop:app", "--processes", "2", "--http", "127.0.0.1:0", flag, where, "--json")
     api = served(up)

@@ -30,7 +30,7 @@ def add(a: int, b: int) -> int:
 """
 
 
-def test_up_tells_what_is_missing_and_starts_its_worker_when_it_is_there(
+def test_up_reports_a_missing_requirement_and_starts_its_worker_later(
     spawn: Spawn, cli: Run, dsn: str, folder: Path
 ) -> None:
     (folder / "shop.py").write_text(LACKS)
@@ -48,7 +48,7 @@ def test_up_tells_what_is_missing_and_starts_its_worker_when_it_is_there(
     assert "shop.keys: the door is shut; bring the key" in told
 
 
-def test_up_that_waits_for_its_worker_ends_when_it_is_told_to(spawn: Spawn, dsn: str, folder: Path) -> None:
+def test_up_waiting_for_its_worker_exits_on_a_signal(spawn: Spawn, dsn: str, folder: Path) -> None:
     (folder / "shop.py").write_text(LACKS)
     up = spawn("up", "--app", "shop:app", "--json", DATABASE_URL=dsn)
     document(up)
@@ -58,7 +58,7 @@ def test_up_that_waits_for_its_worker_ends_when_it_is_told_to(spawn: Spawn, dsn:
     assert ended(up).code == 0
 
 
-def test_a_worker_by_itself_says_what_is_missing_and_ends(cli: Run, folder: Path) -> None:
+def test_standalone_worker_reports_a_missing_requirement_and_exits(cli: Run, folder: Path) -> None:
     (folder / "lacking.py").write_text(LACKS)
 
     refused = cli("worker", "--app", "lacking:app")

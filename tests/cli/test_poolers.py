@@ -25,7 +25,7 @@ def through(dsn: str, pgbouncer: Bouncer, monkeypatch: pytest.MonkeyPatch) -> st
     return way
 
 
-def test_worker_server_and_commands_bear_a_pooler(spawn: Spawn, bare: Run, through: str) -> None:
+def test_worker_server_and_commands_work_behind_a_pooler(spawn: Spawn, bare: Run, through: str) -> None:
     worker = spawn("worker", "--app", "shop:app", "--slots", "3", DATABASE_URL=through)
     server = spawn("serve", "--app", "shop:app", "--port", "0", "--json", DATABASE_URL=through)
     api = served(server)
@@ -51,7 +51,7 @@ def test_worker_server_and_commands_bear_a_pooler(spawn: Spawn, bare: Run, throu
 
 
 @pytest.mark.usefixtures("folder", "through")
-def test_a_schema_is_made_through_a_pooler(bare: Run, sql: Callable[..., object]) -> None:
+def test_schema_can_be_created_through_a_pooler(bare: Run, sql: Callable[..., object]) -> None:
     sql("drop schema rolecall cascade")
 
     made = bare("migrate", "--json").json["applied"]
@@ -61,9 +61,7 @@ def test_a_schema_is_made_through_a_pooler(bare: Run, sql: Callable[..., object]
 
 
 @pytest.mark.usefixtures("folder", "through")
-def test_the_doctor_says_what_to_set_and_is_content_once_it_is_set(
-    bare: Run, dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_names_the_missing_setting_until_it_is_set(bare: Run, dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     advice = {found["check"]: found["advice"] for found in bare("doctor", "--json").json["findings"]}
     assert "ROLECALL_LISTEN_URL" in advice["notifications"]
 
@@ -72,7 +70,7 @@ def test_the_doctor_says_what_to_set_and_is_content_once_it_is_set(
 
 
 @pytest.mark.usefixtures("folder", "through")
-def test_the_doctor_says_where_nobody_can_listen(bare: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_that_listening_is_impossible(bare: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROLECALL_LISTEN_URL", "postgresql://127.0.0.1:1/none")
 
     problems = {found["check"]: found["problem"] for found in bare("doctor", "--json").json["findings"]}
@@ -80,7 +78,7 @@ def test_the_doctor_says_where_nobody_can_listen(bare: Run, monkeypatch: pytest.
     assert "listening for notifications fails" in problems["notifications"]
 
 
-def test_the_environment_tells_a_worker_of_a_pooler() -> None:
+def test_environment_configures_a_worker_for_a_pooler() -> None:
     told = read_settings({"ROLECALL_POOLED": "Yes", "ROLECALL_LISTEN_URL": "postgresql://direct/pool"})
 
     options = worker_options(told)

@@ -29,7 +29,7 @@ def parent(cli: Run, sql: Sql) -> int:
     return parent_id
 
 
-def test_the_progress_of_a_tree_shows_its_phases(cli: Run, parent: int) -> None:
+def test_progress_of_a_tree_shows_its_phases(cli: Run, parent: int) -> None:
     shown = cli("tasks", "progress", parent).out
     whole = cli("tasks", "progress", parent, "--weight", "add:3", "--json").json
 
@@ -39,18 +39,18 @@ def test_the_progress_of_a_tree_shows_its_phases(cli: Run, parent: int) -> None:
 
 
 @pytest.mark.parametrize("weight", ["add", "add:none", "add:0", "add:-1", "add:nan", ":3"])
-def test_a_weight_that_is_none_is_refused(cli: Run, parent: int, weight: str) -> None:
+def test_invalid_weight_is_rejected(cli: Run, parent: int, weight: str) -> None:
     refused = cli("tasks", "progress", parent, "--weight", weight)
 
     assert refused.code == 2
     assert "fetch:3" in refused.err
 
 
-def test_the_progress_of_nothing_is_an_error(cli: Run) -> None:
+def test_progress_of_an_unknown_task_is_an_error(cli: Run) -> None:
     assert cli("tasks", "progress", 4711).code == 4
 
 
-def test_live_shows_how_far_the_roles_are(cli: Run, parent: int) -> None:
+def test_live_shows_the_progress_of_the_roles(cli: Run, parent: int) -> None:
     [role] = cli("live", "--json").json["roles"]
 
     assert (role["role"], role["waiting"], role["ready"], role["current_root"]) == ("sums", 1, 1, parent)

@@ -103,16 +103,14 @@ def metrics_address(up: subprocess.Popen[str]) -> str:
     raise AssertionError("nothing is served")
 
 
-def test_the_rules_are_such_as_prometheus_takes() -> None:
+def test_alert_rules_are_valid_for_prometheus() -> None:
     path, environment = tool("promtool")
     done = subprocess.run([path, "check", "rules", RULES], env=environment, capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_scraped_worker_and_server_have_all_that_dashboard_and_rules_name(
-    spawn: Spawn, dsn: str, tmp_path: Path
-) -> None:
+def test_scraped_metrics_contain_everything_used_by_dashboard_and_rules(spawn: Spawn, dsn: str, tmp_path: Path) -> None:
     tool("prometheus")
     words = ("up", "--app", "shop:app", "--http", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--json")
     up = spawn(*words, DATABASE_URL=dsn)

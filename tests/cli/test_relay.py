@@ -23,7 +23,7 @@ where datname = current_database() and application_name like 'rolecall:worker:cl
     [["relay"], ["serve", "--app", "shop:app", "--port", "0"], ["up", "--http", "off"]],
     ids=lambda words: str(words[0]),
 )
-def test_a_worker_hears_by_redis_of_what_another_process_passes_on(
+def test_worker_receives_notifications_relayed_by_redis(
     spawn: Spawn, bare: Run, dsn: str, redis_server: Broker, monkeypatch: pytest.MonkeyPatch, verb: list[str]
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", dsn)
@@ -44,7 +44,7 @@ def test_a_worker_hears_by_redis_of_what_another_process_passes_on(
         assert ended(process).code == 0
 
 
-def test_without_a_broker_there_is_nothing_to_relay(bare: Run, dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relay_without_a_broker_is_rejected(bare: Run, dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", dsn)
     done = bare("relay")
 

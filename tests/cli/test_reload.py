@@ -54,7 +54,7 @@ def answered(cli: Run) -> object:
     return done.json["task"]["result"]
 
 
-def test_a_change_is_run_by_a_fresh_process(cli: Run, spawn: Spawn, shop: Path, dsn: str) -> None:
+def test_changed_code_runs_in_a_fresh_process(cli: Run, spawn: Spawn, shop: Path, dsn: str) -> None:
     worker = spawn("worker", "--app", "shop:app", "--reload", DATABASE_URL=dsn)
     told_until(worker, "Starting worker")
     [first] = psutil.Process(worker.pid).children()
@@ -69,7 +69,7 @@ def test_a_change_is_run_by_a_fresh_process(cli: Run, spawn: Spawn, shop: Path, 
     assert cli("workers", "list", "--json").json == []
 
 
-def test_what_runs_may_finish_before_the_new_code_is_there(cli: Run, spawn: Spawn, shop: Path, dsn: str) -> None:
+def test_running_tasks_finish_before_the_new_code_starts(cli: Run, spawn: Spawn, shop: Path, dsn: str) -> None:
     worker = spawn("worker", "--app", "shop:app", "--reload", DATABASE_URL=dsn)
     task_id = cli("enqueue", "answer", '{"wait": true}', "--role", "sums", "--json").json["id"]
     until((shop / "begun").exists, "the handler begins")
@@ -84,7 +84,7 @@ def test_what_runs_may_finish_before_the_new_code_is_there(cli: Run, spawn: Spaw
     assert answered(cli) == 2
 
 
-def test_code_that_cannot_be_imported_is_told_by_file_and_line_and_waited_for(
+def test_import_error_is_reported_with_file_and_line_and_retried_on_change(
     cli: Run, spawn: Spawn, shop: Path, dsn: str
 ) -> None:
     write(shop, "1 +")
@@ -97,7 +97,7 @@ def test_code_that_cannot_be_imported_is_told_by_file_and_line_and_waited_for(
     assert answered(cli) == 3
 
 
-def test_up_keeps_its_address_and_its_database_while_all_else_is_started_anew(spawn: Spawn, shop: Path) -> None:
+def test_up_keeps_its_address_and_database_while_everything_else_restarts(spawn: Spawn, shop: Path) -> None:
     up = spawn("up", "--app", "shop:app", "--reload", "--json", ROLECALL_HTTP="127.0.0.1:0")
     before = document(up)
     server = postmaster(shop)
@@ -113,7 +113,7 @@ def test_up_keeps_its_address_and_its_database_while_all_else_is_started_anew(sp
     assert ended(up).code == 0
 
 
-def test_what_stands_in_a_virtual_environment_is_nobodys_own_code(tmp_path: Path) -> None:
+def test_files_in_a_virtual_environment_are_not_watched(tmp_path: Path) -> None:
     (tmp_path / "env" / "lib").mkdir(parents=True)
     (tmp_path / "env" / "pyvenv.cfg").touch()
 
@@ -121,7 +121,9 @@ def test_what_stands_in_a_virtual_environment_is_nobodys_own_code(tmp_path: Path
     assert is_own_code(tmp_path / "shop.py")
 
 
-def test_without_the_extra_it_says_what_to_install(bare: Run, monkeypatch: pytest.MonkeyPatch, dsn: str) -> None:
+def test_missing_extra_is_reported_with_installation_advice(
+    bare: Run, monkeypatch: pytest.MonkeyPatch, dsn: str
+) -> None:
     monkeypatch.setitem(sys.modules, "watchfiles", None)
 
     done = bare("worker", "--app", "shop:app", "--reload", "--database-url", dsn)
@@ -139,7 +141,7 @@ def test_without_the_extra_it_says_what_to_install(bare: Run, monkeypatch: pytes
         (("up", "--reload"), "--reload: needs an App"),
     ],
 )
-def test_what_makes_no_sense_together_is_refused(cli: Run, words: tuple[str, ...], problem: str) -> None:
+def test_incompatible_options_are_rejected(cli: Run, words: tuple[str, ...], problem: str) -> None:
     done = cli(*words)
 
     assert done.code == 2

@@ -19,14 +19,14 @@ def nightly(cli: Run) -> Any:
     return cli("schedules", "put", "nightly", *arguments, "--json").json
 
 
-def test_a_new_schedule_is_stored_as_said(nightly: Any, cli: Run) -> None:
+def test_new_schedule_is_stored_as_given(nightly: Any, cli: Run) -> None:
     assert nightly["every"] == 86_400
     assert (nightly["handler"], nightly["role"], nightly["payload"]) == ("add", "sums", {"a": 1})
     assert (nightly["priority"], nightly["enabled"], nightly["last_run_at"]) == (5, True, None)
     assert cli("schedules", "list", "--json").json == [nightly]
 
 
-def test_a_change_leaves_what_it_does_not_say(nightly: Any, cli: Run) -> None:
+def test_change_preserves_unspecified_fields(nightly: Any, cli: Run) -> None:
     changed = cli("schedules", "put", "nightly", "--disabled", "--json").json
 
     told = {"enabled": False, "revision": 2, "edited_at": changed["edited_at"]}
@@ -34,7 +34,7 @@ def test_a_change_leaves_what_it_does_not_say(nightly: Any, cli: Run) -> None:
     assert changed["edited_at"] is not None
 
 
-def test_another_handler_brings_its_own_role(nightly: Any, cli: Run, sql: Sql) -> None:
+def test_new_handler_changes_the_role_of_the_schedule(nightly: Any, cli: Run, sql: Sql) -> None:
     sql("""select rolecall.declare('[{"name": "mail"}]', '[{"name": "greet", "role": "mail"}]')""")
 
     changed = cli("schedules", "put", "nightly", "--handler", "greet", "--json").json
@@ -42,7 +42,7 @@ def test_another_handler_brings_its_own_role(nightly: Any, cli: Run, sql: Sql) -
     assert (changed["handler"], changed["role"]) == ("greet", "mail")
 
 
-def test_run_now_twice_gives_the_same_open_task(nightly: Any, cli: Run) -> None:
+def test_run_now_called_twice_returns_the_same_open_task(nightly: Any, cli: Run) -> None:
     first = cli("schedules", "trigger", "nightly", "--json").json
 
     assert first == {"schedule": "nightly", "task_id": first["task_id"]}
@@ -50,12 +50,12 @@ def test_run_now_twice_gives_the_same_open_task(nightly: Any, cli: Run) -> None:
     assert len(cli("tasks", "list", "--json").json["items"]) == 1
 
 
-def test_a_deleted_schedule_is_gone(nightly: Any, cli: Run) -> None:
+def test_deleted_schedule_no_longer_exists(nightly: Any, cli: Run) -> None:
     assert cli("schedules", "delete", "nightly", "--json").json == {"deleted": "nightly"}
     assert cli("schedules", "list").out == "no schedules\n"
 
 
-def test_a_cron_expression_takes_the_place_of_the_interval(nightly: Any, cli: Run) -> None:
+def test_cron_expression_replaces_the_interval(nightly: Any, cli: Run) -> None:
     arguments = ["--cron", "30 2 * * *", "--zone", "Europe/Berlin", "--overlap", "skip", "--jitter", "10m"]
     changed = cli("schedules", "put", "nightly", *arguments, "--json").json
 
@@ -65,7 +65,7 @@ def test_a_cron_expression_takes_the_place_of_the_interval(nightly: Any, cli: Ru
     assert "30 2 * * * (Europe/Berlin)" in cli("schedules", "list").out
 
 
-def test_the_next_runs_are_a_day_apart(nightly: Any, cli: Run) -> None:
+def test_next_runs_of_a_daily_schedule_are_a_day_apart(nightly: Any, cli: Run) -> None:
     planned = cli("schedules", "preview", "nightly", "-n", "2", "--json").json
 
     first, second = (datetime.fromisoformat(run["slot"]) for run in planned)
@@ -73,7 +73,7 @@ def test_the_next_runs_are_a_day_apart(nightly: Any, cli: Run) -> None:
     assert len(cli("schedules", "preview", "nightly", "-n", "3").out.splitlines()) >= 4
 
 
-def test_the_history_tells_of_runs_that_were_asked_for(nightly: Any, cli: Run) -> None:
+def test_history_contains_manual_runs(nightly: Any, cli: Run) -> None:
     task_id = cli("schedules", "trigger", "nightly", "--json").json["task_id"]
 
     [run] = cli("schedules", "runs", "nightly", "--json").json["items"]
@@ -81,18 +81,18 @@ def test_the_history_tells_of_runs_that_were_asked_for(nightly: Any, cli: Run) -
     assert "enqueued" in cli("schedules", "runs", "nightly").out
 
 
-def test_a_schedule_is_switched_off_and_on(nightly: Any, cli: Run) -> None:
+def test_schedule_can_be_disabled_and_enabled(nightly: Any, cli: Run) -> None:
     assert not cli("schedules", "disable", "nightly", "--json").json["enabled"]
     assert cli("schedules", "enable", "nightly", "--json").json["enabled"]
 
 
-def test_the_table_names_the_schedules(nightly: Any, cli: Run) -> None:
+def test_table_lists_the_schedules(nightly: Any, cli: Run) -> None:
     assert "nightly" in cli("schedules", "list").out
     assert "nightly" in cli("schedules", "put", "nightly", "--enabled").out
 
 
 @pytest.mark.parametrize("verb", ["trigger", "delete", "show", "preview", "runs", "enable", "disable"])
-def test_a_schedule_that_is_not_there_ends_with_code_4(cli: Run, verb: str) -> None:
+def test_missing_schedule_exits_with_code_4(cli: Run, verb: str) -> None:
     done = cli("schedules", verb, "daily")
 
     assert done.code == 4
@@ -120,7 +120,7 @@ def test_a_schedule_that_is_not_there_ends_with_code_4(cli: Run, verb: str) -> N
         (["--handler", "add", "--every", "1h", "--jitter", "2h"], 2, "no longer than the interval"),
     ],
 )
-def test_a_schedule_that_cannot_work_is_refused(cli: Run, arguments: list[str], code: int, part: str) -> None:
+def test_invalid_schedule_is_rejected(cli: Run, arguments: list[str], code: int, part: str) -> None:
     done = cli("schedules", "put", "odd", *arguments)
 
     assert (done.code, len(done.err.splitlines())) == (code, 1)
@@ -128,7 +128,7 @@ def test_a_schedule_that_cannot_work_is_refused(cli: Run, arguments: list[str], 
     assert cli("schedules", "list", "--json").json == []
 
 
-def test_what_is_to_come_and_what_became_of_the_runs_is_told(nightly: Any, cli: Run) -> None:
+def test_upcoming_runs_and_past_outcomes_are_shown(nightly: Any, cli: Run) -> None:
     cli("schedules", "trigger", "nightly")
 
     [ahead] = cli("schedules", "ahead", "--hours", "48", "--json").json

@@ -34,7 +34,7 @@ def served_by(up: Any) -> list[int]:
     return [child.pid for child in psutil.Process(up.pid).children() if "serve" in child.cmdline()]
 
 
-def test_the_api_answers_and_ends_clean(spawn: Spawn, dsn: str) -> None:
+def test_api_responds_and_exits_cleanly(spawn: Spawn, dsn: str) -> None:
     server = spawn("serve", "--app", "shop:app", "--port", "0", "--json", DATABASE_URL=dsn)
     api = served(server)
 
@@ -46,7 +46,7 @@ def test_the_api_answers_and_ends_clean(spawn: Spawn, dsn: str) -> None:
     assert ended(server).code == 0
 
 
-def test_a_server_in_front_may_take_the_beginning_off_each_path(spawn: Spawn, dsn: str) -> None:
+def test_proxy_may_strip_a_path_prefix(spawn: Spawn, dsn: str) -> None:
     server = spawn("serve", "--port", "0", "--json", DATABASE_URL=dsn, ROLECALL_ROOT_PATH="/queue/")
 
     page = served(server).get("/admin/workers").text
@@ -55,7 +55,7 @@ def test_a_server_in_front_may_take_the_beginning_off_each_path(spawn: Spawn, ds
     assert 'data-stream="/queue/api/live"' in page
 
 
-def test_what_was_left_behind_is_put_right_before_the_first_answer(
+def test_lost_tasks_and_due_schedules_are_handled_before_the_first_response(
     spawn: Spawn, cli: Run, dsn: str, folder: Path
 ) -> None:
     """Rescue, default schedules, due ones at once, and only then an answer."""
@@ -82,13 +82,13 @@ def claimed_an_hour_ago(dsn: str) -> int:
     return int(task_id)
 
 
-def test_a_database_that_was_not_migrated_is_refused(execute: Run, database: str, postgres_server: object) -> None:
+def test_unmigrated_database_is_rejected(execute: Run, database: str, postgres_server: object) -> None:
     done = execute("serve", "--port", "0", DATABASE_URL=f"{database} dbname=postgres")
 
     assert done.code == 7
 
 
-def test_an_address_of_this_machine_is_answered_under_its_own_name(spawn: Spawn, dsn: str) -> None:
+def test_loopback_address_is_served_only_under_its_own_name(spawn: Spawn, dsn: str) -> None:
     server = spawn("serve", "--host", "127.0.0.2", "--port", "0", "--json", DATABASE_URL=dsn)
     api = served(server)
 
@@ -97,7 +97,7 @@ def test_an_address_of_this_machine_is_answered_under_its_own_name(spawn: Spawn,
     assert api.get("/api/me", host="127.0.0.3").status_code == 421
 
 
-def test_a_port_that_is_taken_is_refused_by_name(bare: Run, folder: Path) -> None:
+def test_port_in_use_is_rejected_and_named(bare: Run, folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = bare("serve", "--port", port, "--database-url", "postgresql://nobody@127.0.0.1:1/none")
@@ -106,7 +106,7 @@ def test_a_port_that_is_taken_is_refused_by_name(bare: Run, folder: Path) -> Non
     assert f"127.0.0.1:{port}" in done.err
 
 
-def test_without_the_extra_the_command_says_what_to_install(bare: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_is_reported_with_installation_advice(bare: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "limits", None)
 
     done = bare("serve")
@@ -116,7 +116,7 @@ def test_without_the_extra_the_command_says_what_to_install(bare: Run, monkeypat
     assert "limits is missing" in done.err
 
 
-def test_up_serves_the_api_too_and_starts_it_again_when_it_dies(spawn: Spawn, dsn: str, cli: Run) -> None:
+def test_up_serves_the_api_and_restarts_it_when_it_dies(spawn: Spawn, dsn: str, cli: Run) -> None:
     up = spawn("up", "--app", "shop:app", "--http", "127.0.0.1:0", "--json", DATABASE_URL=dsn)
     url = url_of(up)
     until(lambda: httpx2.get(f"{url}/readyz", timeout=30).is_success, "it is ready")
@@ -134,9 +134,7 @@ def test_up_serves_the_api_too_and_starts_it_again_when_it_dies(spawn: Spawn, ds
     assert not psutil.pid_exists(first)
 
 
-def test_up_takes_any_port_where_the_usual_one_is_taken(
-    spawn: Spawn, dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_up_uses_any_free_port_if_the_default_is_taken(spawn: Spawn, dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ROLECALL_HTTP")
     with closing(sockets.listen(HttpSettings())) as taken:  # the usual port, if it was free
         up = spawn("up", "--json", DATABASE_URL=dsn)
@@ -171,7 +169,7 @@ app.mount(router)
 """
 
 
-def test_a_stop_tells_open_streams_to_end_and_does_not_wait_for_the_grace(spawn: Spawn, dsn: str, folder: Path) -> None:
+def test_stop_ends_open_streams_without_waiting_for_the_grace_period(spawn: Spawn, dsn: str, folder: Path) -> None:
     with (folder / "shop.py").open("a") as shop:
         shop.write(STREAM)
     server = spawn("serve", "--app", "shop:app", "--port", "0", "--json", DATABASE_URL=dsn)
@@ -212,7 +210,9 @@ app.mount(router)
 """
 
 
-def test_the_upkeep_goes_on_while_a_request_blocks_all_others(spawn: Spawn, cli: Run, dsn: str, folder: Path) -> None:
+def test_maintenance_continues_while_a_request_blocks_all_others(
+    spawn: Spawn, cli: Run, dsn: str, folder: Path
+) -> None:
     with (folder / "shop.py").open("a") as shop:
         shop.write(BLOCK)
     server = spawn("serve", "--app", "shop:app", "--port", "0", "--json", DATABASE_URL=dsn)

@@ -57,7 +57,7 @@ def said(process: subprocess.Popen[str], text: str) -> None:
 
 
 @pytest.mark.parametrize("number", STOPS, ids=lambda number: number.name)
-def test_a_worker_that_is_told_to_stop_lets_its_task_finish_and_ends_with_code_0(
+def test_stopped_worker_lets_its_task_finish_and_exits_with_code_0(
     spawn: Spawn, cli: Run, dsn: str, shop: Path, number: signal.Signals
 ) -> None:
     worker = spawn("worker", "--app", "shop:app", DATABASE_URL=dsn)
@@ -73,7 +73,7 @@ def test_a_worker_that_is_told_to_stop_lets_its_task_finish_and_ends_with_code_0
     assert state_of(cli, task_id) == "completed"
 
 
-def test_a_group_that_is_signalled_as_a_whole_lets_its_tasks_finish(
+def test_signalled_process_group_lets_its_tasks_finish(
     launch: Callable[..., subprocess.Popen[str]], cli: Run, dsn: str, shop: Path
 ) -> None:
     command = ("setsid", sys.executable, "-m", "rolecall", "worker", "--app", "shop:app", "--processes", "2")
@@ -90,7 +90,7 @@ def test_a_group_that_is_signalled_as_a_whole_lets_its_tasks_finish(
     assert state_of(cli, task_id) == "completed"
 
 
-def test_a_worker_that_was_started_to_outlive_its_terminal_does(
+def test_worker_started_with_nohup_outlives_its_terminal(
     launch: Callable[..., subprocess.Popen[str]], cli: Run, dsn: str, shop: Path
 ) -> None:
     worker = launch("nohup", sys.executable, "-m", "rolecall", "worker", "--app", "shop:app", DATABASE_URL=dsn)
@@ -103,7 +103,7 @@ def test_a_worker_that_was_started_to_outlive_its_terminal_does(
     assert ended(worker).code == 0
 
 
-def test_up_ends_clean_when_its_terminal_is_closed(spawn: Spawn, shop: Path) -> None:
+def test_up_exits_cleanly_when_its_terminal_is_closed(spawn: Spawn, shop: Path) -> None:
     up = spawn("up", "--app", "shop:app", "--json", ROLECALL_HTTP="127.0.0.1:0")
     document(up)
 
@@ -114,7 +114,7 @@ def test_up_ends_clean_when_its_terminal_is_closed(spawn: Spawn, shop: Path) -> 
     assert not list(shop.glob("rolecall-data/postgres/data-*/postmaster.pid"))
 
 
-def test_a_server_ends_clean_when_its_terminal_is_closed(spawn: Spawn, dsn: str, folder: Path) -> None:
+def test_server_exits_cleanly_when_its_terminal_is_closed(spawn: Spawn, dsn: str, folder: Path) -> None:
     server = spawn("serve", "--port", "0", "--json", DATABASE_URL=dsn)
     document(server)
 
@@ -123,7 +123,7 @@ def test_a_server_ends_clean_when_its_terminal_is_closed(spawn: Spawn, dsn: str,
     assert ended(server).code == 0
 
 
-def test_another_command_ends_as_the_signal_says(spawn: Spawn, cli: Run, dsn: str) -> None:
+def test_other_command_exits_with_the_code_of_the_signal(spawn: Spawn, cli: Run, dsn: str) -> None:
     waiting = spawn("enqueue", "add", '{"a": 1, "b": 2}', "--wait", "60", DATABASE_URL=dsn)
     until(lambda: "add" in cli("tasks", "list").out, "it waits for its task")
 

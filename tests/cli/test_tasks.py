@@ -27,13 +27,13 @@ def enqueued(cli: Run, *arguments: str) -> int:
     return int(cli("enqueue", "add", *arguments, "--json").json["id"])
 
 
-def test_the_newest_stand_first(cli: Run) -> None:
+def test_tasks_are_listed_newest_first(cli: Run) -> None:
     ids = [enqueued(cli) for _ in range(3)]
 
     assert [task["id"] for task in cli("tasks", "list", "--json").json["items"]] == ids[::-1]
 
 
-def test_a_page_goes_on_after_the_one_before(cli: Run) -> None:
+def test_page_continues_after_the_previous_one(cli: Run) -> None:
     ids = [enqueued(cli) for _ in range(3)]
 
     cursor = cli("tasks", "list", "--json", "--limit", 1).json["next_cursor"]
@@ -42,7 +42,7 @@ def test_a_page_goes_on_after_the_one_before(cli: Run) -> None:
     assert cli("tasks", "list", "--limit", 1).out.splitlines()[-1] == f"more: --after {cursor}"
 
 
-def test_a_finer_status_filters_as_a_state_does(cli: Run) -> None:
+def test_derived_status_can_be_filtered_like_a_state(cli: Run) -> None:
     later = enqueued(cli, "--after", "1h")
     enqueued(cli)
 
@@ -50,7 +50,7 @@ def test_a_finer_status_filters_as_a_state_does(cli: Run) -> None:
     assert len(cli("tasks", "list", "--json", "--state", "pending").json["items"]) == 2
 
 
-def test_role_handler_and_key_filter_together(cli: Run, failed: int) -> None:
+def test_role_handler_and_key_filters_combine(cli: Run, failed: int) -> None:
     wanted = enqueued(cli, "--key", "k")
     enqueued(cli)
 
@@ -58,13 +58,13 @@ def test_role_handler_and_key_filter_together(cli: Run, failed: int) -> None:
     assert [task["id"] for task in found] == [wanted]
 
 
-def test_the_table_shows_what_a_terminal_would_choke_on(cli: Run) -> None:
+def test_table_escapes_control_characters(cli: Run) -> None:
     enqueued(cli, "--key", "[red]\x1b[0m")
 
     assert "[red]\\x1b[0m" in cli("tasks", "list").out
 
 
-def test_an_empty_list_says_so(cli: Run) -> None:
+def test_empty_list_is_reported(cli: Run) -> None:
     assert cli("tasks", "list").out == "no such tasks\n"
     assert cli("tasks", "list", "--json").json == {"items": [], "next_cursor": None}
 
@@ -72,14 +72,14 @@ def test_an_empty_list_says_so(cli: Run) -> None:
 @pytest.mark.parametrize(
     "wrong", [("--state", "lost"), ("--limit", "0"), ("--limit", "1001"), ("--after", "x"), ("--created-from", "x")]
 )
-def test_a_filter_that_makes_no_sense_is_refused(cli: Run, wrong: tuple[str, str]) -> None:
+def test_invalid_filter_is_rejected(cli: Run, wrong: tuple[str, str]) -> None:
     done = cli("tasks", "list", *wrong)
 
     assert done.code == 2
     assert len(done.err.splitlines()) == 1
 
 
-def test_a_task_is_shown_with_its_story(cli: Run, failed: int) -> None:
+def test_task_is_shown_with_its_history(cli: Run, failed: int) -> None:
     shown = cli("tasks", "show", failed, "--json").json
 
     assert shown["task"]["state"] == "failed"
@@ -87,7 +87,7 @@ def test_a_task_is_shown_with_its_story(cli: Run, failed: int) -> None:
     assert [entry["kind"] for entry in shown["timeline"]][:3] == ["created", "claimed", "started"]
 
 
-def test_a_person_sees_the_error_and_the_story(cli: Run, failed: int) -> None:
+def test_text_output_shows_the_error_and_the_history(cli: Run, failed: int) -> None:
     out = cli("tasks", "show", failed).out
 
     assert "over a stone" in out
@@ -105,7 +105,7 @@ def test_each_attempt_of_a_task_is_shown(cli: Run, failed: int) -> None:
 
 
 @pytest.mark.parametrize("verb", ["show", "retry", "cancel"])
-def test_a_task_that_is_not_there_ends_with_code_4(cli: Run, verb: str) -> None:
+def test_missing_task_exits_with_code_4(cli: Run, verb: str) -> None:
     done = cli("tasks", verb, "4711")
 
     assert done.code == 4
@@ -114,31 +114,31 @@ def test_a_task_that_is_not_there_ends_with_code_4(cli: Run, verb: str) -> None:
 
 @pytest.mark.parametrize("verb", ["show", "retry", "cancel"])
 @pytest.mark.parametrize("wrong", ["x", "1.5", "99999999999999999999"])
-def test_an_id_that_is_none_ends_with_code_2(cli: Run, verb: str, wrong: str) -> None:
+def test_invalid_id_exits_with_code_2(cli: Run, verb: str, wrong: str) -> None:
     assert cli("tasks", verb, wrong).code == 2
 
 
-def test_a_failed_task_is_pending_again_under_its_id(cli: Run, failed: int) -> None:
+def test_retried_task_is_pending_again_with_the_same_id(cli: Run, failed: int) -> None:
     done = cli("tasks", "retry", failed, "--json")
 
     assert (done.code, done.json) == (0, [{"id": failed, "outcome": "pending"}])
 
 
-def test_an_open_task_cannot_be_retried(cli: Run) -> None:
+def test_open_task_cannot_be_retried(cli: Run) -> None:
     done = cli("tasks", "retry", enqueued(cli))
 
     assert done.code == 5
     assert "cannot be retried: open" in done.err
 
 
-def test_what_can_be_retried_is_retried_beside_what_cannot(cli: Run, failed: int) -> None:
+def test_retry_skips_missing_tasks_and_retries_the_others(cli: Run, failed: int) -> None:
     done = cli("tasks", "retry", "4711", failed, "--json")
 
     assert done.code == 4
     assert done.json == [{"id": 4711, "outcome": "missing"}, {"id": failed, "outcome": "pending"}]
 
 
-def test_a_pending_task_is_cancelled(cli: Run) -> None:
+def test_pending_task_can_be_cancelled(cli: Run) -> None:
     task_id = enqueued(cli)
 
     assert cli("tasks", "cancel", task_id, task_id, "--json").json == [{"id": task_id, "outcome": "cancelled"}]
@@ -151,7 +151,7 @@ def test_cancelling_a_finished_task_changes_nothing(cli: Run, failed: int) -> No
     assert (done.code, done.json) == (0, [{"id": failed, "outcome": "finished"}])
 
 
-def test_a_tree_shows_what_is_below_a_task_and_how_far_it_is(cli: Run, sql: Sql) -> None:
+def test_tree_shows_the_tasks_below_a_task_and_its_progress(cli: Run, sql: Sql) -> None:
     parent = enqueued(cli)
     [(worker_id,)] = sql("select rolecall.register_worker('w', '{}', '{add}', 1, 'h', 1, '0')")
     [(fence,)] = sql("select fence from rolecall.claim(%s, '{}', '{add}', 1)", worker_id)
@@ -171,11 +171,11 @@ def test_a_tree_shows_what_is_below_a_task_and_how_far_it_is(cli: Run, sql: Sql)
     assert "0 of 3" in drawn
 
 
-def test_a_tree_of_nothing_is_an_error(cli: Run) -> None:
+def test_tree_of_a_missing_task_is_an_error(cli: Run) -> None:
     assert cli("tasks", "tree", 4711).code == 4
 
 
-def test_a_task_can_be_told_what_it_needs_and_how_long_it_may_take(cli: Run) -> None:
+def test_enqueue_accepts_needs_and_a_timeout(cli: Run) -> None:
     first = enqueued(cli)
 
     second = enqueued(cli, "--needs", str(first), "--timeout", "90")
@@ -184,7 +184,7 @@ def test_a_task_can_be_told_what_it_needs_and_how_long_it_may_take(cli: Run) -> 
     assert (task["state"], task["open_needs"], task["timeout"]) == ("blocked", 1, 90)
 
 
-def test_why_a_task_does_not_run_is_shown_with_what_would_change_it(cli: Run) -> None:
+def test_why_shows_the_causes_and_their_remedies(cli: Run) -> None:
     """Covers the issue's "Why?": paused, no live worker for the role."""
     task_id = enqueued(cli)
     cli("roles", "pause", "sums")
@@ -198,7 +198,7 @@ def test_why_a_task_does_not_run_is_shown_with_what_would_change_it(cli: Run) ->
     assert cli("tasks", "why", 4711).code == 4
 
 
-def test_a_result_that_was_not_stored_is_told(cli: Run) -> None:
+def test_unstored_result_is_reported(cli: Run) -> None:
     task_id = enqueued(cli)
     marker = encode_result(object())
     cli("tasks", "complete", task_id, "--result", marker.text)

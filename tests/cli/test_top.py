@@ -61,7 +61,7 @@ def terminal(folder: Path, *words: str) -> Iterator[tuple[subprocess.Popen[bytes
 
 
 @pytest.mark.usefixtures("busy")
-def test_one_look_tells_of_roles_workers_and_failures(cli: Run) -> None:
+def test_single_screen_shows_roles_workers_and_failures(cli: Run) -> None:
     done = cli("top", "--once")
 
     assert done.code == 0
@@ -72,7 +72,7 @@ def test_one_look_tells_of_roles_workers_and_failures(cli: Run) -> None:
 
 
 @pytest.mark.usefixtures("busy")
-def test_one_look_as_a_document_for_programs(cli: Run) -> None:
+def test_single_screen_is_available_as_json(cli: Run) -> None:
     look = cli("top", "--once", "--json").json
 
     assert look["overview"]["figures"]["ready"] == 2
@@ -80,7 +80,7 @@ def test_one_look_as_a_document_for_programs(cli: Run) -> None:
     assert look["workers"] == []
 
 
-def test_what_a_worker_runs_is_named(cli: Run, spawn: Spawn, folder: Path) -> None:
+def test_running_tasks_of_a_worker_are_named(cli: Run, spawn: Spawn, folder: Path) -> None:
     (folder / "shop.py").write_text(
         (folder / "shop.py").read_text() + "\n\n@app.task(role='sums')\nasync def stay() -> None:\n"
         "    import asyncio\n    await asyncio.sleep(600)\n"
@@ -94,7 +94,7 @@ def test_what_a_worker_runs_is_named(cli: Run, spawn: Spawn, folder: Path) -> No
     assert ended(worker).code == 0
 
 
-def test_in_a_terminal_a_screen_is_drawn_again_until_ctrl_c(cli: Run, folder: Path) -> None:
+def test_terminal_screen_is_redrawn_until_ctrl_c(cli: Run, folder: Path) -> None:
     with terminal(folder, "top", "--every", "0.2") as (process, drawn_until):
         assert ALTERNATE_SCREEN in drawn_until(b"no workers")
         cli("enqueue", "add", '{"a": 1, "b": 2}', "--role", "sums")
@@ -106,7 +106,7 @@ def test_in_a_terminal_a_screen_is_drawn_again_until_ctrl_c(cli: Run, folder: Pa
         assert process.wait(30) == 0
 
 
-def test_without_a_terminal_each_look_is_written_after_the_last(spawn: Spawn, cli: Run) -> None:
+def test_output_without_a_terminal_is_appended(spawn: Spawn, cli: Run) -> None:
     watching = spawn("top", "--every", "0.2")
     assert watching.stdout is not None
     heads = 0
@@ -119,7 +119,7 @@ def test_without_a_terminal_each_look_is_written_after_the_last(spawn: Spawn, cl
     assert (done.code, "\x1b" in done.out) == (0, False)
 
 
-def test_a_pause_that_is_none_is_refused(cli: Run) -> None:
+def test_invalid_interval_is_rejected(cli: Run) -> None:
     done = cli("top", "--every", "0")
 
     assert (done.code, "--every: must be at least 0.2 s" in done.err) == (2, True)

@@ -10,7 +10,7 @@ STONE = 'raise ValueError("over a stone")'
 
 
 @pytest.mark.parametrize(("said", "told"), [({}, False), ({"ROLECALL_LOG_TRACEBACKS": "yes"}, True)])
-def test_the_line_of_a_failed_task_brings_its_traceback_if_that_is_asked_for(
+def test_log_line_of_a_failed_task_includes_its_traceback_on_request(
     cli: Run, execute: Run, said: dict[str, str], told: bool
 ) -> None:
     cli("enqueue", "stumble", "--role", "sums", "--max-attempts", "1")

@@ -9,7 +9,7 @@ from tests.cli.processes import Spawn, until
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_it_works_until_nothing_is_left_counts_and_tells_of_failures(
+def test_worker_runs_until_idle_and_reports_counts_and_failures(
     execute: Run, cli: Run, dsn: str, processes: int
 ) -> None:
     for number in range(5):
@@ -29,7 +29,7 @@ def test_it_works_until_nothing_is_left_counts_and_tells_of_failures(
     assert again.json["counts"] == [{"role": "sums", "state": "pending", "number": 1}]
 
 
-def test_slots_by_role_are_those_of_the_environment(spawn: Spawn, cli: Run, dsn: str) -> None:
+def test_slots_by_role_are_read_from_the_environment(spawn: Spawn, cli: Run, dsn: str) -> None:
     spawn("worker", "--app", "shop:app", DATABASE_URL=dsn, ROLECALL_SLOTS="sums:3,mail:2")
     until(lambda: len(cli("workers", "list", "--json").json) == 2, "both are on the roll")
 
@@ -51,7 +51,7 @@ def test_slots_by_role_are_those_of_the_environment(spawn: Spawn, cli: Run, dsn:
         ("sums:1,mail:1", "does not serve the role mail"),
     ],
 )
-def test_slots_that_cannot_be_are_refused(bare: Run, slots: str, problem: str) -> None:
+def test_invalid_slots_are_rejected(bare: Run, slots: str, problem: str) -> None:
     refused = bare("worker", "--app", "shop:app", "--slots", slots, "--roles", "sums")
 
     assert refused.code == 2

@@ -22,7 +22,7 @@ def server_pid(data_dir: Path) -> int | None:
     return next((int(file.read_text().split()[0]) for file in files), None)
 
 
-def test_up_runs_what_another_process_enqueues_and_ends_clean(spawn: Spawn, execute: Run, folder: Path) -> None:
+def test_up_runs_tasks_enqueued_by_another_process_and_exits_cleanly(spawn: Spawn, execute: Run, folder: Path) -> None:
     up = spawn("up", "--app", "shop:app", "--json")
     assert document(up) == {
         "app": "shop:app",
@@ -49,7 +49,7 @@ def test_up_runs_what_another_process_enqueues_and_ends_clean(spawn: Spawn, exec
     assert not runs(postmaster)
 
 
-def test_up_revives_an_embedded_server_that_was_stopped(spawn: Spawn, execute: Run, folder: Path) -> None:
+def test_up_restarts_an_embedded_server_that_was_stopped(spawn: Spawn, execute: Run, folder: Path) -> None:
     up = spawn("up", "--app", "shop:app", "--processes", "2", "--json")
     document(up)
     until(lambda: len(execute("workers", "list", "--json").json) == 2, "the workers are on the roll")
@@ -64,7 +64,7 @@ def test_up_revives_an_embedded_server_that_was_stopped(spawn: Spawn, execute: R
     assert ended(up).code == 0
 
 
-def test_what_was_enqueued_is_still_there_after_the_next_start(execute: Run, spawn: Spawn, folder: Path) -> None:
+def test_enqueued_tasks_survive_a_restart(execute: Run, spawn: Spawn, folder: Path) -> None:
     first = spawn("up", "--app", "shop:app", "--roles", "other", "--json")
     document(first)
     until(lambda: len(execute("workers", "list", "--json").json) == 1, "the worker is on the roll")
@@ -89,7 +89,7 @@ with Client(app=app) as client:
 
 
 @pytest.mark.parametrize("given", [True, False], ids=["given", "embedded"])
-def test_an_app_that_uses_the_database_as_it_is_imported_comes_up_on_one_without_a_schema(
+def test_app_that_uses_the_database_on_import_starts_without_a_schema(
     spawn: Spawn, execute: Run, folder: Path, postgres_server: TestServer, *, given: bool
 ) -> None:
     with (folder / "shop.py").open("a") as shop:
@@ -123,7 +123,7 @@ def test_up_without_an_app_migrates_and_fires_schedules(
     assert ended(up).code == 0
 
 
-def test_an_apps_schedules_are_stored_once_and_then_the_operators(
+def test_schedules_of_an_app_are_stored_once_and_operator_changes_persist(
     spawn: Spawn, cli: Run, dsn: str, folder: Path
 ) -> None:
     declared = 'app.schedule("hourly", "add", every=3600, payload={"a": 1, "b": 1}, enabled=False)\n'
@@ -146,7 +146,7 @@ def test_an_apps_schedules_are_stored_once_and_then_the_operators(
     assert (schedule["every"], schedule["enabled"]) == (7_200, False)
 
 
-def test_a_worker_serves_the_roles_and_bears_the_name_of_its_environment(spawn: Spawn, cli: Run, dsn: str) -> None:
+def test_worker_reads_its_roles_and_name_from_the_environment(spawn: Spawn, cli: Run, dsn: str) -> None:
     worker = spawn(
         "worker", "--app", "shop:app", DATABASE_URL=dsn, ROLECALL_ROLES="sums,mail", ROLECALL_WORKER_ID="wilma",
         ROLECALL_SLOTS="3", ROLECALL_HEARTBEAT_INTERVAL_MS="500",
@@ -161,7 +161,7 @@ def test_a_worker_serves_the_roles_and_bears_the_name_of_its_environment(spawn: 
     assert cli("workers", "list", "--json").json == []
 
 
-def test_a_worker_without_a_name_is_called_after_its_role(spawn: Spawn, cli: Run, dsn: str) -> None:
+def test_worker_without_a_name_is_named_after_its_role(spawn: Spawn, cli: Run, dsn: str) -> None:
     spawn("worker", "--app", "shop:app", "--roles", "sums", DATABASE_URL=dsn)
     until(lambda: len(cli("workers", "list", "--json").json) == 1, "the worker is on the roll")
 
@@ -172,7 +172,7 @@ def test_a_worker_without_a_name_is_called_after_its_role(spawn: Spawn, cli: Run
     assert len(name.rpartition("-")[2]) == 8
 
 
-def test_several_processes_share_the_work_and_end_together(spawn: Spawn, cli: Run, dsn: str) -> None:
+def test_several_processes_share_the_work_and_stop_together(spawn: Spawn, cli: Run, dsn: str) -> None:
     up = spawn("up", "--app", "shop:app", "--processes", "2", "--slots", "2", DATABASE_URL=dsn)
     until(lambda: len(cli("workers", "list", "--json").json) == 2, "two workers are on the roll")
     pids = {worker["pid"] for worker in cli("workers", "list", "--json").json}
@@ -186,7 +186,7 @@ def test_several_processes_share_the_work_and_end_together(spawn: Spawn, cli: Ru
     assert not any(map(runs, pids))
 
 
-def test_a_worker_on_a_database_without_a_schema_ends_with_code_7(
+def test_worker_on_a_database_without_a_schema_exits_with_code_7(
     execute: Run, postgres_server: object, database: str
 ) -> None:
     done = execute("worker", "--app", "shop:app", DATABASE_URL=f"{database} dbname=postgres")
@@ -196,7 +196,7 @@ def test_a_worker_on_a_database_without_a_schema_ends_with_code_7(
     assert done.err.endswith("; run: rolecall migrate\n")
 
 
-def test_a_stop_in_the_middle_of_the_start_ends_with_code_0(spawn: Spawn, folder: Path) -> None:
+def test_stop_during_startup_exits_with_code_0(spawn: Spawn, folder: Path) -> None:
     up = spawn("up", "--app", "shop:app")
     until((folder / "rolecall-data" / "postgres").exists, "the start begins")
 
@@ -206,7 +206,7 @@ def test_a_stop_in_the_middle_of_the_start_ends_with_code_0(spawn: Spawn, folder
     assert not list(folder.glob("rolecall-data/postgres/data-*/postmaster.pid"))
 
 
-def test_both_ways_to_name_the_package_are_the_command(folder: Path) -> None:
+def test_package_and_cli_module_both_run_the_command(folder: Path) -> None:
     for module in ("rolecall", "rolecall.cli"):
         command = [sys.executable, "-m", module, "--version"]
         done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)

@@ -22,7 +22,7 @@ def worker(sql: Sql) -> int:
     return int(worker_id)
 
 
-def test_a_worker_is_shown_and_told(cli: Run, worker: int) -> None:
+def test_worker_can_be_shown_drained_decommissioned_and_resumed(cli: Run, worker: int) -> None:
     assert "pod-7" in cli("workers", "show", worker).out
     assert cli("workers", "drain", worker).out == f"worker {worker} claims no new tasks\n"
     assert cli("workers", "decommission", worker, "--json").json["command"] == "decommission"
@@ -30,13 +30,13 @@ def test_a_worker_is_shown_and_told(cli: Run, worker: int) -> None:
     assert cli("workers", "resume", worker).out == f"worker {worker} claims tasks again\n"
 
 
-def test_an_unknown_worker_is_not_found(cli: Run) -> None:
+def test_unknown_worker_is_not_found(cli: Run) -> None:
     done = cli("workers", "drain", 4711)
 
     assert (done.code, done.err) == (4, "rolecall: no worker 4711 is registered\n")
 
 
-def test_a_role_is_paused_for_a_time_and_resumed(cli: Run) -> None:
+def test_role_can_be_paused_for_a_time_and_resumed(cli: Run) -> None:
     assert cli("roles", "pause", "sums", "--for", "15m").out.startswith("role sums paused until 20")
     [role] = cli("roles", "list", "--json").json
     assert role["paused_until"] > role["paused_at"]
@@ -48,11 +48,11 @@ def test_a_role_is_paused_for_a_time_and_resumed(cli: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code"), [(["sum"], 4), (["sums", "--for", "0"], 2), (["sums", "--for", "soon"], 2)]
 )
-def test_what_cannot_be_paused_is_told(cli: Run, arguments: list[str], code: int) -> None:
+def test_invalid_pause_is_rejected(cli: Run, arguments: list[str], code: int) -> None:
     assert cli("roles", "pause", *arguments).code == code
 
 
-def test_a_decommissioned_process_ends_well_and_is_not_started_again(cli: Run, spawn: Spawn, dsn: str) -> None:
+def test_decommissioned_process_exits_successfully_and_is_not_restarted(cli: Run, spawn: Spawn, dsn: str) -> None:
     """Of two processes under a supervisor, the one that was told to leave stays away."""
     supervisor = spawn("worker", "--app", "shop:app", "--processes", "2", DATABASE_URL=dsn)
 

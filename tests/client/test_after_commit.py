@@ -30,7 +30,7 @@ async def entered(block: Any) -> AsyncIterator[Any]:
             yield inner
 
 
-async def test_the_calls_come_after_the_commit_in_order_and_once(face: Face, connection: Connection) -> None:
+async def test_after_commit_calls_run_once_in_order_after_the_commit(face: Face, connection: Connection) -> None:
     seen: list[object] = []
 
     def tell(name: str) -> None:
@@ -46,7 +46,9 @@ async def test_the_calls_come_after_the_commit_in_order_and_once(face: Face, con
 
 
 @pytest.mark.parametrize("error", [ValueError, psycopg.Rollback])
-async def test_nothing_is_called_after_a_rollback(face: Face, connection: Connection, error: type[Exception]) -> None:
+async def test_after_commit_calls_are_dropped_after_a_rollback(
+    face: Face, connection: Connection, error: type[Exception]
+) -> None:
     seen: list[str] = []
 
     with counted(connection) as grown, suppress(ValueError):
@@ -58,7 +60,7 @@ async def test_nothing_is_called_after_a_rollback(face: Face, connection: Connec
     assert (seen, grown) == ([], [0])
 
 
-async def test_nothing_is_called_after_a_commit_that_failed(face: Face, connection: Connection) -> None:
+async def test_after_commit_calls_are_dropped_after_a_failed_commit(face: Face, connection: Connection) -> None:
     connection.execute("create table late (n int unique deferrable initially deferred)")
     seen: list[str] = []
 
@@ -74,7 +76,7 @@ async def test_nothing_is_called_after_a_commit_that_failed(face: Face, connecti
 
 
 @pytest.mark.parametrize("of", ["client", "connection"])
-async def test_a_savepoint_that_is_rolled_back_takes_its_calls_along(face: Face, of: str) -> None:
+async def test_rolled_back_savepoint_drops_its_after_commit_calls(face: Face, of: str) -> None:
     seen: list[str] = []
 
     def later(name: str) -> None:
@@ -99,7 +101,9 @@ async def test_a_savepoint_that_is_rolled_back_takes_its_calls_along(face: Face,
     assert seen == ["before", "kept", "after"]
 
 
-async def test_a_call_that_raises_is_logged_and_harms_nothing(face: Face, caplog: pytest.LogCaptureFixture) -> None:
+async def test_raising_after_commit_call_is_logged_and_affects_nothing_else(
+    face: Face, caplog: pytest.LogCaptureFixture
+) -> None:
     seen: list[str] = []
 
     async with entered(face.client.transaction()) as own:
@@ -113,7 +117,7 @@ async def test_a_call_that_raises_is_logged_and_harms_nothing(face: Face, caplog
     assert "invalid literal" in caplog.text
 
 
-async def test_outside_of_the_block_there_is_nothing_to_wait_for(face: Face) -> None:
+async def test_after_commit_outside_the_transaction_block_is_rejected(face: Face) -> None:
     """Also in a transaction of the caller's own, and in another client's block."""
     other = AsyncClient(face.database)
 
@@ -125,7 +129,7 @@ async def test_outside_of_the_block_there_is_nothing_to_wait_for(face: Face) -> 
             face.client.after_commit(print)
 
 
-async def test_a_call_may_use_the_only_connection_of_a_pool(database: str, app: App) -> None:
+async def test_after_commit_call_can_use_the_only_connection_of_a_pool(database: str, app: App) -> None:
     with ConnectionPool(database, min_size=1, max_size=1, timeout=5) as pool:
         client = Client(pool, app=app)
         client.enqueue("add", {"a": 0})
@@ -138,7 +142,7 @@ async def test_a_call_may_use_the_only_connection_of_a_pool(database: str, app: 
         assert found == [stored.id]
 
 
-async def test_an_async_client_awaits_async_calls_and_a_sync_one_refuses_them(database: str) -> None:
+async def test_async_client_awaits_async_calls_and_a_sync_client_rejects_them(database: str) -> None:
     seen: list[str] = []
 
     async def tell(name: str) -> None:
@@ -155,7 +159,7 @@ async def test_an_async_client_awaits_async_calls_and_a_sync_one_refuses_them(da
     assert seen == ["first", "second", "third"]
 
 
-async def test_transactions_side_by_side_keep_their_calls_apart(database: str) -> None:
+async def test_concurrent_transactions_keep_their_after_commit_calls_separate(database: str) -> None:
     seen: list[int] = []
 
     async def order(client: AsyncClient, number: int, both: asyncio.Barrier) -> None:
@@ -173,7 +177,7 @@ async def test_transactions_side_by_side_keep_their_calls_apart(database: str) -
     assert seen == [0]
 
 
-async def test_what_is_left_of_a_block_waits_for_nothing_any_more(database: str) -> None:
+async def test_after_commit_from_a_task_that_outlives_the_block_is_rejected(database: str) -> None:
     """A task that was begun in the block and outlives it."""
     refused: list[Exception] = []
     over = asyncio.Event()

@@ -30,7 +30,7 @@ async def start(face: Face, **options: Any) -> int:
     return task_id
 
 
-async def test_a_chain_is_read_by_its_first_task_s_id(face: Face) -> None:
+async def test_chain_is_read_by_the_id_of_its_first_task(face: Face) -> None:
     chain_id = await start(face)
     await face("complete", chain_id, "one", continue_with=ADD)
     await face("complete_chain", chain_id, "two")
@@ -42,13 +42,13 @@ async def test_a_chain_is_read_by_its_first_task_s_id(face: Face) -> None:
     assert chain.last_id > chain_id
 
 
-async def test_a_chain_that_never_was_cannot_be_read_or_waited_for(face: Face) -> None:
+async def test_missing_chain_cannot_be_read_or_waited_for(face: Face) -> None:
     for verb in ("get_chain", "wait_chain"):
         with pytest.raises(ChainNotFound, match="no chain 4711"):
             await face(verb, 4711)
 
 
-async def test_chains_are_listed_page_by_page(face: Face) -> None:
+async def test_chains_are_listed_in_pages(face: Face) -> None:
     ids = [await start(face) for _ in range(3)]
     await face("complete", ids[1])
 
@@ -69,14 +69,14 @@ async def test_chains_are_listed_page_by_page(face: Face) -> None:
     ],
     ids=str,
 )
-async def test_a_list_is_filtered(face: Face, which: ChainFilter, expected: list[int]) -> None:
+async def test_list_can_be_filtered(face: Face, which: ChainFilter, expected: list[int]) -> None:
     ids = [await start(face), await start(face), await start(face, after=60)]
     await face("complete", ids[1])
 
     assert [ids.index(chain.id) for chain in await face("list_chains", which)] == expected
 
 
-async def test_a_wait_lasts_until_the_last_task_has_ended(face: Face) -> None:
+async def test_wait_lasts_until_the_last_task_has_finished(face: Face) -> None:
     chain_id = await start(face)
     waiter = asyncio.create_task(face("wait_chain", chain_id, timeout=40))
 
@@ -86,7 +86,7 @@ async def test_a_wait_lasts_until_the_last_task_has_ended(face: Face) -> None:
     assert (await waiter).result == "two"
 
 
-async def test_a_wait_for_a_chain_ends_in_time(face: Face) -> None:
+async def test_wait_for_a_chain_times_out(face: Face) -> None:
     """A typed error on timeout."""
     chain_id = await start(face)
     begin = time.monotonic()
@@ -114,7 +114,7 @@ async def done(answer: Any) -> None:
         await answer
 
 
-async def test_a_chain_goes_several_steps_in_one_block(face: Face) -> None:
+async def test_chain_can_advance_several_steps_in_one_block(face: Face) -> None:
     """May complete several steps, continue, or do nothing."""
     chain_id = await start(face, after=60)
 
@@ -131,7 +131,7 @@ async def test_a_chain_goes_several_steps_in_one_block(face: Face) -> None:
     assert (read.length, read.result, read.open) == (2, "two", False)
 
 
-async def test_a_chain_may_be_failed_in_the_block(face: Face) -> None:
+async def test_chain_can_be_failed_in_the_block(face: Face) -> None:
     chain_id = await start(face)
 
     async with completing(face, chain_id) as chain:
@@ -140,7 +140,7 @@ async def test_a_chain_may_be_failed_in_the_block(face: Face) -> None:
     assert (await face("get_chain", chain_id)).error == "declined"
 
 
-async def test_a_block_that_does_nothing_changes_nothing(face: Face) -> None:
+async def test_empty_block_changes_nothing(face: Face) -> None:
     chain_id = await start(face)
 
     async with completing(face, chain_id) as chain:
@@ -149,7 +149,7 @@ async def test_a_block_that_does_nothing_changes_nothing(face: Face) -> None:
     assert (await face("get_chain", chain_id)).status == "ready"
 
 
-async def test_an_exception_in_the_block_undoes_it_and_comes_out_as_it_was(face: Face) -> None:
+async def test_exception_in_the_block_rolls_it_back_and_is_reraised_unchanged(face: Face) -> None:
     chain_id = await start(face)
 
     async def complete_and_stumble() -> None:
@@ -163,7 +163,7 @@ async def test_an_exception_in_the_block_undoes_it_and_comes_out_as_it_was(face:
     assert (await face("get_chain", chain_id)).open
 
 
-async def test_the_block_may_be_part_of_the_caller_s_transaction(face: Face) -> None:
+async def test_block_can_share_the_callers_transaction(face: Face) -> None:
     chain_id = await start(face)
     async with face.transaction(commit=False) as connection, completing(face, chain_id, connection=connection) as chain:
         await done(chain.complete("one"))
@@ -171,7 +171,7 @@ async def test_the_block_may_be_part_of_the_caller_s_transaction(face: Face) -> 
     assert (await face("get_chain", chain_id)).open
 
 
-async def test_a_connection_without_a_transaction_is_refused(face: Face) -> None:
+async def test_connection_without_a_transaction_is_rejected(face: Face) -> None:
     """A lock that is gone with its statement holds nothing."""
     chain_id = await start(face)
     async with face.transaction() as connection:
@@ -181,7 +181,7 @@ async def test_a_connection_without_a_transaction_is_refused(face: Face) -> None
                 pass
 
 
-async def test_a_chain_that_has_ended_has_no_task_to_decide_about(face: Face) -> None:
+async def test_finished_chain_has_no_task_to_complete(face: Face) -> None:
     chain_id = await start(face)
     await face("complete", chain_id)
 
@@ -189,13 +189,13 @@ async def test_a_chain_that_has_ended_has_no_task_to_decide_about(face: Face) ->
         assert chain.task is None
 
 
-async def test_a_block_about_no_chain_is_refused(face: Face) -> None:
+async def test_block_for_a_missing_chain_is_rejected(face: Face) -> None:
     with pytest.raises(ChainNotFound):
         async with completing(face, 4711):
             pass
 
 
-async def test_chains_are_deleted_with_what_they_need(face: Face) -> None:
+async def test_chains_are_deleted_with_their_needs(face: Face) -> None:
     needed = await start(face)
     chain_id = await start(face, needs=[needed])
 
@@ -204,7 +204,7 @@ async def test_chains_are_deleted_with_what_they_need(face: Face) -> None:
     assert await face("list_chains") == []
 
 
-async def test_a_chain_that_is_needed_is_not_deleted(face: Face) -> None:
+async def test_chain_that_is_needed_cannot_be_deleted(face: Face) -> None:
     """The error names chain and dependent task."""
     chain_id = await start(face)
     dependent = await start(face, needs=[chain_id])

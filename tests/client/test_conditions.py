@@ -24,7 +24,7 @@ def door(request: pytest.FixtureRequest) -> type[Door]:
     return request.param  # type: ignore[no-any-return]  # one of the params above
 
 
-async def test_a_read_only_transaction_of_the_caller_raises_database_read_only(
+async def test_read_only_transaction_of_the_caller_raises_database_read_only(
     door: type[Door], database: str, app: App, connection: psycopg.Connection[Any]
 ) -> None:
     async with visiting(door, database, app, database) as visitor:
@@ -36,7 +36,7 @@ async def test_a_read_only_transaction_of_the_caller_raises_database_read_only(
     assert raised.value.sqlstate == "25006"
 
 
-async def test_a_server_without_resources_is_unavailable(
+async def test_server_without_resources_is_unavailable(
     door: type[Door], database: str, app: App, connection: psycopg.Connection[Any]
 ) -> None:
     connection.execute(FULL)
@@ -48,7 +48,7 @@ async def test_a_server_without_resources_is_unavailable(
     assert raised.value.sqlstate == "53100"
 
 
-async def test_a_client_raises_database_read_only_and_works_again_afterwards(
+async def test_client_raises_database_read_only_and_recovers_afterwards(
     kind: Kind, database: str, app: App, connection: psycopg.Connection[Any]
 ) -> None:
     face = Face(kind, database, app)

@@ -28,7 +28,7 @@ NOBODY_THERE = "host=127.0.0.1 port=1"
         ({"port": "1"}, "refused"),
     ],
 )
-async def test_a_wrong_database_is_told_with_its_reason_at_the_first_call(
+async def test_wrong_database_is_reported_with_its_reason_at_the_first_call(
     kind: Kind, database: str, wrong: dict[str, str], reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "psycopg.pool")
@@ -42,7 +42,7 @@ async def test_a_wrong_database_is_told_with_its_reason_at_the_first_call(
     await face("close")
 
 
-async def test_a_client_that_was_refused_works_once_the_database_is_there(
+async def test_rejected_client_works_once_the_database_is_available(
     kind: Kind, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     face = Face(kind, None)
@@ -56,7 +56,7 @@ async def test_a_client_that_was_refused_works_once_the_database_is_there(
     await face("close")
 
 
-async def test_a_client_that_got_no_connection_in_time_tells_why(kind: Kind, postgres_server: TestServer) -> None:
+async def test_connection_timeout_error_contains_the_reason(kind: Kind, postgres_server: TestServer) -> None:
     name = f"rolecall_gone_{uuid4().hex[:12]}"
     postgres_server.create(name)
     async with impatient(kind, postgres_server.dsn(name)) as connection:
@@ -67,7 +67,7 @@ async def test_a_client_that_got_no_connection_in_time_tells_why(kind: Kind, pos
                 pass
 
 
-async def test_a_client_without_a_free_connection_says_so(kind: Kind, database: str) -> None:
+async def test_exhausted_pool_is_reported(kind: Kind, database: str) -> None:
     async with impatient(kind, database) as connection, AsyncExitStack() as stack:
         for _ in range(4):
             await stack.enter_async_context(connection())

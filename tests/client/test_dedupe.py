@@ -48,7 +48,7 @@ async def test_payloads_are_merged(face: Face) -> None:
     assert (await face("get", stored[0].id)).payload == {"ids": [1, 2]}
 
 
-async def test_options_say_how_a_dedupe_key_is_treated(face: Face) -> None:
+async def test_options_set_the_dedupe_mode(face: Face) -> None:
     first = await face("enqueue", "add", {"a": 1}, dedupe_key="d", after=60)
 
     again = await face("enqueue", "add", {"a": 2}, dedupe_key="d", dedupe=Dedupe(mode="replace"))
@@ -57,7 +57,7 @@ async def test_options_say_how_a_dedupe_key_is_treated(face: Face) -> None:
     assert (await face("get", first.id)).payload["a"] == 2
 
 
-async def test_a_duplicate_is_an_error_that_names_the_standing_task(face: Face, connection: Connection) -> None:
+async def test_duplicate_raises_an_error_that_names_the_existing_task(face: Face, connection: Connection) -> None:
     first = await face("enqueue", bag(1))
 
     with pytest.raises(DuplicateTask, match="task 1: task [0-9]+ already has the dedupe_key 'd'") as refused:
@@ -67,24 +67,24 @@ async def test_a_duplicate_is_an_error_that_names_the_standing_task(face: Face, 
     assert connection.execute("select count(*) from rolecall.tasks").fetchall() == [(1,)]
 
 
-async def test_of_a_key_that_comes_twice_in_a_batch_the_first_is_new(face: Face) -> None:
+async def test_first_of_two_equal_dedupe_keys_in_a_batch_is_new(face: Face) -> None:
     stood = [answer.deduplicated for answer in await face("enqueue_many", [bag(1), bag(2), bag(3)])]
     again = [answer.deduplicated for answer in await face("enqueue_many", [bag(4), bag(5)])]
 
     assert (stood, again) == ([False, True, True], [True, True])
 
 
-async def test_a_rule_without_a_dedupe_key_is_refused(face: Face) -> None:
+async def test_dedupe_mode_without_a_dedupe_key_is_rejected(face: Face) -> None:
     with pytest.raises(InvalidTask, match="dedupe requires a dedupe_key"):
         await face("enqueue", NewTask(handler="bag", dedupe=UNION))
 
 
-async def test_a_function_that_does_not_exist_is_refused(face: Face) -> None:
+async def test_missing_merge_function_is_rejected(face: Face) -> None:
     with pytest.raises(InvalidTask, match="there is no function no.where"):
         await face("enqueue", bag(1, dedupe=Dedupe(mode="merge", merge=merge_function("no.where"))))
 
 
-async def test_in_a_transaction_that_is_rolled_back_a_merge_leaves_no_trace(face: Face) -> None:
+async def test_rolled_back_merge_leaves_no_trace(face: Face) -> None:
     first = await face("enqueue", bag(1))
     async with face.transaction(commit=False) as connection:
         await face("enqueue", bag(2), connection=connection)
@@ -92,14 +92,14 @@ async def test_in_a_transaction_that_is_rolled_back_a_merge_leaves_no_trace(face
     assert (await face("get", first.id)).payload == {"ids": [1]}
 
 
-def test_fifty_concurrent_clients_leave_one_task_with_all_of_it(database: str) -> None:
+def test_fifty_concurrent_clients_merge_into_one_complete_task(database: str) -> None:
     with Client(database) as client, ThreadPoolExecutor(10) as threads:
         ids = {stored.id for stored in threads.map(lambda n: client.enqueue(bag(n)), range(50))}
         [task_id] = ids
         assert sorted(client.get(task_id).payload["ids"]) == list(range(50))
 
 
-async def test_both_faces_meet_in_one_task(database: str) -> None:
+async def test_sync_and_async_clients_merge_into_one_task(database: str) -> None:
     with Client(database) as client:
         first = client.enqueue(bag(1))
         async with AsyncClient(database) as other:
@@ -109,7 +109,9 @@ async def test_both_faces_meet_in_one_task(database: str) -> None:
 
 
 @pytest.mark.parametrize("words", BAD, ids=str)
-def test_python_and_sql_refuse_the_same_in_the_same_words(connection: Connection, words: dict[str, Any]) -> None:
+def test_python_and_sql_reject_the_same_input_with_the_same_message(
+    connection: Connection, words: dict[str, Any]
+) -> None:
     with pytest.raises(InvalidTask) as in_python:
         Dedupe(**{**words, "merge": MergeRule(**words["merge"])} if "merge" in words else words)
     with pytest.raises(InvalidTask) as in_sql:

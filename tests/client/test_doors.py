@@ -70,13 +70,13 @@ BAD = {
 
 
 @pytest.mark.parametrize("options", [bad for bad, _ in BAD.values() if bad], ids=[n for n in BAD if BAD[n][0]])
-def test_the_python_door_refuses(client: Client, options: dict[str, Any]) -> None:
+def test_python_client_rejects_invalid_options(client: Client, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidTask):
         client.enqueue(NewTask(role="r", **options))
 
 
 @pytest.mark.parametrize("item", [item for _, item in BAD.values()], ids=list(BAD))
-def test_the_sql_door_refuses(client: Client, connection: Connection, item: str) -> None:
+def test_sql_function_rejects_invalid_options(client: Client, connection: Connection, item: str) -> None:
     with pytest.raises(InvalidTask):
         through_sql(connection, item)
 
@@ -85,7 +85,7 @@ def test_the_sql_door_refuses(client: Client, connection: Connection, item: str)
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(payload=st.dictionaries(ANY_TEXT, ANY_JSON, max_size=3), key=st.none() | ANY_TEXT)
-def test_any_payload_is_stored_as_it_is_or_refused(client: Client, payload: dict[str, Any], key: str | None) -> None:
+def test_any_payload_is_stored_unchanged_or_rejected(client: Client, payload: dict[str, Any], key: str | None) -> None:
     try:
         stored = client.enqueue(NewTask(role="r", payload=payload, key=key))
     except InvalidTask:
@@ -95,7 +95,7 @@ def test_any_payload_is_stored_as_it_is_or_refused(client: Client, payload: dict
     assert (exact(task.payload), task.key) == (exact(payload), key)
 
 
-def test_the_past_means_now(client: Client, connection: Connection) -> None:
+def test_past_time_schedules_the_task_immediately(client: Client, connection: Connection) -> None:
     through_sql(connection, '{"role":"r","scheduled_for":"1971-01-01T00:00:00Z"}')
     through_sql(connection, '{"role":"r","after":-5}')
 

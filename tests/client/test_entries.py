@@ -29,7 +29,7 @@ def app() -> App:
 
 
 @pytest.mark.parametrize("how", ["handler", "name", "task"])
-async def test_what_may_only_follow_is_not_enqueued(face: Face, app: App, how: str) -> None:
+async def test_non_entry_handler_is_not_enqueued(face: Face, app: App, how: str) -> None:
     deliver = app.handlers["deliver"]
     what = {"handler": (deliver, {"n": 1}), "name": ("deliver", {"n": 1}), "task": (deliver.task(n=1),)}[how]
 
@@ -41,9 +41,7 @@ async def test_what_may_only_follow_is_not_enqueued(face: Face, app: App, how: s
     assert (refused.value.code, refused.value.handler) == ("not_entry_point", "deliver")
 
 
-async def test_a_batch_with_one_that_may_only_follow_is_not_enqueued_at_all(
-    face: Face, app: App, database: str
-) -> None:
+async def test_batch_with_one_non_entry_handler_is_rejected_completely(face: Face, app: App, database: str) -> None:
     batch = [NewTask(handler=name, payload={"n": 1}) for name in ("collect", "deliver")]
     with pytest.raises(ContractBroken):
         await face("enqueue_many", batch)
@@ -52,13 +50,13 @@ async def test_a_batch_with_one_that_may_only_follow_is_not_enqueued_at_all(
         assert connection.execute("select count(*) from rolecall.all_tasks").fetchone() == (0,)
 
 
-async def test_what_may_start_a_chain_is_enqueued(face: Face) -> None:
+async def test_entry_handler_is_enqueued(face: Face) -> None:
     stored = await face("enqueue", "collect", {"n": 1})
 
     assert (await face("get", stored.id)).handler == "collect"
 
 
-async def test_a_handler_says_so_itself_to_a_client_without_an_app(kind: Kind, app: App, database: str) -> None:
+async def test_non_entry_handler_is_rejected_by_a_client_without_an_app(kind: Kind, app: App, database: str) -> None:
     face = Face(kind, database)
 
     with pytest.raises(ContractBroken):
@@ -67,7 +65,7 @@ async def test_a_handler_says_so_itself_to_a_client_without_an_app(kind: Kind, a
     await face("close")
 
 
-async def test_an_app_whose_links_lead_nowhere_is_refused_at_the_first_enqueue(kind: Kind, database: str) -> None:
+async def test_app_with_links_to_missing_handlers_is_rejected_at_the_first_enqueue(kind: Kind, database: str) -> None:
     app = App("broken")
     app.task("first", continues=["nobody"])(lambda: None)
     face = Face(kind, database, app)
@@ -78,7 +76,7 @@ async def test_an_app_whose_links_lead_nowhere_is_refused_at_the_first_enqueue(k
     await face("close")
 
 
-async def test_what_a_task_needs_must_be_of_the_declared_handlers(face: Face, app: App) -> None:
+async def test_needs_of_a_task_must_be_of_the_declared_handlers(face: Face, app: App) -> None:
     collect = app.handlers["collect"].task(n=1)
 
     stored = await face("enqueue_many", [collect, NewTask(handler="count", needs=[collect])])

@@ -35,7 +35,7 @@ def seconds_to_end(python: Path, database: str, manner: str) -> float:
     return ended - float(done.stdout)
 
 
-def test_a_client_that_was_not_closed_does_not_hold_the_exit(python: Path, database: str) -> None:
+def test_unclosed_client_does_not_block_the_exit(python: Path, database: str) -> None:
     closed = seconds_to_end(python, database, "close")
 
     # A pool that is left to itself waits five seconds for each of its threads, and says that they did not end.

@@ -14,18 +14,18 @@ def _verbs(client: type) -> dict[str, Any]:
     }
 
 
-def test_both_faces_have_the_same_verbs_with_the_same_parameters() -> None:
+def test_sync_and_async_clients_have_the_same_methods_and_parameters() -> None:
     assert _verbs(Client) == _verbs(AsyncClient)
     assert {"enqueue", "enqueue_many", "get", "wait", "cancel", "retry", "counts"} < set(_verbs(Client))
 
 
-def test_both_faces_say_the_same_of_each_verb() -> None:
+def test_sync_and_async_clients_have_the_same_docstrings() -> None:
     said = {name: getattr(Client, name).__doc__ for name in _verbs(Client)}
 
     assert said == {name: _as_sync(getattr(AsyncClient, name).__doc__) for name in _verbs(AsyncClient)}
 
 
-def test_every_verb_of_the_async_face_is_async() -> None:
+def test_every_method_of_the_async_client_is_async() -> None:
     """Methods that do not query the database are exempt."""
     verbs = [inspect.unwrap(getattr(AsyncClient, name)) for name in _verbs(AsyncClient) if name != "after_commit"]
 

@@ -31,7 +31,9 @@ if child:
 """
 
 
-def test_parent_and_child_enqueue_at_once_each_by_its_own_session(database: str, connection: Connection) -> None:
+def test_parent_and_child_process_enqueue_concurrently_over_separate_sessions(
+    database: str, connection: Connection
+) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, database], check=False, capture_output=True, text=True, timeout=60
     )

@@ -44,7 +44,7 @@ class Events:
 
 
 @pytest.mark.parametrize("kind", DOORS, ids=[kind.__name__ for kind in DOORS])
-async def test_hidden_value_is_not_logged_whichever_library_enqueues(
+async def test_redacted_value_is_not_logged_with_any_library(
     kind: type[Door], database: str, app: App, connection: Sql, secret: str
 ) -> None:
     async with visiting(kind, database, app, database) as visitor:
@@ -58,7 +58,7 @@ async def test_hidden_value_is_not_logged_whichever_library_enqueues(
 
 
 @pytest.mark.parametrize("kind", OF_PSYCOPG2)
-async def test_psycopg2_is_rejected_for_a_handler_that_only_the_database_knows(
+async def test_psycopg2_is_rejected_for_a_handler_declared_only_in_the_database(
     kind: type[Door], database: str, app: App, connection: Sql, secret: str
 ) -> None:
     with Client(database, app=app) as client:
@@ -72,7 +72,7 @@ async def test_psycopg2_is_rejected_for_a_handler_that_only_the_database_knows(
 
 
 @pytest.mark.parametrize("kind", OF_PSYCOPG2)
-async def test_psycopg2_enqueues_tasks_that_hide_nothing(
+async def test_psycopg2_can_enqueue_tasks_without_redacted_values(
     kind: type[Door], database: str, app: App, connection: Sql
 ) -> None:
     app.task(greet)
@@ -84,7 +84,7 @@ async def test_psycopg2_enqueues_tasks_that_hide_nothing(
     assert connection.execute("select count(*) from rolecall.tasks").fetchone() == (1,)
 
 
-def test_hidden_value_is_not_logged_where_events_are_collected(
+def test_redacted_value_is_not_logged_where_events_are_collected(
     database: str, app: App, connection: Sql, secret: str
 ) -> None:
     events = Events()
@@ -98,7 +98,7 @@ def test_hidden_value_is_not_logged_where_events_are_collected(
     assert events.types[0] == EventType.JOB_CREATED
 
 
-async def test_hidden_value_is_not_logged_where_an_async_client_collects_events(
+async def test_redacted_value_is_not_logged_where_an_async_client_collects_events(
     database: str, app: App, connection: Sql, secret: str
 ) -> None:
     events = Events()

@@ -29,7 +29,7 @@ async def visitor(kind: type[Door], database: str, app: App) -> AsyncIterator[Vi
         yield visitor
 
 
-async def test_a_task_stands_with_the_rows_of_a_commit(visitor: Visitor, connection: Connection) -> None:
+async def test_task_is_committed_with_the_callers_rows(visitor: Visitor, connection: Connection) -> None:
     connection.execute("create table orders (number int)")
 
     await visitor.door.execute("insert into orders values (7)")
@@ -41,7 +41,7 @@ async def test_a_task_stands_with_the_rows_of_a_commit(visitor: Visitor, connect
     assert connection.execute("select id, handler from rolecall.all_tasks").fetchall() == [(stored.id, "add")]
 
 
-async def test_a_task_that_is_enqueued_before_anything_else_is_written_stands_with_the_commit(
+async def test_task_enqueued_before_the_first_write_is_committed_with_it(
     visitor: Visitor, connection: Connection
 ) -> None:
     with counted(connection) as grown:
@@ -51,7 +51,7 @@ async def test_a_task_that_is_enqueued_before_anything_else_is_written_stands_wi
     assert grown == [1]
 
 
-async def test_tasks_go_with_a_rollback(visitor: Visitor, connection: Connection) -> None:
+async def test_tasks_are_rolled_back_with_the_transaction(visitor: Visitor, connection: Connection) -> None:
     batch = [NewTask(handler="add", payload={"a": n}) for n in range(20_001)]
 
     with counted(connection) as grown:
@@ -61,7 +61,7 @@ async def test_tasks_go_with_a_rollback(visitor: Visitor, connection: Connection
     assert grown == [0]
 
 
-async def test_a_savepoint_that_is_rolled_back_takes_its_task_along(visitor: Visitor, connection: Connection) -> None:
+async def test_rolled_back_savepoint_removes_its_task(visitor: Visitor, connection: Connection) -> None:
     with counted(connection) as grown:
         await visitor("enqueue", "add", {"a": 1})
         await visitor.enqueue_undone("add", {"a": 2})
@@ -71,7 +71,7 @@ async def test_a_savepoint_that_is_rolled_back_takes_its_task_along(visitor: Vis
     assert connection.execute("select payload ->> 'a' from rolecall.all_tasks").fetchall() == [("1",)]
 
 
-async def test_keys_and_dedupe_keys_hold_as_ever(visitor: Visitor, connection: Connection) -> None:
+async def test_keys_and_dedupe_keys_work_in_a_shared_transaction(visitor: Visitor, connection: Connection) -> None:
     first = await visitor("enqueue", "add", {"a": 1}, key="customer:7", dedupe_key="once")
     again = await visitor("enqueue", "add", {"a": 2}, key="customer:7", dedupe_key="once")
     await visitor.door.commit()
@@ -80,7 +80,7 @@ async def test_keys_and_dedupe_keys_hold_as_ever(visitor: Visitor, connection: C
     assert connection.execute("select key, dedupe_key from rolecall.all_tasks").fetchall() == [("customer:7", "once")]
 
 
-async def test_a_payload_that_does_not_fit_is_refused_and_harms_nothing(
+async def test_invalid_payload_is_rejected_and_does_not_affect_the_transaction(
     visitor: Visitor, connection: Connection
 ) -> None:
     with counted(connection) as grown:
@@ -92,13 +92,13 @@ async def test_a_payload_that_does_not_fit_is_refused_and_harms_nothing(
     assert grown == [1]
 
 
-async def test_what_the_server_refuses_is_an_error_of_ours(visitor: Visitor) -> None:
+async def test_server_rejection_raises_a_rolecall_error(visitor: Visitor) -> None:
     with pytest.raises(UnknownRole, match="nobody"):
         await visitor("enqueue", NewTask(handler="nobody"))
     await visitor.door.rollback()
 
 
-async def test_a_text_that_no_server_takes_is_an_error_of_ours(visitor: Visitor) -> None:
+async def test_text_that_no_server_accepts_raises_a_rolecall_error(visitor: Visitor) -> None:
     with pytest.raises(Exception, match="surrogate|NUL|null|0x00|\\\\u0000") as refused:
         await visitor("fail_by_token", "half a pair: \ud800", "why")
     await visitor.door.rollback()
@@ -106,7 +106,7 @@ async def test_a_text_that_no_server_takes_is_an_error_of_ours(visitor: Visitor)
     assert type(refused.value).__module__.startswith("rolecall")
 
 
-async def test_a_client_without_a_database_declares_the_app_in_the_callers_transaction(
+async def test_client_without_a_database_declares_the_app_in_the_callers_transaction(
     kind: type[Door], database: str, app: App, connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", NOBODY)
@@ -117,7 +117,7 @@ async def test_a_client_without_a_database_declares_the_app_in_the_callers_trans
     assert connection.execute("select name from rolecall.handlers").fetchall() == [("add",)]
 
 
-async def test_each_verb_of_a_client_joins(visitor: Visitor, connection: Connection) -> None:
+async def test_every_client_method_can_share_the_transaction(visitor: Visitor, connection: Connection) -> None:
     batch = [NewTask(handler="add", payload={"a": n}) for n in range(5)]
     first, second, third, fourth, fifth = [stored.id for stored in await visitor("enqueue_many", batch)]
 
@@ -137,7 +137,7 @@ async def test_each_verb_of_a_client_joins(visitor: Visitor, connection: Connect
     assert states == {first: "completed", third: "completed", fourth: "failed", fifth: "completed"}
 
 
-async def test_children_join(visitor: Visitor, connection: Connection) -> None:
+async def test_spawned_children_share_the_transaction(visitor: Visitor, connection: Connection) -> None:
     parent = (await visitor("enqueue", "add", {"a": 1})).id
     await visitor.door.commit()
     run(connection, claims.claim(_worker(connection), [], ["add"], 1))
@@ -151,7 +151,7 @@ async def test_children_join(visitor: Visitor, connection: Connection) -> None:
     ]
 
 
-async def test_a_chain_is_held_in_the_callers_transaction(visitor: Visitor, connection: Connection) -> None:
+async def test_chain_block_shares_the_callers_transaction(visitor: Visitor, connection: Connection) -> None:
     chain_id = (await visitor("enqueue", "add", {"a": 1})).id
 
     await visitor.door.call(_complete, visitor, chain_id)

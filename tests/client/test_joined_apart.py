@@ -24,7 +24,7 @@ MANY = CHUNK
 
 
 @pytest.mark.parametrize("driver", ["psycopg", "psycopg2"])
-def test_a_drivers_connection_on_which_sqlalchemy_has_begun_nothing_is_refused(
+def test_driver_connection_without_a_begun_sqlalchemy_transaction_is_rejected(
     driver: str, database: str, app: App, connection: Connection
 ) -> None:
     engine = sqlalchemy.create_engine(url_of(database, driver))
@@ -40,7 +40,7 @@ def test_a_drivers_connection_on_which_sqlalchemy_has_begun_nothing_is_refused(
 
 
 @pytest.mark.parametrize("driver", ["psycopg", "asyncpg"])
-async def test_an_async_drivers_connection_on_which_sqlalchemy_has_begun_nothing_is_refused(
+async def test_async_driver_connection_without_a_begun_sqlalchemy_transaction_is_rejected(
     driver: str, database: str, app: App
 ) -> None:
     engine = create_async_engine(url_of(database, driver))
@@ -52,7 +52,7 @@ async def test_an_async_drivers_connection_on_which_sqlalchemy_has_begun_nothing
 
 
 @pytest.mark.parametrize("driver", ["psycopg", "psycopg2"])
-def test_a_drivers_own_connection_is_taken_where_sqlalchemy_is_used_too(
+def test_plain_driver_connection_is_accepted_next_to_sqlalchemy(
     driver: str, database: str, app: App, connection: Connection
 ) -> None:
     own: Any = psycopg.connect(database) if driver == "psycopg" else psycopg2.connect(database)
@@ -65,9 +65,7 @@ def test_a_drivers_own_connection_is_taken_where_sqlalchemy_is_used_too(
     assert grown == [2]
 
 
-def test_a_batch_stands_or_falls_as_one_where_each_statement_commits_by_itself(
-    database: str, app: App, connection: Connection
-) -> None:
+def test_batch_is_atomic_on_an_autocommit_connection(database: str, app: App, connection: Connection) -> None:
     batch = [NewTask(handler="add", payload={"a": 1})] * MANY + [NewTask(role="nobody", handler="nobody")]
     own = psycopg2.connect(database)
     own.autocommit = True
@@ -78,9 +76,7 @@ def test_a_batch_stands_or_falls_as_one_where_each_statement_commits_by_itself(
     assert grown == [0]
 
 
-async def test_a_batch_of_asyncpgs_outside_of_a_transaction_stands_or_falls_as_one(
-    database: str, app: App, connection: Connection
-) -> None:
+async def test_asyncpg_batch_outside_a_transaction_is_atomic(database: str, app: App, connection: Connection) -> None:
     batch = [NewTask(handler="add", payload={"a": 1})] * MANY
     own = await asyncpg.connect(uri_of(database))
     with counted(connection) as grown:
@@ -93,7 +89,9 @@ async def test_a_batch_of_asyncpgs_outside_of_a_transaction_stands_or_falls_as_o
     assert grown == [MANY + 1]
 
 
-def test_a_sqlalchemy_connection_in_autocommit_stores_at_once(database: str, app: App, connection: Connection) -> None:
+def test_sqlalchemy_connection_in_autocommit_stores_immediately(
+    database: str, app: App, connection: Connection
+) -> None:
     engine = sqlalchemy.create_engine(url_of(database, "psycopg"), isolation_level="AUTOCOMMIT")
     with counted(connection) as grown, Client(database, app=app) as client, engine.connect() as own:
         client.enqueue_many([NewTask(handler="add", payload={"a": 1})] * (MANY + 1), connection=own)
@@ -103,7 +101,7 @@ def test_a_sqlalchemy_connection_in_autocommit_stores_at_once(database: str, app
     assert grown == [MANY + 1]
 
 
-def test_a_session_whose_server_is_away_tells_so_as_ours_do(database: str, app: App) -> None:
+def test_session_with_an_unreachable_server_raises_database_unavailable(database: str, app: App) -> None:
     engine = sqlalchemy.create_engine("postgresql+psycopg://nobody@127.0.0.1:1/nowhere")
     with (
         Client(database, app=app) as client,
@@ -114,7 +112,7 @@ def test_a_session_whose_server_is_away_tells_so_as_ours_do(database: str, app: 
     engine.dispose()
 
 
-def test_another_database_than_postgres_is_refused(database: str, app: App) -> None:
+def test_database_other_than_postgres_is_rejected(database: str, app: App) -> None:
     engine = sqlalchemy.create_engine("sqlite://")
     with (
         Client(database, app=app) as client,
@@ -125,7 +123,7 @@ def test_another_database_than_postgres_is_refused(database: str, app: App) -> N
     engine.dispose()
 
 
-async def test_a_session_of_the_other_face_is_refused_with_the_client_that_takes_it(database: str, app: App) -> None:
+async def test_session_of_the_other_kind_is_rejected_with_the_matching_client(database: str, app: App) -> None:
     async with visiting(SqlalchemyAsyncSession, database, app, database) as visitor:
         with (
             Client(database, app=app) as client,
@@ -137,14 +135,14 @@ async def test_a_session_of_the_other_face_is_refused_with_the_client_that_takes
             await aclient.enqueue("add", {"a": 1}, connection=visitor.door.handed)
 
 
-async def test_an_alias_that_django_does_not_know_is_refused(database: str, app: App) -> None:
+async def test_unknown_django_alias_is_rejected(database: str, app: App) -> None:
     async with visiting(Django, database, app, database) as visitor:
         visitor.door.handed = "nowhere"
         with pytest.raises(ConfigError, match="nowhere"):
             await visitor("enqueue", "add", {"a": 1})
 
 
-async def test_a_sync_client_works_inside_of_run_sync(database: str, app: App, connection: Connection) -> None:
+async def test_sync_client_works_inside_run_sync(database: str, app: App, connection: Connection) -> None:
     engine = create_async_engine(url_of(database, "asyncpg"))
     with counted(connection) as grown, Client(database, app=app) as client:
         client.open()
@@ -156,7 +154,7 @@ async def test_a_sync_client_works_inside_of_run_sync(database: str, app: App, c
     assert grown == [1]
 
 
-def test_the_rows_of_the_callers_own_kind_do_not_matter(database: str, app: App, connection: Connection) -> None:
+def test_custom_row_class_of_the_caller_is_supported(database: str, app: App, connection: Connection) -> None:
     import psycopg2.extras  # noqa: PLC0415 - of this test only
 
     own = psycopg2.connect(database, cursor_factory=psycopg2.extras.RealDictCursor)
@@ -168,7 +166,7 @@ def test_the_rows_of_the_callers_own_kind_do_not_matter(database: str, app: App,
     assert grown == [1]
 
 
-async def test_a_codec_of_the_callers_own_does_not_matter(database: str, app: App, connection: Connection) -> None:
+async def test_custom_codec_of_the_caller_is_supported(database: str, app: App, connection: Connection) -> None:
     import json  # noqa: PLC0415 - of this test only
 
     own = await asyncpg.connect(uri_of(database))

@@ -14,7 +14,7 @@ Connection = psycopg.Connection[Any]
 SAID = "select pattern, declared, set_to from rolecall.key_capacities()"
 
 
-async def test_a_capacity_is_set_listed_and_taken_back(face: Face) -> None:
+async def test_capacity_can_be_set_listed_and_reset(face: Face) -> None:
     await face("set_key_capacity", "tenant:*", 3)
     await face("set_key_capacity", "tenant:7", 10)
 
@@ -24,7 +24,7 @@ async def test_a_capacity_is_set_listed_and_taken_back(face: Face) -> None:
     assert await face("key_capacities") == [KeyCapacity("tenant:7", 10, None, 10)]
 
 
-async def test_the_list_is_paged_by_its_last_pattern(face: Face) -> None:
+async def test_list_is_paginated_by_its_last_pattern(face: Face) -> None:
     for pattern in ("a", "b*", "c"):
         await face("set_key_capacity", pattern, 2)
 
@@ -44,7 +44,7 @@ async def test_the_list_is_paged_by_its_last_pattern(face: Face) -> None:
         ("a", 32_768, "the capacity of 'a' is a number from 1 to 32767, not 32768"),
     ],
 )
-async def test_what_is_no_pattern_or_capacity_is_refused_in_the_engines_words(
+async def test_invalid_pattern_or_capacity_is_rejected_with_the_engines_message(
     face: Face, connection: Connection, pattern: str, capacity: int, words: str
 ) -> None:
     with pytest.raises(InvalidDeclaration) as refused:
@@ -57,12 +57,12 @@ async def test_what_is_no_pattern_or_capacity_is_refused_in_the_engines_words(
 
 
 @pytest.mark.parametrize("capacity", ["3", 2.5, True])
-async def test_what_is_no_number_is_not_made_one(face: Face, capacity: object) -> None:
+async def test_non_integer_capacity_is_rejected_without_conversion(face: Face, capacity: object) -> None:
     with pytest.raises(InvalidDeclaration, match="a number from 1"):
         await face("set_key_capacity", "a", capacity)
 
 
-async def test_what_the_app_says_of_its_keys_is_declared_before_its_first_task(
+async def test_key_capacities_of_the_app_are_declared_before_its_first_task(
     face: Face, app: App, connection: Connection
 ) -> None:
     app.keys("tenant:*", capacity=3)
@@ -72,7 +72,7 @@ async def test_what_the_app_says_of_its_keys_is_declared_before_its_first_task(
     assert connection.execute(SAID).fetchall() == [("tenant:*", 3, None)]
 
 
-async def test_what_somebody_has_set_goes_before_what_the_app_declares(face: Face, app: App) -> None:
+async def test_set_capacity_overrides_the_one_the_app_declares(face: Face, app: App) -> None:
     app.keys("tenant:*", capacity=3)
     await face("set_key_capacity", "tenant:*", 5)
 
@@ -81,7 +81,7 @@ async def test_what_somebody_has_set_goes_before_what_the_app_declares(face: Fac
     assert await face("key_capacities") == [KeyCapacity("tenant:*", 5, 3, 5)]
 
 
-async def test_keys_are_not_declared_within_a_callers_transaction(
+async def test_keys_are_not_declared_within_the_callers_transaction(
     kind: Kind, database: str, app: App, connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As long as it is open, nobody could end a task of such a key."""

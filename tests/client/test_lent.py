@@ -40,19 +40,19 @@ async def messages_of_a_call(face: Face) -> list[str]:
     return [line[3] for line in lines if line[1] == "F" and line[3] in {"Query", "Sync"}]
 
 
-async def test_a_connection_used_a_moment_ago_is_not_asked(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_recently_used_connection_is_not_checked(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "RESTED", 3600)
 
     assert len(await messages_of_a_call(face)) == 1
 
 
-async def test_a_connection_that_has_rested_is_asked(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_idle_connection_is_checked(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "RESTED", 0)
 
     assert len(await messages_of_a_call(face)) > 1
 
 
-async def test_a_connection_that_the_server_ended_just_now_is_replaced_unnoticed(
+async def test_connection_just_closed_by_the_server_is_replaced_silently(
     kind: Kind, database: str, connection: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "RESTED", 3600)

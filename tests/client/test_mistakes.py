@@ -35,36 +35,36 @@ async def face(kind: Kind, database: str, app: App) -> Any:
     await face("close")
 
 
-async def test_a_handler_that_was_called_is_told_from_one_that_is_given(face: Face, greet: Any) -> None:
+async def test_enqueueing_a_handlers_return_value_explains_the_mistake(face: Face, greet: Any) -> None:
     with pytest.raises(TypeError, match=r"greet\(\.\.\.\) was called.*enqueue\(greet, \.\.\.\)"):
         await face("enqueue", greet("Ada"))
 
 
-async def test_a_function_that_is_no_handler_is_told_how_to_become_one(face: Face) -> None:
+async def test_function_that_is_no_handler_is_rejected_with_advice(face: Face) -> None:
     def send() -> None: ...
 
     with pytest.raises(TypeError, match=r"send is not a handler: declare it with @app.task"):
         await face("enqueue", send)
 
 
-async def test_what_is_no_task_at_all_is_refused_by_its_type(face: Face) -> None:
+async def test_non_task_argument_is_rejected_by_its_type(face: Face) -> None:
     with pytest.raises(TypeError, match="not a int"):
         await face("enqueue", 7)
 
 
-async def test_a_field_of_the_payload_that_is_given_as_an_option_is_told_its_place(face: Face) -> None:
+async def test_payload_field_given_as_an_option_is_explained(face: Face) -> None:
     with pytest.raises(TypeError, match=r"name= is not an option of a task; .*enqueue\(handler, \{'name': \.\.\.\}\)"):
         await face("enqueue", "greet", name="Ada")
 
 
-async def test_a_word_that_is_neither_field_nor_option_is_told_what_was_meant(face: Face, greet: Any) -> None:
+async def test_unknown_argument_suggests_a_similar_name(face: Face, greet: Any) -> None:
     with pytest.raises(
         TypeError, match="nmae= is neither a field of 'greet' nor an option of a task; did you mean 'name'"
     ):
         await face("enqueue", greet, nmae="Ada")
 
 
-async def test_a_word_that_is_both_field_and_option_is_told_how_to_say_which(face: Face) -> None:
+async def test_argument_that_is_both_field_and_option_is_reported_as_ambiguous(face: Face) -> None:
     @App("letters").task
     async def post(key: str) -> None: ...
 
@@ -74,22 +74,22 @@ async def test_a_word_that_is_both_field_and_option_is_told_how_to_say_which(fac
         await face("enqueue", post, key="a")
 
 
-async def test_an_option_that_is_misspelt_is_told_its_name(face: Face, greet: Any) -> None:
+async def test_misspelled_option_suggests_the_right_name(face: Face, greet: Any) -> None:
     with pytest.raises(TypeError, match="prioritiy= is not an option of a task; did you mean 'priority'"):
         await face("enqueue", greet, {"name": "Ada"}, prioritiy=3)
 
 
-async def test_a_handler_that_is_misspelt_is_told_its_name(face: Face) -> None:
+async def test_misspelled_handler_suggests_the_right_name(face: Face) -> None:
     with pytest.raises(UnknownRole, match="no handler 'greeet' is known; did you mean 'greet'"):
         await face("enqueue", "greeet", {"name": "Ada"})
 
 
-async def test_a_misspelt_handler_is_not_hidden_by_a_role_of_the_app(face: Face) -> None:
+async def test_misspelled_handler_is_reported_even_with_a_known_role(face: Face) -> None:
     with pytest.raises(HandlerMissing, match="no handler named 'greeet' is declared here; did you mean 'greet'"):
         await face("enqueue", "greeet", {"name": "Ada"}, role="mail")
 
 
-async def test_another_programs_handler_can_still_be_named_with_its_role(face: Face, database: str, kind: Kind) -> None:
+async def test_handler_of_another_program_can_be_named_with_its_role(face: Face, database: str, kind: Kind) -> None:
     other = App("other")
 
     @other.task(role="letters")
@@ -103,13 +103,13 @@ async def test_another_programs_handler_can_still_be_named_with_its_role(face: F
     assert (await face("enqueue", "print_letter")).id > 0
 
 
-def test_a_procedure_of_the_app_is_known(app: App) -> None:
+def test_procedure_of_the_app_is_found(app: App) -> None:
     app.procedure("count", "shop.count", role="sums")
 
     assert new_task("count", None, {"role": "sums"}, app).handler == "count"
 
 
-async def test_a_delay_and_a_timeout_may_be_timedeltas(kind: Kind, database: str) -> None:
+async def test_delay_and_timeout_can_be_timedeltas(kind: Kind, database: str) -> None:
     app = App("shop")
 
     @app.task
@@ -125,6 +125,6 @@ async def test_a_delay_and_a_timeout_may_be_timedeltas(kind: Kind, database: str
 
 
 @pytest.mark.parametrize("word", ["key", "dedupe_key"])
-async def test_a_key_that_is_no_text_is_refused(face: Face, greet: Any, word: str) -> None:
+async def test_non_string_key_is_rejected(face: Face, greet: Any, word: str) -> None:
     with pytest.raises(InvalidTask, match=f"{word} must be text, got int: 7"):
         await face("enqueue", "print", **{word: 7})

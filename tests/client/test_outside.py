@@ -19,7 +19,7 @@ async def add(face: Face, **options: Any) -> int:
     return task_id
 
 
-async def test_a_task_is_completed_with_a_result(face: Face) -> None:
+async def test_task_can_be_completed_with_a_result(face: Face) -> None:
     task_id = await add(face, after=60)
 
     assert await face("complete", task_id, {"sum": 1}) == "completed"
@@ -30,7 +30,7 @@ async def test_a_task_is_completed_with_a_result(face: Face) -> None:
     assert await face("complete", 4711) == "missing"
 
 
-async def test_a_task_is_failed_for_good(face: Face) -> None:
+async def test_task_can_be_failed_permanently(face: Face) -> None:
     task_id = await add(face)
 
     assert await face("fail", task_id, "no\0longer wanted") == "failed"
@@ -39,7 +39,7 @@ async def test_a_task_is_failed_for_good(face: Face) -> None:
     assert (task.state, task.error) == (TaskState.FAILED, "no\ufffdlonger wanted")
 
 
-async def test_what_comes_next_is_stored_with_the_completion(face: Face) -> None:
+async def test_next_tasks_are_stored_with_the_completion(face: Face) -> None:
     task_id = await add(face)
 
     await face("complete", task_id, continue_with=ADD, follow_ups=[ADD, ADD])
@@ -48,7 +48,7 @@ async def test_what_comes_next_is_stored_with_the_completion(face: Face) -> None
     assert len(await face("list_chains")) == 3
 
 
-async def test_a_completion_belongs_to_the_caller_s_transaction(face: Face) -> None:
+async def test_completion_can_share_the_callers_transaction(face: Face) -> None:
     task_id = await add(face)
     async with face.transaction(commit=False) as connection:
         await face("complete", task_id, connection=connection)
@@ -57,7 +57,7 @@ async def test_a_completion_belongs_to_the_caller_s_transaction(face: Face) -> N
 
 
 @pytest.mark.parametrize("result", [float("nan"), "x" * (MAX_RESULT_BYTES + 1), "\ud800"], ids=["nan", "long", "half"])
-async def test_a_result_that_cannot_be_stored_is_refused(face: Face, result: object) -> None:
+async def test_result_that_cannot_be_stored_is_rejected(face: Face, result: object) -> None:
     task_id = await add(face)
 
     with pytest.raises(InvalidTask, match="result"):
@@ -66,14 +66,14 @@ async def test_a_result_that_cannot_be_stored_is_refused(face: Face, result: obj
     assert (await face("get", task_id)).state is TaskState.PENDING
 
 
-async def test_a_next_task_of_nobody_s_role_is_refused(face: Face) -> None:
+async def test_next_task_of_an_unknown_role_is_rejected(face: Face) -> None:
     task_id = await add(face)
 
     with pytest.raises(UnknownRole):
         await face("complete", task_id, continue_with=NewTask(role="nobody"))
 
 
-async def test_a_token_completes_its_task_once(face: Face) -> None:
+async def test_token_completes_its_task_once(face: Face) -> None:
     task_id = await add(face, after=7200)
     token = await face("issue_token", task_id, ttl=7200)
 
@@ -84,7 +84,7 @@ async def test_a_token_completes_its_task_once(face: Face) -> None:
         await face("complete_by_token", token)
 
 
-async def test_a_token_fails_its_task(face: Face) -> None:
+async def test_token_can_fail_its_task(face: Face) -> None:
     task_id = await add(face)
 
     assert await face("fail_by_token", await face("issue_token", task_id), "declined") == task_id
@@ -93,12 +93,12 @@ async def test_a_token_fails_its_task(face: Face) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "rct_0", "\0", "\ud800"])
-async def test_what_is_no_token_ends_nothing(face: Face, token: str) -> None:
+async def test_invalid_token_finishes_no_task(face: Face, token: str) -> None:
     with pytest.raises((InvalidToken, InvalidTask)):
         await face("complete_by_token", token)
 
 
-async def test_only_an_open_task_has_tokens(face: Face) -> None:
+async def test_token_is_issued_only_for_an_open_task_and_a_positive_lifetime(face: Face) -> None:
     with pytest.raises(TaskNotFound) as missing:
         await face("issue_token", 4711)
 
@@ -107,7 +107,7 @@ async def test_only_an_open_task_has_tokens(face: Face) -> None:
         await face("issue_token", await add(face), ttl=0)
 
 
-async def test_tasks_are_triggered_in_the_order_given(face: Face) -> None:
+async def test_tasks_are_triggered_in_the_given_order(face: Face) -> None:
     ids = [await add(face, after=60) for _ in range(3)]
 
     assert list(await face("trigger", ids[::-1])) == ids[::-1]
@@ -115,7 +115,7 @@ async def test_tasks_are_triggered_in_the_order_given(face: Face) -> None:
     assert {(await face("get", task_id)).status for task_id in ids} == {"ready"}
 
 
-async def test_nothing_is_triggered_where_one_cannot_be(face: Face, connection: psycopg.Connection[Any]) -> None:
+async def test_trigger_is_all_or_nothing(face: Face, connection: psycopg.Connection[Any]) -> None:
     """Typed errors, all or nothing."""
     later, done = await add(face, after=60), await add(face)
     await face("complete", done)

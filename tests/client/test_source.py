@@ -9,9 +9,7 @@ from rolecall.db.connect import connect
 from rolecall.db.migrator import check
 
 
-def test_without_any_name_it_is_the_embedded_server_and_has_the_schema(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_default_database_is_the_embedded_server_with_a_schema(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("DATABASE_URL", raising=False)
     monkeypatch.setenv("ROLECALL_DATA_DIR", str(tmp_path / "data"))
     source = Source(None)
@@ -25,7 +23,7 @@ def test_without_any_name_it_is_the_embedded_server_and_has_the_schema(
         source.detach()
 
 
-def test_what_is_given_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explicit_dsn_overrides_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", "host=elsewhere")
 
     assert Source("host=here").attach() == "host=here"
@@ -33,7 +31,7 @@ def test_what_is_given_wins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("given", "named", "pooled"), [(None, "yes", True), (False, "yes", False), (None, "", None)])
-def test_a_pooler_is_told_by_the_caller_or_else_by_the_environment(
+def test_pooler_is_configured_by_the_caller_or_else_by_the_environment(
     monkeypatch: pytest.MonkeyPatch, given: bool | None, named: str, pooled: bool | None
 ) -> None:
     monkeypatch.setenv("ROLECALL_POOLED", named)

@@ -12,7 +12,7 @@ from tests.client.conftest import Face, Kind, counted
 Connection = psycopg.Connection[Any]
 
 
-async def test_a_task_stands_with_the_callers_commit(face: Face, connection: Connection) -> None:
+async def test_task_is_committed_with_the_callers_transaction(face: Face, connection: Connection) -> None:
     with counted(connection) as grown:
         async with face.transaction() as own:
             stored = await face("enqueue", "add", {"a": 1}, connection=own)
@@ -21,7 +21,7 @@ async def test_a_task_stands_with_the_callers_commit(face: Face, connection: Con
     assert grown == [1]
 
 
-async def test_a_task_goes_with_the_callers_rollback(face: Face, connection: Connection) -> None:
+async def test_task_is_rolled_back_with_the_callers_transaction(face: Face, connection: Connection) -> None:
     batch = [NewTask(handler="add", payload={"a": n}) for n in range(20_001)]
 
     with counted(connection) as grown:
@@ -30,7 +30,7 @@ async def test_a_task_goes_with_the_callers_rollback(face: Face, connection: Con
     assert grown == [0]
 
 
-async def test_cancel_and_retry_join_too(face: Face) -> None:
+async def test_cancel_and_retry_share_the_transaction(face: Face) -> None:
     stored = await face("enqueue", "add", {"a": 1})
 
     async with face.transaction(commit=False) as own:
@@ -41,7 +41,7 @@ async def test_cancel_and_retry_join_too(face: Face) -> None:
     assert (await face("get", stored.id)).state is TaskState.PENDING
 
 
-async def test_a_client_without_a_database_declares_through_the_callers_connection(
+async def test_client_without_a_database_declares_through_the_callers_connection(
     kind: Kind, database: str, app: App, connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", "host=127.0.0.1 port=1")
@@ -56,7 +56,7 @@ async def test_a_client_without_a_database_declares_through_the_callers_connecti
     assert connection.execute("select name from rolecall.handlers").fetchall() == [("add",)]
 
 
-async def test_the_environment_names_the_database(
+async def test_environment_variable_names_the_database(
     kind: Kind, database: str, app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", database)
@@ -69,14 +69,14 @@ async def test_the_environment_names_the_database(
 
 
 @pytest.mark.parametrize("what", ["the other face's", "no connection at all"])
-async def test_a_connection_of_another_kind_is_refused(face: Face, what: str) -> None:
+async def test_connection_of_another_kind_is_rejected(face: Face, what: str) -> None:
     other = Face("async" if face.kind == "sync" else "sync", face.database)
     async with other.transaction() as foreign:
         with pytest.raises(ConfigError, match="connection: needs a psycopg"):
             await face("enqueue", "add", {"a": 1}, connection=foreign if "face" in what else object())
 
 
-async def test_a_pool_that_was_given_stays_open(kind: Kind, database: str, app: App) -> None:
+async def test_given_pool_stays_open(kind: Kind, database: str, app: App) -> None:
     if kind == "sync":
         with ConnectionPool(database, min_size=1, open=True) as pool:
             await _use(Face(kind, pool, app))

@@ -28,7 +28,7 @@ def do_one(connection: Connection, result: str) -> None:
     assert run(connection, claims.finish(worker, [report])) == {}
 
 
-async def test_a_waiter_gets_the_finished_task(face: Face, connection: Connection) -> None:
+async def test_wait_returns_the_finished_task(face: Face, connection: Connection) -> None:
     stored = await face("enqueue", "add", {"a": 1})
 
     waiter = asyncio.create_task(face("wait", stored.id, timeout=40))
@@ -38,14 +38,14 @@ async def test_a_waiter_gets_the_finished_task(face: Face, connection: Connectio
     assert (task.state, task.result) == (TaskState.COMPLETED, {"sum": 1})
 
 
-async def test_a_cancelled_task_ends_the_wait(face: Face) -> None:
+async def test_wait_ends_when_the_task_is_cancelled(face: Face) -> None:
     stored = await face("enqueue", "add", {"a": 1})
     await face("cancel", stored.id)
 
     assert (await face("wait", stored.id)).state is TaskState.CANCELLED
 
 
-async def test_a_wait_ends_in_time(face: Face) -> None:
+async def test_wait_times_out(face: Face) -> None:
     stored = await face("enqueue", "add", {"a": 1})
     begin = time.monotonic()
 
@@ -56,18 +56,18 @@ async def test_a_wait_ends_in_time(face: Face) -> None:
     assert (late.value.task_id, late.value.seconds) == (stored.id, 0.3)
 
 
-async def test_a_task_that_never_was_cannot_be_read_or_waited_for(face: Face) -> None:
+async def test_missing_task_cannot_be_read_or_waited_for(face: Face) -> None:
     for verb in ("get", "wait"):
         with pytest.raises(TaskNotFound, match="no task 999"):
             await face(verb, 999)
 
 
-async def test_missing_tasks_are_said_to_be_missing(face: Face) -> None:
+async def test_missing_tasks_have_the_outcome_missing(face: Face) -> None:
     assert await face("cancel", 999) == {999: "missing"}
     assert await face("retry", [999]) == {999: "missing"}
 
 
-async def test_counts_name_role_and_state(face: Face) -> None:
+async def test_counts_contain_role_and_state(face: Face) -> None:
     await face("enqueue", "add", {"a": 1})
 
     counts = await face("counts")
@@ -75,7 +75,7 @@ async def test_counts_name_role_and_state(face: Face) -> None:
     assert ("sums", "pending", 1) in {(each.role, each.state, each.number) for each in counts}
 
 
-async def test_a_server_that_is_not_there_is_unavailable(kind: Kind) -> None:
+async def test_unreachable_server_raises_database_unavailable(kind: Kind) -> None:
     face = Face(kind, "host=127.0.0.1 port=1 connect_timeout=1")
 
     try:
@@ -85,13 +85,13 @@ async def test_a_server_that_is_not_there_is_unavailable(kind: Kind) -> None:
         await face("close")
 
 
-async def test_open_connects_at_once_and_close_can_be_repeated(face: Face) -> None:
+async def test_open_connects_immediately_and_close_can_be_repeated(face: Face) -> None:
     assert await face("open") is face.client
     await face("close")
     await face("close")
 
 
-def test_looks_become_rarer_up_to_a_limit() -> None:
+def test_polling_pauses_grow_up_to_a_limit() -> None:
     looks = list(islice(pauses(), 20))
 
     assert looks[0] == 0.01

@@ -42,7 +42,7 @@ async def face(kind: Kind, database: str, app: App) -> AsyncIterator[Face]:
     await face("close")
 
 
-async def test_the_words_of_the_call_are_the_payload(face: Face, greet: Any, connection: Connection) -> None:
+async def test_arguments_of_the_call_become_the_payload(face: Face, greet: Any, connection: Connection) -> None:
     await face("enqueue", greet, name="Ada", loud=True)
     await face("enqueue", greet, "Ada")
 
@@ -52,13 +52,13 @@ async def test_the_words_of_the_call_are_the_payload(face: Face, greet: Any, con
     ]
 
 
-async def test_options_may_stand_among_them(face: Face, greet: Any, connection: Connection) -> None:
+async def test_options_can_be_mixed_with_payload_arguments(face: Face, greet: Any, connection: Connection) -> None:
     await face("enqueue", greet, name="Ada", priority=5, key="customer:7")
 
     assert connection.execute(STORED).fetchall() == [("greet", {"name": "Ada"}, 5, "customer:7")]
 
 
-async def test_a_payload_given_by_name_is_the_payload(face: Face, greet: Any, connection: Connection) -> None:
+async def test_payload_can_be_given_as_a_keyword(face: Face, greet: Any, connection: Connection) -> None:
     await face("enqueue", greet, payload={"name": "Ada"}, priority=5)
     await face("enqueue", "greet", payload={"name": "Bob"})
 
@@ -68,13 +68,13 @@ async def test_a_payload_given_by_name_is_the_payload(face: Face, greet: Any, co
     ]
 
 
-async def test_a_handler_that_takes_anything_takes_any_word(face: Face, app: App, connection: Connection) -> None:
+async def test_handler_of_any_payload_accepts_any_keyword(face: Face, app: App, connection: Connection) -> None:
     await face("enqueue", app.handlers["echo"], anything=[1, 2])
 
     assert connection.execute(STORED).fetchall() == [("echo", {"anything": [1, 2]}, 0, None)]
 
 
-async def test_words_that_do_not_fit_are_refused(face: Face, greet: Any) -> None:
+async def test_invalid_arguments_are_rejected(face: Face, greet: Any) -> None:
     with pytest.raises(InvalidPayload):
         await face("enqueue", greet, name=7)
     with pytest.raises(InvalidPayload):
@@ -87,7 +87,7 @@ async def test_words_that_do_not_fit_are_refused(face: Face, greet: Any) -> None
         await face("enqueue", "greet", 7)
 
 
-async def test_options_that_were_said_before_go_with_the_words(face: Face, greet: Any, connection: Connection) -> None:
+async def test_options_of_using_apply_to_later_calls(face: Face, greet: Any, connection: Connection) -> None:
     eager = greet.using(priority=5, key="customer:7")
 
     await face("enqueue", eager, name="Ada")
@@ -103,24 +103,24 @@ async def test_options_that_were_said_before_go_with_the_words(face: Face, greet
     ]
 
 
-async def test_what_is_no_option_cannot_be_said_before(greet: Any) -> None:
+async def test_unknown_option_is_rejected_by_using(greet: Any) -> None:
     with pytest.raises(TypeError, match="prioritiy= is not an option of a task: use one of role, priority, "):
         greet.using(prioritiy=5)
 
 
-async def test_a_named_handler_has_one_payload(face: Face) -> None:
+async def test_handler_given_by_name_accepts_one_payload(face: Face) -> None:
     with pytest.raises(TypeError, match="the payload must be one argument, got 2 in addition to 'greet'"):
         await face("enqueue", "greet", {"name": "Ada"}, 5)
 
 
-async def test_a_transaction_that_was_said_before_is_joined(face: Face, greet: Any, connection: Connection) -> None:
+async def test_connection_given_to_using_is_shared(face: Face, greet: Any, connection: Connection) -> None:
     async with face.transaction(commit=False) as own:
         await face("enqueue", greet.using(connection=own), name="Ada")
 
     assert connection.execute(STORED).fetchall() == []
 
 
-async def test_a_task_is_waited_for_by_what_its_enqueue_answered(face: Face, greet: Any) -> None:
+async def test_result_of_enqueue_can_be_passed_to_get_and_wait(face: Face, greet: Any) -> None:
     stored = await face("enqueue", greet, name="Ada")
     await face("cancel", stored.id)
 
@@ -128,7 +128,7 @@ async def test_a_task_is_waited_for_by_what_its_enqueue_answered(face: Face, gre
     assert (await face("wait", stored, timeout=10)).state == "cancelled"
 
 
-def test_a_handler_enqueues_by_the_client_of_its_app(
+def test_handler_enqueues_with_the_client_of_its_app(
     app: App, greet: Any, database: str, connection: Connection
 ) -> None:
     with Client(database, app=app):
@@ -142,7 +142,7 @@ def test_a_handler_enqueues_by_the_client_of_its_app(
     ]
 
 
-async def test_a_handler_enqueues_by_the_async_client_of_its_app(
+async def test_handler_enqueues_with_the_async_client_of_its_app(
     app: App, greet: Any, database: str, connection: Connection
 ) -> None:
     async with AsyncClient(database, app=app):
@@ -151,7 +151,7 @@ async def test_a_handler_enqueues_by_the_async_client_of_its_app(
     assert connection.execute(STORED).fetchall() == [("greet", {"name": "Ada"}, 0, None)]
 
 
-def test_a_handler_of_an_included_app_enqueues_by_the_client_of_the_one_that_includes_it(
+def test_included_app_handler_enqueues_with_the_client_of_its_parent_app(
     app: App, greet: Any, database: str, connection: Connection
 ) -> None:
     whole = App("whole")
@@ -163,7 +163,7 @@ def test_a_handler_of_an_included_app_enqueues_by_the_client_of_the_one_that_inc
     assert connection.execute(STORED).fetchall() == [("greet", {"name": "Ada"}, 0, None)]
 
 
-def test_a_handler_without_a_client_says_what_to_make(greet: Any) -> None:
+def test_handler_without_a_client_explains_what_to_create(greet: Any) -> None:
     with pytest.raises(
         ConfigError, match=r"this app has no Client: create one and keep a reference to it, Client\(app=app\)"
     ):

@@ -9,7 +9,7 @@ from rolecall.config.brokers import broker_address
 from rolecall.model.errors import ConfigError
 
 
-def test_an_address_is_shown_without_its_password_and_parameters() -> None:
+def test_broker_url_is_shown_without_its_password_and_parameters() -> None:
     address = broker_address("rediss://us:secret@cache:6380/2?ssl_ca_certs=ca.pem&prefix=shop")
 
     assert address.shown == "rediss://cache:6380/2"
@@ -18,12 +18,12 @@ def test_an_address_is_shown_without_its_password_and_parameters() -> None:
     assert "secret" not in repr(address)
 
 
-def test_nats_may_have_several_servers() -> None:
+def test_nats_url_can_name_several_servers() -> None:
     assert broker_address("nats://u:p@one:4222, nats://two:4222").urls == ("nats://u:p@one:4222", "nats://two:4222")
 
 
 @pytest.mark.parametrize("text", ["redis://:secret@", "kafka://us:secret@host", "redis://:secret@host?prefix=a b"])
-def test_an_address_that_does_not_fit_is_refused_without_showing_its_password(text: str) -> None:
+def test_invalid_broker_url_is_rejected_without_showing_its_password(text: str) -> None:
     with pytest.raises(ConfigError, match="ROLECALL_NOTIFICATIONS") as refused:
         read_settings({"ROLECALL_NOTIFICATIONS": text})
 

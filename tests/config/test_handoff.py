@@ -9,30 +9,30 @@ from rolecall.config.handoff import HandoffKind
 from rolecall.model.errors import ConfigError
 
 
-def test_without_any_redis_nothing_is_handed_over() -> None:
+def test_handoff_is_off_without_redis() -> None:
     assert not read_settings({}).handoff.on
 
 
-def test_one_address_is_for_both_bands() -> None:
+def test_one_url_applies_to_both_bands() -> None:
     handoff = read_settings({"ROLECALL_REDIS_URL": "rediss://:secret@cache/1"}).handoff
     assert handoff.low == handoff.high == "rediss://:secret@cache/1"
     assert handoff.on
     assert "secret" not in repr(handoff)
 
 
-def test_each_band_may_have_a_host_of_its_own() -> None:
+def test_each_band_can_have_its_own_host() -> None:
     handoff = read_settings(
         {"REDIS_HOST_LOW": "low", "REDIS_HOST_HIGH": "high", "REDIS_PORT_HIGH": "6380", "REDIS_PASSWORD": "a/b"}
     ).handoff
     assert (handoff.low, handoff.high) == ("redis://:a%2Fb@low:6379/0", "redis://:a%2Fb@high:6380/0")
 
 
-def test_one_host_alone_is_for_both_bands() -> None:
+def test_single_host_applies_to_both_bands() -> None:
     handoff = read_settings({"REDIS_HOST_HIGH": "high"}).handoff
     assert handoff.low == handoff.high == "redis://high:6379/0"
 
 
-def test_a_kind_can_be_wanted_and_a_hand_off_turned_off() -> None:
+def test_handoff_kind_can_be_chosen_and_handoff_disabled() -> None:
     wanted = {"ROLECALL_REDIS_URL": "redis://cache", "ROLECALL_HANDOFF": "lists"}
     assert read_settings(wanted).handoff.kind is HandoffKind.LISTS
     assert not read_settings(wanted | {"ROLECALL_HANDOFF": "off"}).handoff.on
@@ -42,7 +42,7 @@ def test_a_kind_can_be_wanted_and_a_hand_off_turned_off() -> None:
     ("variable", "text"),
     [("ROLECALL_REDIS_URL", "http://:geheim@cache"), ("ROLECALL_HANDOFF", "fast"), ("REDIS_PORT_LOW", "0")],
 )
-def test_what_does_not_fit_is_refused_by_the_name_of_its_variable(variable: str, text: str) -> None:
+def test_invalid_setting_is_rejected_with_its_variable_name(variable: str, text: str) -> None:
     with pytest.raises(ConfigError, match=variable) as refused:
         read_settings({variable: text})
     assert "geheim" not in str(refused.value)

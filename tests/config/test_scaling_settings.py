@@ -11,7 +11,7 @@ from rolecall.model.errors import ConfigError
 from rolecall.model.scaling import WorkloadKind
 
 
-def test_the_set_has_its_documented_name_and_its_namespace_is_left_to_the_cluster() -> None:
+def test_default_workload_has_its_documented_name_and_the_clusters_namespace() -> None:
     scaling = read_settings({}).scaling
 
     assert (scaling.namespace, scaling.workload) == (None, "rolecall-worker")
@@ -20,7 +20,7 @@ def test_the_set_has_its_documented_name_and_its_namespace_is_left_to_the_cluste
     assert (scaling.kubeconfig, scaling.in_cluster) == (None, False)
 
 
-def test_every_variable_of_scaling_is_read() -> None:
+def test_every_scaling_variable_is_read() -> None:
     environ = {
         "ROLECALL_K8S_NAMESPACE": "crawling",
         "ROLECALL_K8S_WORKLOAD": "task-worker-resync",
@@ -42,7 +42,7 @@ def test_every_variable_of_scaling_is_read() -> None:
     )
 
 
-def test_the_least_moves_the_most_that_nobody_set() -> None:
+def test_minimum_raises_an_unset_maximum() -> None:
     assert read_settings({"ROLECALL_K8S_MIN_REPLICAS": "30"}).scaling.most == 30
 
 
@@ -58,19 +58,19 @@ def test_the_least_moves_the_most_that_nobody_set() -> None:
         ("ROLECALL_K8S_MAX_REPLICAS", "many"),
     ],
 )
-def test_what_does_not_fit_is_refused_by_its_name(variable: str, text: str) -> None:
+def test_invalid_setting_is_rejected_by_name(variable: str, text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read_settings({variable: text})
 
     assert caught.value.variable == variable
 
 
-def test_the_most_cannot_be_less_than_the_least() -> None:
+def test_maximum_cannot_be_less_than_the_minimum() -> None:
     with pytest.raises(ConfigError, match="must be between 5 and"):
         read_settings({"ROLECALL_K8S_MIN_REPLICAS": "5", "ROLECALL_K8S_MAX_REPLICAS": "4"})
 
 
-def test_the_names_of_the_first_system_are_read() -> None:
+def test_variable_names_of_the_predecessor_system_are_read() -> None:
     environ = {
         "K8S_NAMESPACE": "dispensary-scraper",
         "K8S_WORKER_STATEFULSET": "scraper-worker",

@@ -52,7 +52,7 @@ BAD_TEXTS = [
 ]
 
 
-def test_an_empty_environment_gives_the_documented_defaults() -> None:
+def test_empty_environment_gives_the_documented_defaults() -> None:
     settings = read_settings({})
 
     assert settings.database.url is None
@@ -114,7 +114,7 @@ def test_every_variable_is_read() -> None:
     assert settings.notifications == "nats://one:4222,nats://two:4222"
 
 
-def test_names_of_another_system_are_read_where_ours_are_not_given() -> None:
+def test_variable_names_of_another_system_are_read_as_a_fallback() -> None:
     theirs = {
         "ACCESS_TOKEN_EXPIRE_MINUTES": "60",
         "RATE_LIMIT_PER_HOUR": "1000",
@@ -149,12 +149,12 @@ def test_names_of_another_system_are_read_where_ours_are_not_given() -> None:
         ("db-3.example:8000", HttpSettings(host="db-3.example", port=8000)),
     ],
 )
-def test_an_address_is_read_with_its_port_or_off(text: str, http: HttpSettings) -> None:
+def test_address_is_read_with_its_port_or_off(text: str, http: HttpSettings) -> None:
     assert read_settings({"ROLECALL_HTTP": text}).http == http
 
 
 @pytest.mark.parametrize(("variable", "text"), BAD_TEXTS)
-def test_a_text_that_does_not_fit_names_the_variable_and_the_value(variable: str, text: str) -> None:
+def test_invalid_value_is_reported_with_its_variable(variable: str, text: str) -> None:
     with pytest.raises(ConfigError) as raised:
         read_settings({variable: text})
 
@@ -172,13 +172,11 @@ SEVERAL_NAMES = [
 
 
 @pytest.mark.parametrize(("environ", "slots"), SEVERAL_NAMES)
-def test_of_several_names_ours_goes_first_and_then_what_is_surely_meant_for_us(
-    environ: dict[str, str], slots: int
-) -> None:
+def test_own_name_has_precedence_followed_by_specific_alternate_names(environ: dict[str, str], slots: int) -> None:
     assert read_settings(environ).worker.slots == slots
 
 
-def test_the_names_of_earlier_releases_are_read() -> None:
+def test_names_of_earlier_releases_are_read() -> None:
     worker = read_settings(
         {"WORKER_ROLE": "mail", "WORKER_ID": "w", "WORKER_GRACE_S": "7", "POLL_INTERVAL_MS": "20"}
     ).worker
@@ -186,48 +184,48 @@ def test_the_names_of_earlier_releases_are_read() -> None:
     assert (worker.roles, worker.name, worker.grace, worker.poll_interval) == (("mail",), "w", 7, 0.02)
 
 
-def test_the_address_of_the_database_that_is_only_ours_goes_first() -> None:
+def test_own_database_url_variable_has_precedence() -> None:
     environ = {"DATABASE_URL": "postgresql://theirs/x", "ROLECALL_DATABASE_URL": "postgresql://ours/x"}
 
     assert read_settings(environ).database.url == "postgresql://ours/x"
 
 
-def test_what_does_not_fit_is_told_by_the_name_that_was_written() -> None:
+def test_invalid_value_is_reported_under_the_name_that_was_set() -> None:
     with pytest.raises(ConfigError) as caught:
         read_settings({"ROLECALL_WORKER_SLOTS": "many", "WORKER_SLOTS": "8"})
 
     assert caught.value.variable == "ROLECALL_WORKER_SLOTS"
 
 
-def test_what_others_set_for_everybody_has_no_name_of_ours() -> None:
+def test_shared_platform_variable_has_no_prefixed_name() -> None:
     assert read_settings({"ROLECALL_KUBERNETES_SERVICE_HOST": "10.0.0.1"}).scaling.in_cluster is False
 
 
 @pytest.mark.parametrize(("environ", "pod"), [({}, None), ({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "pod-7")])
-def test_in_a_cluster_the_host_is_the_pod(environ: dict[str, str], pod: str | None) -> None:
+def test_host_in_a_cluster_is_the_pod(environ: dict[str, str], pod: str | None) -> None:
     assert read_settings({"HOSTNAME": "pod-7"} | environ).worker.pod == pod
 
 
-def test_an_empty_variable_counts_as_not_set() -> None:
+def test_empty_variable_counts_as_unset() -> None:
     assert read_settings({"ROLECALL_SLOTS": " ", "DATABASE_URL": "", "ROLECALL_ROLES": ""}) == read_settings({})
 
 
-def test_a_flag_wins_over_its_variable() -> None:
+def test_flag_overrides_its_variable() -> None:
     assert read_settings({"ROLECALL_SLOTS": "2"}, {"ROLECALL_SLOTS": "3"}).worker.slots == 3
 
 
-def test_a_flag_that_is_not_given_leaves_the_variable() -> None:
+def test_omitted_flag_preserves_the_variable() -> None:
     assert read_settings({"ROLECALL_SLOTS": "2"}, {"ROLECALL_SLOTS": None}).worker.slots == 2
 
 
-def test_a_bad_flag_is_named_as_the_flag() -> None:
+def test_invalid_flag_is_reported_as_a_flag() -> None:
     with pytest.raises(ConfigError) as raised:
         read_settings({}, {"ROLECALL_POLL_INTERVAL_MS": "soon"})
 
     assert raised.value.variable == "--poll-interval-ms"
 
 
-def test_a_bad_database_url_is_refused_without_showing_its_password() -> None:
+def test_invalid_database_url_is_rejected_without_showing_its_password() -> None:
     with pytest.raises(ConfigError) as raised:
         read_settings({"DATABASE_URL": "postgres//someone:hunter2@db/work"})
 
@@ -236,11 +234,11 @@ def test_a_bad_database_url_is_refused_without_showing_its_password() -> None:
 
 
 @pytest.mark.parametrize("text", ["/queue", "/queue/", "/ops/queue-2"])
-def test_the_path_that_a_server_in_front_takes_off_is_read(text: str) -> None:
+def test_root_path_of_a_proxy_is_read(text: str) -> None:
     assert read_settings({"ROLECALL_ROOT_PATH": text}).access.root_path == text.rstrip("/")
 
 
 @pytest.mark.parametrize("text", ["queue", "//elsewhere.example", "/a b", "https://x", "/../x"])
-def test_what_is_no_path_is_refused(text: str) -> None:
+def test_invalid_root_path_is_rejected(text: str) -> None:
     with pytest.raises(ConfigError, match="is not a path such as /queue"):
         read_settings({"ROLECALL_ROOT_PATH": text})

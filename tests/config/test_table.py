@@ -26,34 +26,34 @@ def by_name(setting: Setting[object]) -> str:
     return setting.name
 
 
-def test_every_name_stands_for_one_setting() -> None:
+def test_every_name_belongs_to_one_setting() -> None:
     names = [name for setting in ALL for name in setting.names]
 
     assert sorted(names) == sorted(set(names))
 
 
 @pytest.mark.parametrize("setting", [each for each in ALL if not each.foreign], ids=by_name)
-def test_the_name_that_is_shown_is_ours(setting: Setting[object]) -> None:
+def test_displayed_name_has_the_project_prefix(setting: Setting[object]) -> None:
     assert setting.name.startswith("ROLECALL_") or setting.name in BARE
 
 
 @pytest.mark.parametrize("setting", [each for each in ALL if each.flag], ids=by_name)
-def test_a_flag_is_called_as_its_variable(setting: Setting[object]) -> None:
+def test_flag_is_named_after_its_variable(setting: Setting[object]) -> None:
     assert setting.flag == "--" + setting.name.removeprefix("ROLECALL_").lower().replace("_", "-")
 
 
 @pytest.mark.parametrize("setting", [each for each in ALL if each.default], ids=by_name)
-def test_the_default_that_is_told_is_what_is_meant_where_nothing_is_given(setting: Setting[object]) -> None:
+def test_documented_default_equals_the_actual_default(setting: Setting[object]) -> None:
     assert read_settings({setting.name: setting.default}) == read_settings({})
 
 
 @pytest.mark.parametrize("setting", ALL, ids=by_name)
-def test_a_setting_says_in_a_sentence_what_it_means(setting: Setting[object]) -> None:
+def test_setting_has_a_one_sentence_description(setting: Setting[object]) -> None:
     assert re.fullmatch(r"[A-Z].*[.]", setting.meaning)
     assert setting.form
 
 
-def test_no_other_name_of_ours_is_shown_anywhere() -> None:
+def test_no_alternate_name_of_ours_is_documented() -> None:
     files = subprocess.run(
         ["git", "ls-files", "src", "docs", "deploy", "README.md"], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.split()

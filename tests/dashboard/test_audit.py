@@ -14,7 +14,7 @@ def record(pool: Engine, actor: str, action: str = "tasks.retry", via: str = "ap
         pool.rows("select rolecall.record_audit(%s, %s, '10.0.0.7', %s, %s, '{}')", actor, via, action, detail)
 
 
-async def test_a_change_is_shown_with_who_where_and_what(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_change_is_shown_with_its_actor_origin_and_detail(pool: Engine, http: httpx2.AsyncClient) -> None:
     record(pool, "ada")
 
     page = (await http.get("/audit")).text
@@ -25,7 +25,7 @@ async def test_a_change_is_shown_with_who_where_and_what(pool: Engine, http: htt
 
 
 @pytest.mark.parametrize("query", ["actor=ada", "action=roles.pause", "via=cli", "actor=ada&action=&via=&within=3600"])
-async def test_the_log_is_filtered_by_who_what_and_through_which_shell(
+async def test_log_can_be_filtered_by_actor_action_and_origin(
     pool: Engine, http: httpx2.AsyncClient, query: str
 ) -> None:
     record(pool, "ada", "roles.pause", "cli")
@@ -37,7 +37,7 @@ async def test_the_log_is_filtered_by_who_what_and_through_which_shell(
     assert ">grace</a>" not in page
 
 
-async def test_events_older_than_the_chosen_time_are_left_out(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_events_before_the_chosen_time_are_omitted(pool: Engine, http: httpx2.AsyncClient) -> None:
     record(pool, "ada")
     # The log may not be rewritten, not even by its owner: only triggers that are off let it be.
     pool.rows("set session_replication_role = replica")
@@ -48,7 +48,7 @@ async def test_events_older_than_the_chosen_time_are_left_out(pool: Engine, http
     assert ">ada</a>" in (await http.get("/audit?within=86400")).text
 
 
-async def test_a_long_log_is_paged(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_long_log_is_paginated(pool: Engine, http: httpx2.AsyncClient) -> None:
     record(pool, "ada", number=51)
 
     page = (await http.get("/audit?actor=ada")).text

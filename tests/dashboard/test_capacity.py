@@ -22,7 +22,7 @@ def measured(pool: Engine) -> Engine:
     return pool
 
 
-async def test_all_roles_are_listed(measured: Engine, http: httpx2.AsyncClient) -> None:
+async def test_page_lists_all_roles(measured: Engine, http: httpx2.AsyncClient) -> None:
     assert measured.value("select 1") == 1
     page = await http.get("/capacity")
 
@@ -31,7 +31,7 @@ async def test_all_roles_are_listed(measured: Engine, http: httpx2.AsyncClient) 
 
 
 @pytest.mark.usefixtures("measured")
-async def test_a_role_says_how_many_workers_it_needs(http: httpx2.AsyncClient) -> None:
+async def test_role_shows_how_many_workers_it_needs(http: httpx2.AsyncClient) -> None:
     page = await http.get("/capacity?role=sums")
 
     assert "With 1 worker" in page.text
@@ -40,7 +40,7 @@ async def test_a_role_says_how_many_workers_it_needs(http: httpx2.AsyncClient) -
 
 
 @pytest.mark.usefixtures("measured")
-async def test_more_workers_in_the_address_change_the_forecast(http: httpx2.AsyncClient) -> None:
+async def test_number_of_workers_in_the_url_changes_the_forecast(http: httpx2.AsyncClient) -> None:
     page = await http.get("/capacity?role=sums&workers=4")
 
     assert "With 4 workers" in page.text
@@ -57,6 +57,6 @@ async def test_missing_measurements_are_named(pool: Engine, http: httpx2.AsyncCl
     assert "run times were not measured" in page.text
 
 
-async def test_an_unknown_role_is_not_found(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_unknown_role_is_not_found(pool: Engine, http: httpx2.AsyncClient) -> None:
     assert pool.value("select 1") == 1
     assert (await http.get("/capacity?role=none")).status_code == 404

@@ -24,7 +24,7 @@ def chain_of_two(pool: Engine) -> tuple[int, int]:
     return first, second
 
 
-async def test_chains_are_listed_the_newest_first(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_chains_are_listed_newest_first(pool: Engine, http: httpx2.AsyncClient) -> None:
     first, _ = chain_of_two(pool)
     later = pool.enqueue("letters", handler="post")
 
@@ -33,7 +33,7 @@ async def test_chains_are_listed_the_newest_first(pool: Engine, http: httpx2.Asy
     assert page.text.index(f'href="/chains/{later}"') < page.text.index(f'href="/chains/{first}"')
 
 
-async def test_the_list_is_filtered_by_its_address(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_list_is_filtered_by_its_url(pool: Engine, http: httpx2.AsyncClient) -> None:
     first, _ = chain_of_two(pool)
     other = pool.enqueue("letters", handler="post")
     pool.fail_task(other, "no")
@@ -49,7 +49,7 @@ async def test_the_list_is_filtered_by_its_address(pool: Engine, http: httpx2.As
         assert [each for each in (first, other) if f'href="/chains/{each}"' in page.text] == shown, query
 
 
-async def test_the_list_goes_on_where_the_page_ends(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_list_continues_on_the_next_page(pool: Engine, http: httpx2.AsyncClient) -> None:
     ids, _ = pool.enqueue_many([ADD] * 51)
 
     page = await http.get("/chains?role=sums")
@@ -62,14 +62,14 @@ async def test_the_list_goes_on_where_the_page_ends(pool: Engine, http: httpx2.A
     assert "role=sums" in following
 
 
-async def test_a_state_that_does_not_exist_is_told(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_unknown_state_is_reported(pool: Engine, http: httpx2.AsyncClient) -> None:
     page = await http.get("/chains?state=closed")
 
     assert page.status_code == 422
     assert "closed" in page.text
 
 
-async def test_a_chain_shows_its_tasks_with_input_and_output(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_chain_shows_its_tasks_with_input_and_output(pool: Engine, http: httpx2.AsyncClient) -> None:
     first, second = chain_of_two(pool)
 
     page = await http.get(f"/chains/{first}")
@@ -79,7 +79,7 @@ async def test_a_chain_shows_its_tasks_with_input_and_output(pool: Engine, http:
     assert "3" in [each.text for each in read(page.text).all("pre")]
 
 
-async def test_a_chain_shows_what_it_needs_and_who_waits_for_it(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_chain_shows_its_needs_and_dependents(pool: Engine, http: httpx2.AsyncClient) -> None:
     needed = pool.enqueue("sums", handler="add", after=60)
     middle = pool.enqueue("sums", handler="add", needs=[needed])
     waiting = pool.enqueue("letters", handler="post", needs=[{"chain": middle}])
@@ -91,7 +91,7 @@ async def test_a_chain_shows_what_it_needs_and_who_waits_for_it(pool: Engine, ht
     assert f"It cannot be deleted now: open tasks need it (post {waiting})." in page.text
 
 
-async def test_a_chain_sums_up_the_children_of_its_tasks(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_chain_summarizes_the_children_of_its_tasks(pool: Engine, http: httpx2.AsyncClient) -> None:
     parent = pool.enqueue("sums", handler="add")
     pool.complete(pool.claim_one(), next={"children": [ADD, ADD, ADD]})
     pool.complete(pool.claim_one())
@@ -102,7 +102,7 @@ async def test_a_chain_sums_up_the_children_of_its_tasks(pool: Engine, http: htt
     assert f'href="/tasks/{parent}/tree"' in page.text
 
 
-async def test_of_a_long_chain_the_last_tasks_are_shown_first(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_long_chain_shows_its_last_tasks_first(pool: Engine, http: httpx2.AsyncClient) -> None:
     first = pool.enqueue("sums", handler="add")
     for _ in range(54):
         pool.complete(pool.claim_one(), next={"continuation": ADD})
@@ -115,9 +115,7 @@ async def test_of_a_long_chain_the_last_tasks_are_shown_first(pool: Engine, http
     assert early.text.count("<article") == 5
 
 
-async def test_large_inputs_and_outputs_are_left_to_the_page_of_the_task(
-    pool: Engine, http: httpx2.AsyncClient
-) -> None:
+async def test_large_inputs_and_outputs_are_shown_only_on_the_task_page(pool: Engine, http: httpx2.AsyncClient) -> None:
     letters = pool.value("select string_agg(md5(n::text), '') from generate_series(1, 1000) as n")
     large = pool.enqueue("sums", handler="add", payload={"letters": letters})
 
@@ -127,11 +125,11 @@ async def test_large_inputs_and_outputs_are_left_to_the_page_of_the_task(
     assert "too large to be shown here" in page.text
 
 
-async def test_a_chain_that_is_not_there_is_told(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_missing_chain_is_not_found(pool: Engine, http: httpx2.AsyncClient) -> None:
     assert (await http.get("/chains/4711")).status_code == 404
 
 
-async def test_a_chain_is_completed_from_outside(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_chain_can_be_completed_from_outside(pool: Engine, http: httpx2.AsyncClient) -> None:
     first, second = chain_of_two(pool)
 
     answer = await send(http, f"/chains/{first}/complete", at="/chains", result='{"sent": true}')
@@ -140,7 +138,7 @@ async def test_a_chain_is_completed_from_outside(pool: Engine, http: httpx2.Asyn
     assert pool.task(second).result == {"sent": True}
 
 
-async def test_a_result_that_is_not_json_is_told_on_the_page(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_invalid_json_result_is_reported_on_the_page(pool: Engine, http: httpx2.AsyncClient) -> None:
     first, second = chain_of_two(pool)
 
     answer = await http.post(f"/chains/{first}/complete", data={"result": "{"}, headers=FORM, follow_redirects=True)
@@ -149,7 +147,7 @@ async def test_a_result_that_is_not_json_is_told_on_the_page(pool: Engine, http:
     assert pool.state(second) == "pending"
 
 
-async def test_a_chain_that_has_ended_cannot_be_completed(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_finished_chain_cannot_be_completed(pool: Engine, http: httpx2.AsyncClient) -> None:
     ended = pool.enqueue("sums", handler="add")
     pool.fail_task(ended, "no")
 
@@ -159,7 +157,7 @@ async def test_a_chain_that_has_ended_cannot_be_completed(pool: Engine, http: ht
     assert pool.state(ended) == "failed"
 
 
-async def test_a_chain_is_deleted_with_what_it_needs_if_that_is_wished(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_chain_is_deleted_with_its_needs_if_requested(pool: Engine, http: httpx2.AsyncClient) -> None:
     needed = pool.enqueue("sums", handler="add", after=60)
     chain = pool.enqueue("sums", handler="add", needs=[needed])
 
@@ -169,7 +167,7 @@ async def test_a_chain_is_deleted_with_what_it_needs_if_that_is_wished(pool: Eng
     assert f"Deleted chain {chain} and 1 with it: 2 tasks." in answer.text
 
 
-async def test_a_chain_that_is_needed_is_not_deleted(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_chain_that_is_needed_cannot_be_deleted(pool: Engine, http: httpx2.AsyncClient) -> None:
     needed = pool.enqueue("sums", handler="add", after=60)
     pool.enqueue("sums", handler="add", needs=[needed])
 

@@ -16,7 +16,7 @@ from tests.web.doors import Door, opened
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
-async def test_an_unknown_address_is_a_page_with_the_way_to_others(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_unknown_url_shows_a_page_with_links(pool: Engine, http: httpx2.AsyncClient) -> None:
     answer = await http.get("/no-such-page", headers=BROWSER)
 
     assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
@@ -24,14 +24,14 @@ async def test_an_unknown_address_is_a_page_with_the_way_to_others(pool: Engine,
     assert 'href="/tasks"' in answer.text
 
 
-async def test_an_anonymous_visitor_of_an_unknown_address_is_shown_no_links(door: Door) -> None:
+async def test_unknown_url_shows_no_links_to_an_anonymous_visitor(door: Door) -> None:
     answer = await door.client.get("/no-such-page", headers=BROWSER)
 
     assert answer.status_code == 404
     assert 'href="/tasks"' not in answer.text
 
 
-async def test_a_method_that_an_address_does_not_take_is_a_page(http: httpx2.AsyncClient) -> None:
+async def test_unsupported_method_shows_a_page(http: httpx2.AsyncClient) -> None:
     answer = await http.get("/admin/workers/replicas", headers=BROWSER)
 
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
@@ -39,14 +39,16 @@ async def test_a_method_that_an_address_does_not_take_is_a_page(http: httpx2.Asy
 
 
 @pytest.mark.parametrize(("path", "headers"), [("/api/nothing", BROWSER), ("/nothing", {"accept": "*/*"})])
-async def test_a_program_gets_a_problem_document(http: httpx2.AsyncClient, path: str, headers: dict[str, str]) -> None:
+async def test_program_receives_a_problem_document(
+    http: httpx2.AsyncClient, path: str, headers: dict[str, str]
+) -> None:
     answer = await http.get(path, headers=headers)
 
     assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
 
 
 @pytest.mark.parametrize("path", ["/admin/workers", "/api/workers"])
-async def test_an_unforeseen_error_shows_a_reference_that_stands_in_the_log(
+async def test_unexpected_error_shows_a_reference_that_is_also_in_the_log(
     door: Door, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, path: str
 ) -> None:
     async def break_down(*_: object, **__: object) -> None:
@@ -66,7 +68,7 @@ async def test_an_unforeseen_error_shows_a_reference_that_stands_in_the_log(
     assert ("<h1>" in answer.text) == (path == "/admin/workers")
 
 
-async def test_too_many_requests_are_answered_with_a_time_to_come_back(database: str, pool: Engine) -> None:
+async def test_too_many_requests_return_a_retry_time(database: str, pool: Engine) -> None:
     async with opened(database, requests_per_minute=1) as door:
         key = await door.key(Scope.READ)
         for _ in range(2):

@@ -16,7 +16,7 @@ PATHS = ("/jobs", "/jobs/add", "/schedules", "/schedules/1", "/roles")
 
 
 @pytest.mark.parametrize(("scope", "seen"), [(Scope.READ, set()), (Scope.OPERATE, OPERATE), (Scope.ADMIN, ADMIN)])
-async def test_each_sees_what_they_may_do(pool: Engine, door: Door, scope: Scope, seen: set[str]) -> None:
+async def test_each_scope_sees_only_its_permitted_forms(pool: Engine, door: Door, scope: Scope, seen: set[str]) -> None:
     pool.put_schedule("tick", role="sums", handler="add")
     key = await door.key(scope)
 

@@ -68,7 +68,7 @@ def problem(page: str, field: str) -> str:
     return found[1] if found else ""
 
 
-async def test_handlers_stand_by_role_with_what_they_do_and_whether_a_worker_is_there(
+async def test_handlers_are_listed_by_role_with_description_and_worker_availability(
     pool: Engine, app: App, http: httpx2.AsyncClient
 ) -> None:
     pool.worker("sums")
@@ -87,14 +87,14 @@ async def test_handlers_stand_by_role_with_what_they_do_and_whether_a_worker_is_
     assert page.count("1 live") == 2
 
 
-async def test_handlers_are_found_by_what_their_description_says(app: App, http: httpx2.AsyncClient) -> None:
+async def test_handlers_can_be_searched_by_description(app: App, http: httpx2.AsyncClient) -> None:
     page = (await http.get("/jobs?q=somebody")).text
 
     assert "/jobs/greet" in page
     assert "/jobs/add" not in page
 
 
-async def test_handlers_are_shown_page_by_page(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_handlers_are_paginated(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.declare(handlers=[{"name": f"chore-{number:03}", "role": "sums"} for number in range(120)])
 
     first, second = [(await http.get(f"/jobs?q=chore&page={page}")).text for page in (1, 2)]
@@ -104,7 +104,7 @@ async def test_handlers_are_shown_page_by_page(pool: Engine, http: httpx2.AsyncC
     assert 'href="/jobs?q=chore&amp;page=1"' in second
 
 
-async def test_the_form_has_a_field_for_each_of_the_payload_in_their_order(app: App, http: httpx2.AsyncClient) -> None:
+async def test_form_has_a_field_for_each_payload_field_in_order(app: App, http: httpx2.AsyncClient) -> None:
     page = (await http.get("/jobs/greet")).text
 
     names = re.findall(r'name="payload\.(\w+)"', page)
@@ -117,7 +117,7 @@ async def test_the_form_has_a_field_for_each_of_the_payload_in_their_order(app: 
     assert page.count('class="required"') == 3
 
 
-async def test_what_is_typed_becomes_a_task_of_the_right_kinds_and_the_page_leads_to_it(
+async def test_submitted_form_creates_a_task_with_typed_values_and_links_to_it(
     pool: Engine, app: App, http: httpx2.AsyncClient
 ) -> None:
     done = await enqueue(
@@ -143,7 +143,7 @@ async def test_what_is_typed_becomes_a_task_of_the_right_kinds_and_the_page_lead
     assert f'Enqueued: <a href="/tasks/{task.id}">task {task.id}</a>' in page
 
 
-async def test_what_is_left_out_is_left_to_the_function(pool: Engine, app: App, http: httpx2.AsyncClient) -> None:
+async def test_omitted_fields_get_the_functions_defaults(pool: Engine, app: App, http: httpx2.AsyncClient) -> None:
     await enqueue(http)
 
     assert pool.tasks()[0].payload == {"name": "Ada", "times": 2, "loud": True}
@@ -164,7 +164,7 @@ async def test_what_is_left_out_is_left_to_the_function(pool: Engine, app: App, 
         ("scheduled_for", "tomorrow", "is not a date and time"),
     ],
 )
-async def test_a_problem_stands_beside_its_field_and_what_was_typed_stays(  # sizes: a case a field
+async def test_validation_error_is_shown_next_to_its_field_and_preserves_the_input(  # sizes: a case a field
     pool: Engine, app: App, http: httpx2.AsyncClient, field: str, text: str, said: str
 ) -> None:
     answer = await http.post("/jobs/greet", data={**FILLED, field: text})
@@ -175,7 +175,7 @@ async def test_a_problem_stands_beside_its_field_and_what_was_typed_stays(  # si
     assert pool.tasks() == []
 
 
-async def test_options_are_those_of_the_api(pool: Engine, app: App, http: httpx2.AsyncClient) -> None:
+async def test_form_options_match_those_of_the_api(pool: Engine, app: App, http: httpx2.AsyncClient) -> None:
     options = {
         "priority": "7",
         "key": "k",
@@ -197,7 +197,7 @@ async def test_options_are_those_of_the_api(pool: Engine, app: App, http: httpx2
     assert f"task {task.id}" in again.text
 
 
-async def test_a_task_that_stands_already_is_told_and_linked(pool: Engine, app: App, http: httpx2.AsyncClient) -> None:
+async def test_existing_task_is_reported_and_linked(pool: Engine, app: App, http: httpx2.AsyncClient) -> None:
     await enqueue(http, dedupe_key="d")
 
     done = await enqueue(http, dedupe_key="d")
@@ -206,7 +206,7 @@ async def test_a_task_that_stands_already_is_told_and_linked(pool: Engine, app: 
     assert "this task exists already" in (await http.get(done.headers["location"])).text
 
 
-async def test_a_payload_can_be_said_as_json_and_a_problem_is_told_there_too(
+async def test_payload_can_be_entered_as_json_and_errors_are_shown_there_too(
     pool: Engine, app: App, http: httpx2.AsyncClient
 ) -> None:
     assert "&#34;times&#34;: 0" in (await http.get("/jobs/greet?as=json")).text
@@ -219,7 +219,7 @@ async def test_a_payload_can_be_said_as_json_and_a_problem_is_told_there_too(
     assert pool.tasks()[0].payload["name"] == "Bo"
 
 
-async def test_a_handler_without_fields_takes_json(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_handler_without_fields_accepts_json(pool: Engine, http: httpx2.AsyncClient) -> None:
     assert "This handler declares no schema." in (await http.get("/jobs/add")).text
 
     await http.post("/jobs/add", data={"payload": '{"a": 1}'})
@@ -227,7 +227,7 @@ async def test_a_handler_without_fields_takes_json(pool: Engine, http: httpx2.As
     assert pool.tasks()[0].payload == {"a": 1}
 
 
-async def test_a_handler_of_any_payload_takes_json_and_says_so(
+async def test_handler_of_any_payload_accepts_json_and_states_that(
     pool: Engine, app: App, http: httpx2.AsyncClient
 ) -> None:
     page = (await http.get("/jobs/echo")).text
@@ -241,7 +241,7 @@ async def test_a_handler_of_any_payload_takes_json_and_says_so(
     assert pool.tasks()[0].payload == {"a b": [1], "payload": {}}
 
 
-async def test_who_clicks_twice_creates_one_task_and_sees_it(pool: Engine, app: App, http: httpx2.AsyncClient) -> None:
+async def test_clicking_twice_creates_one_task_and_shows_it(pool: Engine, app: App, http: httpx2.AsyncClient) -> None:
     [address] = re.findall(r'action="(/jobs/greet\?[^"]*)"', (await http.get("/jobs/greet")).text)
     path = address.replace("&amp;", "&")
 
@@ -252,7 +252,7 @@ async def test_who_clicks_twice_creates_one_task_and_sees_it(pool: Engine, app: 
     assert first.headers["location"] == second.headers["location"]
 
 
-async def test_what_was_refused_can_be_sent_again_under_its_key(
+async def test_rejected_form_can_be_sent_again_with_the_same_request_key(
     pool: Engine, app: App, http: httpx2.AsyncClient
 ) -> None:
     refused = await enqueue(http, "/jobs/greet?request_key=k", payload__times="9")
@@ -263,14 +263,16 @@ async def test_what_was_refused_can_be_sent_again_under_its_key(
     assert len(pool.tasks()) == 1
 
 
-async def test_a_handler_that_only_follows_has_no_form(app: App, http: httpx2.AsyncClient) -> None:
+async def test_non_entry_handler_has_no_form(app: App, http: httpx2.AsyncClient) -> None:
     page = (await http.get("/jobs/follow")).text
 
     assert "They cannot be created here" in page
     assert "<textarea" not in page
 
 
-async def test_a_handler_that_is_not_there_is_told_with_a_close_one(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_missing_handler_is_not_found_and_a_similar_name_is_suggested(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
     answer = await http.get("/jobs/stumbel")
 
     assert (answer.status_code, "did you mean &#39;stumble&#39;" in answer.text) == (404, True)

@@ -10,7 +10,7 @@ from tests.sql.engine import Engine
 FROM = {"referer": "http://test/keys"}
 
 
-async def test_declared_and_set_capacities_are_shown_apart(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_declared_and_set_capacities_are_shown_separately(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.rows("""select rolecall.declare_key_capacities('{"tenant:*": 2}')""")
     await http.post("/keys/set", data={"pattern": "tenant:*", "capacity": "3"})
     await http.post("/keys/set", data={"pattern": "tenant:7", "capacity": "5"})
@@ -20,7 +20,7 @@ async def test_declared_and_set_capacities_are_shown_apart(pool: Engine, http: h
     assert [row.text for row in rows] == ["tenant:* 3 2 3 Reset", "tenant:7 5 – 5 Reset"]
 
 
-async def test_a_key_is_looked_up_with_who_has_it_and_how_many_want_it(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_key_page_shows_its_holders_and_waiting_tasks(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.rows("select rolecall.set_key_capacity('tenant:*', 2)")
     pool.enqueue_many([{"role": "sums", "handler": "add", "key": "tenant:7"}] * 5)
     pool.enqueue("sums", handler="add", key="tenant:7", after=60)
@@ -33,14 +33,14 @@ async def test_a_key_is_looked_up_with_who_has_it_and_how_many_want_it(pool: Eng
     assert card.one("p", class_="links").one("a")["href"] == "/tasks?key=tenant%3A7"
 
 
-async def test_a_key_of_which_nothing_is_known_has_room_for_one(http: httpx2.AsyncClient) -> None:
+async def test_unknown_key_has_the_default_capacity_of_one(http: httpx2.AsyncClient) -> None:
     card = (await shown(http, "/keys?key=new")).one("section", id="key")
 
     assert "Capacity 1 the default" in card.text
     assert "No task holds the key." in card.text
 
 
-async def test_a_capacity_is_set_and_taken_back(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_capacity_can_be_set_and_reset(pool: Engine, http: httpx2.AsyncClient) -> None:
     await http.post("/keys/set", data={"pattern": "tenant:*", "capacity": "3"}, headers=FROM)
     assert "3 tasks of each key that begins with &#39;tenant:&#39; can run at once" in (await http.get("/keys")).text
 
@@ -52,7 +52,7 @@ async def test_a_capacity_is_set_and_taken_back(pool: Engine, http: httpx2.Async
     assert pool.rows("select * from rolecall.key_capacities()") == []
 
 
-async def test_an_invalid_pattern_or_number_is_shown_as_an_error_and_sets_nothing(
+async def test_invalid_pattern_or_number_shows_an_error_and_sets_nothing(
     pool: Engine, http: httpx2.AsyncClient
 ) -> None:
     for pattern, capacity in (("a*b", "2"), ("a", "0"), ("a", "many"), ("", "2")):
@@ -62,7 +62,7 @@ async def test_an_invalid_pattern_or_number_is_shown_as_an_error_and_sets_nothin
     assert pool.rows("select * from rolecall.key_capacities()") == []
 
 
-async def test_a_long_list_is_paged(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_long_list_is_paginated(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.rows("select rolecall.set_key_capacity('k' || lpad(n::text, 3, '0'), 2) from generate_series(1, 51) as n")
 
     first = await shown(http, "/keys")
@@ -72,13 +72,13 @@ async def test_a_long_list_is_paged(pool: Engine, http: httpx2.AsyncClient) -> N
     assert rest.one("tbody").one("tr").text.startswith("k051")
 
 
-async def test_a_task_leads_to_its_key(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_task_page_links_to_its_key(pool: Engine, http: httpx2.AsyncClient) -> None:
     task_id = pool.enqueue("sums", handler="add", key="a/b c")
 
     assert (await shown(http, f"/tasks/{task_id}")).all("a", href="/keys?key=a%2Fb+c") != []
 
 
-async def test_a_task_that_was_brought_back_says_so(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_unparked_task_shows_an_event(pool: Engine, http: httpx2.AsyncClient) -> None:
     task_id = pool.enqueue("sums", handler="add", key="k")
     pool.rows("update rolecall.tasks set parked = true")
     pool.rows("select rolecall.unpark()")

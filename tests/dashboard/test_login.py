@@ -23,7 +23,7 @@ async def log_in(door: Door, next_: str | None = None, password: str = PASSWORD,
     return await door.client.post("/login", data=fields, headers={"origin": SITE, **headers})
 
 
-async def test_an_anonymous_visitor_logs_in_and_is_led_on(door: Door) -> None:
+async def test_anonymous_visitor_logs_in_and_is_redirected_to_the_requested_page(door: Door) -> None:
     await door.person()
 
     asked = await door.client.get("/admin/workers?state=idle")
@@ -35,7 +35,7 @@ async def test_an_anonymous_visitor_logs_in_and_is_led_on(door: Door) -> None:
     assert (await door.client.get("/admin/workers")).status_code == 200
 
 
-async def test_a_wrong_password_is_told_on_the_form(door: Door) -> None:
+async def test_wrong_password_is_reported_on_the_form(door: Door) -> None:
     await door.person()
 
     answer = await log_in(door, "/tasks", password="wrong")
@@ -46,7 +46,7 @@ async def test_a_wrong_password_is_told_on_the_form(door: Door) -> None:
     assert "wrong" not in answer.headers.get("set-cookie", "")
 
 
-async def test_a_locked_out_person_sees_for_how_long(database: str, pool: Engine) -> None:
+async def test_locked_out_person_sees_the_lock_duration(database: str, pool: Engine) -> None:
     async with opened(database, logins_per_minute=100) as door:
         await door.person()
         for _ in range(10):
@@ -70,13 +70,13 @@ async def test_too_many_logins_are_reported_on_the_form(database: str, pool: Eng
     assert re.search(r"Try again in \d+ s|Try again in 1 min", answer.text)
 
 
-async def test_another_sites_page_logs_nobody_in(door: Door) -> None:
+async def test_another_sites_page_cannot_log_anybody_in(door: Door) -> None:
     await door.person()
 
     assert (await log_in(door, origin="https://elsewhere.example")).status_code == 403
 
 
-async def test_a_session_that_ended_while_somebody_looked_is_told(door: Door, pool: Engine) -> None:
+async def test_expired_session_is_reported_on_the_login_page(door: Door, pool: Engine) -> None:
     await door.person()
     await log_in(door)
     pool.rows("update rolecall.sessions set expires_at = now() - interval '1 s'")
@@ -87,7 +87,7 @@ async def test_a_session_that_ended_while_somebody_looked_is_told(door: Door, po
     assert "Your session has ended." in (await door.client.get(asked.headers["location"])).text
 
 
-async def test_a_session_that_ended_under_a_form_changes_nothing_and_leads_back_to_it(door: Door, pool: Engine) -> None:
+async def test_form_sent_with_an_expired_session_changes_nothing_and_links_back(door: Door, pool: Engine) -> None:
     worker = pool.worker("sums")
     await door.person()
     await log_in(door)
@@ -101,9 +101,7 @@ async def test_a_session_that_ended_under_a_form_changes_nothing_and_leads_back_
     assert pool.value("select command from rolecall.workers") is None
 
 
-async def test_a_part_that_is_refreshed_after_the_session_leads_the_whole_page_to_the_login(
-    door: Door, pool: Engine
-) -> None:
+async def test_fragment_refresh_after_session_expiry_redirects_the_page_to_the_login(door: Door, pool: Engine) -> None:
     await door.person()
     await log_in(door)
     pool.rows("update rolecall.sessions set expires_at = now() - interval '1 s'")
@@ -113,7 +111,7 @@ async def test_a_part_that_is_refreshed_after_the_session_leads_the_whole_page_t
     assert (answer.status_code, answer.headers["hx-redirect"]) == (401, "/login?next=/admin/workers")
 
 
-async def test_a_link_in_a_chat_takes_one_step_more_so_that_the_cookie_comes_along(door: Door) -> None:
+async def test_link_from_another_site_is_reloaded_once_to_send_the_cookie(door: Door) -> None:
     step = await door.client.get("/admin/workers?state=idle", headers=FROM_A_CHAT)
 
     assert step.status_code == 200
@@ -125,20 +123,20 @@ async def test_a_link_in_a_chat_takes_one_step_more_so_that_the_cookie_comes_alo
     "headers",
     [FROM_A_CHAT | {"sec-fetch-site": "same-origin"}, FROM_A_CHAT | {"sec-fetch-dest": "iframe"}, {}],
 )
-async def test_the_step_is_taken_once(door: Door, headers: dict[str, str]) -> None:
+async def test_extra_reload_happens_only_once(door: Door, headers: dict[str, str]) -> None:
     answer = await door.client.get("/admin/workers", headers=headers)
 
     assert answer.status_code == 303
     assert answer.headers["location"].startswith("/login")
 
 
-async def test_on_this_machine_nobody_is_offered_to_log_out(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_local_caller_has_no_logout_button(pool: Engine, http: httpx2.AsyncClient) -> None:
     page = await http.get("/", headers={"cookie": "rolecall=rs_of_another_server"})
 
     assert "Log out" not in page.text
 
 
-async def test_a_session_can_be_ended(door: Door) -> None:
+async def test_person_can_end_a_session(door: Door) -> None:
     await door.person(scope=Scope.READ)
     await log_in(door)
     assert "Log out" in (await door.client.get("/")).text
@@ -156,7 +154,7 @@ NASTY = st.text(alphabet=st.sampled_from("/\\:@.?#%&;ex \t\r\n\x00\x0b") | st.ch
     start=st.sampled_from(["", "/", "//", "/\\", "\\", "https:", "javascript:", "/\t", " ", "/queue", "/queue/"]),
     rest=NASTY,
 )
-def test_next_never_leads_to_another_host(root: str, start: str, rest: str) -> None:
+def test_next_parameter_never_leads_to_another_host(root: str, start: str, rest: str) -> None:
     where = own_address(root, start + rest)
 
     # As a browser reads it: blanks at its ends and tabs within fall away, a backslash is a slash.
@@ -165,5 +163,5 @@ def test_next_never_leads_to_another_host(root: str, start: str, rest: str) -> N
 
 
 @pytest.mark.parametrize("wanted", ["/", "/tasks", "/tasks?state=failed&text=a%20b", "/tasks/7#log"])
-def test_next_leads_to_any_page_of_ours(wanted: str) -> None:
+def test_next_parameter_can_lead_to_any_dashboard_page(wanted: str) -> None:
     assert own_address("", wanted) == wanted

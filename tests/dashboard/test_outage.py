@@ -9,9 +9,7 @@ from tests.outage import outage
 from tests.sql.engine import Engine
 
 
-async def test_a_page_that_the_database_did_not_answer_for_says_so_in_our_words_and_asks_again(
-    pool: Engine, http: httpx2.AsyncClient
-) -> None:
+async def test_page_during_a_database_outage_explains_it_and_reloads(pool: Engine, http: httpx2.AsyncClient) -> None:
     await http.get("/tasks")
 
     with outage(pool.database):
@@ -26,7 +24,7 @@ async def test_a_page_that_the_database_did_not_answer_for_says_so_in_our_words_
     assert (await http.get("/tasks")).status_code == 200
 
 
-async def test_a_form_that_the_database_did_not_answer_is_not_sent_again_by_itself(
+async def test_form_during_a_database_outage_is_not_resent_automatically(
     pool: Engine, http: httpx2.AsyncClient
 ) -> None:
     task = pool.enqueue("sums", handler="add", after=3_600)

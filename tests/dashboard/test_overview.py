@@ -12,7 +12,7 @@ from tests.sql.engine import Engine
 from tests.web.doors import unguarded
 
 
-async def test_the_first_page_shows_every_role(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_first_page_shows_every_role(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.enqueue("sums", handler="add")
 
     page = await http.get("/")
@@ -22,7 +22,7 @@ async def test_the_first_page_shows_every_role(pool: Engine, http: httpx2.AsyncC
     assert "/capacity?role=letters" in page.text
 
 
-async def test_a_pool_that_is_well_leads_nowhere_else(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_healthy_pool_shows_no_links_to_problems(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.worker()
     pool.enqueue("sums", handler="add")
 
@@ -31,7 +31,7 @@ async def test_a_pool_that_is_well_leads_nowhere_else(pool: Engine, http: httpx2
     assert "Show" not in page.text
 
 
-async def test_due_tasks_that_nobody_would_take_are_told_first(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_due_tasks_without_a_worker_are_reported_first(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.enqueue("sums", handler="add")
 
     async with asyncio.timeout(40):
@@ -43,7 +43,7 @@ async def test_due_tasks_that_nobody_would_take_are_told_first(pool: Engine, htt
     assert "/admin/workers" in page.text
 
 
-async def test_a_paused_role_is_told_with_what_waits_for_it(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_paused_role_is_reported_with_its_pending_tasks(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.rows("select rolecall.pause_role('sums', null, 'ada')")
     pool.enqueue_many([{"role": "sums", "handler": "add"}] * 3)
 
@@ -52,7 +52,7 @@ async def test_a_paused_role_is_told_with_what_waits_for_it(pool: Engine, http: 
     assert "Role sums is paused by ada; 3 tasks wait for it." in page.text
 
 
-async def test_a_silent_worker_is_told(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_silent_worker_is_reported(pool: Engine, http: httpx2.AsyncClient) -> None:
     worker = pool.worker(name="crawler-7")
     pool.rows("update rolecall.workers set heartbeat_at = heartbeat_at - interval '6 min' where id = %s", worker)
 
@@ -62,7 +62,7 @@ async def test_a_silent_worker_is_told(pool: Engine, http: httpx2.AsyncClient) -
 
 
 @pytest.mark.parametrize("minutes", [10, 60, 360, 1_440, 10_080])
-async def test_each_span_has_its_address(pool: Engine, http: httpx2.AsyncClient, minutes: int) -> None:
+async def test_each_time_span_has_its_own_url(pool: Engine, http: httpx2.AsyncClient, minutes: int) -> None:
     pool.rows("select rolecall.roll_up_history('0 s')")
 
     page = await http.get(f"/?minutes={minutes}")
@@ -71,12 +71,12 @@ async def test_each_span_has_its_address(pool: Engine, http: httpx2.AsyncClient,
     assert page.text.count("<line-chart") == 4
 
 
-async def test_another_span_is_refused(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_unsupported_time_span_is_rejected(pool: Engine, http: httpx2.AsyncClient) -> None:
     assert pool.value("select 1") == 1
     assert (await http.get("/?minutes=17")).status_code == 422
 
 
-async def test_ended_tasks_are_plotted(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_finished_tasks_are_plotted(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.rows(
         "update rolecall.history_until set began = at, moment = at"
         " from rolecall.begin_of_bin(60, now() - interval '90 s') as at"
@@ -95,12 +95,12 @@ async def test_ended_tasks_are_plotted(pool: Engine, http: httpx2.AsyncClient) -
     assert "0.03333" in page.text  # one task in a bin of 30 s
 
 
-async def test_the_history_of_an_unknown_role_is_not_found(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_history_of_an_unknown_role_is_not_found(pool: Engine, http: httpx2.AsyncClient) -> None:
     assert pool.value("select 1") == 1
     assert (await http.get("/api/tasks/history?role=none")).status_code == 404
 
 
-async def test_findings_of_an_apps_check_come_first(pool: Engine) -> None:
+async def test_findings_of_an_app_check_come_first(pool: Engine) -> None:
     async def till(_: object) -> list[Finding]:
         return [Finding(severity=Severity.TROUBLE, problem="the till is open", advice="close it", path="/till")]
 

@@ -47,7 +47,7 @@ def scenery(pool: Engine) -> Scenery:
 
 
 @pytest.mark.parametrize("path", ASK)
-async def test_a_form_that_was_not_confirmed_changes_nothing_and_is_asked_about(
+async def test_unconfirmed_form_changes_nothing_and_asks_for_confirmation(
     pool: Engine, scenery: Scenery, http: httpx2.AsyncClient, path: str
 ) -> None:
     before = pool.value(STATE)
@@ -60,7 +60,7 @@ async def test_a_form_that_was_not_confirmed_changes_nothing_and_is_asked_about(
     assert pool.value(STATE) == before
 
 
-async def test_the_question_names_what_goes(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_confirmation_question_names_the_affected_objects(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.enqueue("sums", handler="add")
     parent = pool.claim_one()
     pool.spawn(parent.id, *[{"role": "sums", "handler": "add"}] * 7)
@@ -74,7 +74,9 @@ async def test_the_question_names_what_goes(pool: Engine, http: httpx2.AsyncClie
     assert "1 of them has children." in selected
 
 
-async def test_the_first_forms_fields_are_sent_again_with_the_answer(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_fields_of_the_first_form_are_resubmitted_with_the_confirmation(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
     ids, _ = pool.enqueue_many([{"role": "sums", "handler": "add"}] * 12)
 
     await send(http, "/tasks/selected", action="cancel", id=ids[:11])
@@ -82,7 +84,7 @@ async def test_the_first_forms_fields_are_sent_again_with_the_answer(pool: Engin
     assert pool.states() == {**dict.fromkeys(ids[:11], "cancelled"), ids[11]: "pending"}
 
 
-async def test_confirming_leads_back_to_the_page_of_the_first_form(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_confirmation_redirects_to_the_page_of_the_first_form(pool: Engine, http: httpx2.AsyncClient) -> None:
     task = pool.enqueue("sums", handler="add")
     at = "/tasks?role=sums&state=pending"
 
@@ -96,7 +98,9 @@ async def test_confirming_leads_back_to_the_page_of_the_first_form(pool: Engine,
 
 
 @pytest.mark.parametrize("elsewhere", ["//elsewhere.example/", "https://elsewhere.example/", "/\\elsewhere.example/"])
-async def test_no_answer_leads_to_another_site(pool: Engine, http: httpx2.AsyncClient, elsewhere: str) -> None:
+async def test_confirmation_never_redirects_to_another_site(
+    pool: Engine, http: httpx2.AsyncClient, elsewhere: str
+) -> None:
     task = pool.enqueue("sums", handler="add")
 
     done = await http.post(f"/tasks/{task}/cancel", params={"back": elsewhere}, data={"confirmed": "true"})

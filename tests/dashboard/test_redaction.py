@@ -26,7 +26,7 @@ def vault(pool: Engine, app: App) -> None:
     run(pool.connection, roles.declare(*app.declaration()))
 
 
-async def test_a_tasks_page_shows_a_sign(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_task_page_shows_a_redaction_placeholder(pool: Engine, http: httpx2.AsyncClient) -> None:
     task_id = pool.enqueue(role="vault", handler="sync", payload=payload())
 
     page = unescape((await http.get(f"/tasks/{task_id}")).text)
@@ -35,7 +35,7 @@ async def test_a_tasks_page_shows_a_sign(pool: Engine, http: httpx2.AsyncClient)
     assert f'"token": "{SIGN}"' in page
 
 
-async def test_what_was_typed_into_a_hidden_field_is_not_shown_again(http: httpx2.AsyncClient) -> None:
+async def test_value_entered_into_a_redacted_field_is_not_shown_again(http: httpx2.AsyncClient) -> None:
     typed = {"payload.shop": "berlin", "payload.token": CANARY, "payload.accounts": "[", "payload.login": CANARY}
 
     answer = await http.post("/jobs/sync?request_key=1", data=typed)
@@ -46,9 +46,7 @@ async def test_what_was_typed_into_a_hidden_field_is_not_shown_again(http: httpx
     assert CANARY not in answer.text
 
 
-async def test_a_schedules_form_that_is_sent_back_keeps_what_it_does_not_show(
-    pool: Engine, http: httpx2.AsyncClient
-) -> None:
+async def test_resubmitted_schedule_form_preserves_redacted_values(pool: Engine, http: httpx2.AsyncClient) -> None:
     schedule_id = pool.put_schedule("nightly", 3_600, role="vault", handler="sync", payload=payload())
     form = unescape((await http.get(f"/schedules/{schedule_id}/edit")).text)
     shown = re.search(r'<textarea id="payload"[^>]*>(.*?)</textarea>', form, re.DOTALL)
@@ -66,7 +64,9 @@ async def test_a_schedules_form_that_is_sent_back_keeps_what_it_does_not_show(
     assert pool.rows("select payload, every::text from rolecall.schedules") == [(payload(), "02:00:00")]
 
 
-async def test_a_sign_that_stands_for_nothing_is_refused_in_its_field(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_redaction_placeholder_without_a_stored_value_is_rejected_in_its_field(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
     pool.put_schedule("nightly", 3_600, role="vault", handler="sync", payload=payload())
     typed = {"rhythm": "every", "every": "1h", "handler": "sync", "name": "other", "payload": f'{{"token": "{SIGN}"}}'}
 

@@ -39,14 +39,16 @@ async def scaled(
         yield client
 
 
-async def test_where_there_is_no_cluster_the_page_says_why(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_page_without_a_cluster_explains_why_scaling_is_unavailable(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
     page = (await http.get("/admin/workers")).text
 
     assert "no cluster to scale: this process does not run in a pod" in page
     assert "One more" not in page
 
 
-async def test_the_card_shows_how_many_there_are_and_who_would_leave(pool: Engine, scaled: httpx2.AsyncClient) -> None:
+async def test_card_shows_the_replicas_and_the_next_one_to_be_removed(pool: Engine, scaled: httpx2.AsyncClient) -> None:
     pool.enqueue_many([{"role": "sums", "handler": "add"}] * 2)
     join(pool, "north", "sums", pod="rolecall-worker-3", running=2)
 
@@ -59,7 +61,7 @@ async def test_the_card_shows_how_many_there_are_and_who_would_leave(pool: Engin
 
 
 @pytest.mark.parametrize(("button", "replicas"), [("One fewer", 3), ("One more", 5)])
-async def test_a_button_changes_the_number_by_one(
+async def test_button_changes_the_replicas_by_one(
     pool: Engine, scaled: httpx2.AsyncClient, cluster: Cluster, button: str, replicas: int
 ) -> None:
     page = (await scaled.get("/admin/workers")).text
@@ -73,7 +75,7 @@ async def test_a_button_changes_the_number_by_one(
     assert f"From 4 to {replicas} replicas." in (await scaled.get("/admin/workers")).text
 
 
-async def test_a_target_is_looked_at_before_it_is_asked_for(
+async def test_target_is_previewed_before_it_is_applied(
     pool: Engine, scaled: httpx2.AsyncClient, cluster: Cluster
 ) -> None:
     page = (await scaled.get("/admin/workers?replicas=2")).text
@@ -83,9 +85,7 @@ async def test_a_target_is_looked_at_before_it_is_asked_for(
     assert cluster.desired == 4
 
 
-async def test_a_number_out_of_bounds_comes_back_as_a_sentence(
-    pool: Engine, scaled: httpx2.AsyncClient, cluster: Cluster
-) -> None:
+async def test_number_out_of_range_is_reported(pool: Engine, scaled: httpx2.AsyncClient, cluster: Cluster) -> None:
     headers = {"referer": "http://test/admin/workers"}
     answer = await scaled.post("/admin/workers/replicas", data={"replicas": "40"}, headers=headers)
 
@@ -94,7 +94,7 @@ async def test_a_number_out_of_bounds_comes_back_as_a_sentence(
     assert cluster.desired == 4
 
 
-async def test_a_permission_that_is_missing_is_named_instead_of_buttons(
+async def test_missing_permission_is_shown_instead_of_buttons(
     pool: Engine, scaled: httpx2.AsyncClient, cluster: Cluster
 ) -> None:
     cluster.deny("get statefulsets", "get statefulsets/scale")

@@ -23,7 +23,7 @@ RICH = {
 }
 
 
-async def test_a_role_is_shown_with_what_it_is_for_and_all_its_settings(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_role_is_shown_with_its_description_and_all_its_settings(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.declare(RICH)
 
     page = (await http.get("/roles")).text
@@ -34,7 +34,7 @@ async def test_a_role_is_shown_with_what_it_is_for_and_all_its_settings(pool: En
     assert "one_root" in page
 
 
-async def test_a_role_is_shown_with_its_handlers_its_backlog_and_its_live_workers(
+async def test_role_is_shown_with_its_handlers_queue_depth_and_live_workers(
     pool: Engine, http: httpx2.AsyncClient
 ) -> None:
     pool.enqueue_many([{"handler": "add"}] * 23)
@@ -48,7 +48,7 @@ async def test_a_role_is_shown_with_its_handlers_its_backlog_and_its_live_worker
     assert page.count("No live worker serves this role.") == 1
 
 
-async def test_a_role_is_paused_for_as_long_as_somebody_types_and_says_until_when_and_by_whom(
+async def test_role_is_paused_for_the_given_duration_and_shows_end_and_actor(
     pool: Engine, http: httpx2.AsyncClient
 ) -> None:
     done = await http.post("/roles/sums/pause", data={"duration": "1h30m"}, headers={"referer": "http://test/roles"})
@@ -65,7 +65,9 @@ async def test_a_role_is_paused_for_as_long_as_somebody_types_and_says_until_whe
     assert f" by {by}," in page
 
 
-async def test_a_role_is_paused_until_somebody_resumes_it(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_role_without_a_pause_duration_stays_paused_until_it_is_resumed(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
     await http.post("/roles/sums/pause", data={"duration": ""})
     assert "until it is resumed" in (await http.get("/roles")).text
 
@@ -74,9 +76,7 @@ async def test_a_role_is_paused_until_somebody_resumes_it(pool: Engine, http: ht
     assert pool.value("select paused_at from rolecall.roles where name = 'sums'") is None
 
 
-async def test_an_invalid_duration_is_shown_as_an_error_and_pauses_nothing(
-    pool: Engine, http: httpx2.AsyncClient
-) -> None:
+async def test_invalid_duration_shows_an_error_and_pauses_nothing(pool: Engine, http: httpx2.AsyncClient) -> None:
     headers = {"referer": "http://test/roles"}
     await http.post("/roles/sums/pause", data={"duration": "soon"}, headers=headers)
 
@@ -84,14 +84,14 @@ async def test_an_invalid_duration_is_shown_as_an_error_and_pauses_nothing(
     assert pool.value("select paused_at from rolecall.roles where name = 'sums'") is None
 
 
-async def test_a_role_that_is_not_there_is_not_paused(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_missing_role_cannot_be_paused(pool: Engine, http: httpx2.AsyncClient) -> None:
     answer = await http.post("/roles/sum/pause", data={"duration": "5m"})
 
     assert answer.status_code == 404
     assert "did you mean &#39;sums&#39;" in answer.text
 
 
-async def test_roles_are_shown_page_by_page(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_roles_are_paginated(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.declare(*({"name": f"crew-{number:02}"} for number in range(30)))
 
     first, second = [(await http.get(f"/roles?page={page}")).text for page in (1, 2)]
@@ -102,7 +102,7 @@ async def test_roles_are_shown_page_by_page(pool: Engine, http: httpx2.AsyncClie
     assert 'id="role-crew-29"' in second
 
 
-async def test_roles_are_found_by_name_the_very_one_first(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_roles_can_be_searched_by_name_with_exact_matches_first(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.declare({"name": "a-mail"}, {"name": "mail"})
 
     page = (await http.get("/roles?q=mail")).text
@@ -111,7 +111,7 @@ async def test_roles_are_found_by_name_the_very_one_first(pool: Engine, http: ht
     assert 'id="role-sums"' not in page
 
 
-async def test_a_worker_that_is_told_to_drain_is_no_live_worker_of_its_role(
+async def test_draining_worker_does_not_count_as_a_live_worker_of_its_role(
     pool: Engine, http: httpx2.AsyncClient
 ) -> None:
     pool.worker("sums")
@@ -122,7 +122,7 @@ async def test_a_worker_that_is_told_to_drain_is_no_live_worker_of_its_role(
 
 
 @pytest.mark.parametrize("address", ["/roles", "/jobs"])
-async def test_ten_times_the_workers_cost_a_page_no_more_steps(
+async def test_page_cost_does_not_grow_with_ten_times_the_workers(
     pool: Engine, http: httpx2.AsyncClient, address: str
 ) -> None:
     """Five hundred roles and a thousand workers froze the server for twelve seconds."""

@@ -18,5 +18,5 @@ def statuses(pool: Engine) -> list[str]:
     return [status for (status,) in pool.rows("select distinct status from rolecall.all_tasks order by 1")]
 
 
-def test_a_task_of_every_status_stands_there(statuses: list[str]) -> None:
+def test_scenery_contains_a_task_of_every_status(statuses: list[str]) -> None:
     assert statuses == list(STATUSES)

@@ -37,7 +37,7 @@ async def change(http: httpx2.AsyncClient, schedule_id: int, **typed: str) -> ht
     return await http.post(f"/schedules/{schedule_id}/edit", data=fields | typed)
 
 
-async def test_a_new_schedule_is_stored_with_all_that_is_typed(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_new_schedule_is_stored_with_all_submitted_fields(pool: Engine, http: httpx2.AsyncClient) -> None:
     typed = {
         "misfire": "skip",
         "overlap": "cancel",
@@ -69,7 +69,7 @@ async def test_a_new_schedule_is_stored_with_all_that_is_typed(pool: Engine, htt
         ("misfire", "all", "misfire all needs overlap queue"),
     ],
 )
-async def test_a_problem_stands_beside_its_field_and_what_was_typed_stays(
+async def test_validation_error_is_shown_next_to_its_field_and_preserves_the_input(
     pool: Engine, http: httpx2.AsyncClient, field: str, text: str, said: str
 ) -> None:
     answer = await http.post("/schedules/new", data={**NIGHT, "name": "key", "overlap": "skip", field: text})
@@ -80,13 +80,15 @@ async def test_a_problem_stands_beside_its_field_and_what_was_typed_stays(
     assert pool.rows("select from rolecall.schedules") == []
 
 
-async def test_a_name_that_is_taken_is_told_beside_it(tick: int, http: httpx2.AsyncClient) -> None:
+async def test_duplicate_name_is_reported_next_to_its_field(tick: int, http: httpx2.AsyncClient) -> None:
     answer = await http.post("/schedules/new", data={**NIGHT, "name": "tick"})
 
     assert (answer.status_code, "there is already a schedule" in problem(answer.text, "name")) == (409, True)
 
 
-async def test_a_change_is_stored_and_the_rest_stays(pool: Engine, tick: int, http: httpx2.AsyncClient) -> None:
+async def test_change_is_stored_and_preserves_the_other_fields(
+    pool: Engine, tick: int, http: httpx2.AsyncClient
+) -> None:
     done = await change(http, tick, every="4h", priority="5")
 
     assert done.headers["location"] == f"/schedules/{tick}"
@@ -94,7 +96,7 @@ async def test_a_change_is_stored_and_the_rest_stays(pool: Engine, tick: int, ht
     assert stored(pool, "every::text, priority, key, payload, role, enabled") == wanted
 
 
-async def test_a_key_is_taken_away_a_rhythm_replaced_and_another_handler_brings_its_role(
+async def test_key_can_be_removed_rhythm_replaced_and_handler_changed_with_its_role(
     pool: Engine, tick: int, http: httpx2.AsyncClient
 ) -> None:
     await change(http, tick, key="", rhythm="cron", cron="@daily", handler="post")
@@ -102,7 +104,7 @@ async def test_a_key_is_taken_away_a_rhythm_replaced_and_another_handler_brings_
     assert stored(pool, "key, every, cron, handler, role") == (None, None, "@daily", "post", "letters")
 
 
-async def test_the_slower_of_two_editors_sees_the_other_change_and_may_overwrite_it(
+async def test_later_of_two_concurrent_editors_sees_the_conflict_and_can_overwrite(
     pool: Engine, tick: int, http: httpx2.AsyncClient
 ) -> None:
     pool.put_schedule("tick", 60, role="sums", handler="add", priority=9)
@@ -118,7 +120,7 @@ async def test_the_slower_of_two_editors_sees_the_other_change_and_may_overwrite
     assert stored(pool, "every::text, revision") == ("02:00:00", 3)
 
 
-async def test_of_an_immutable_one_only_rhythm_and_priority_can_be_changed_and_it_says_so(
+async def test_immutable_schedule_page_allows_only_rhythm_and_priority_changes(
     pool: Engine, tick: int, http: httpx2.AsyncClient
 ) -> None:
     pool.put_schedule("tick", 3_600, role="sums", immutable=True)
@@ -137,7 +139,7 @@ async def test_of_an_immutable_one_only_rhythm_and_priority_can_be_changed_and_i
     assert len(pool.rows("select from rolecall.schedules")) == 1
 
 
-async def test_a_schedule_is_deleted_after_a_question(pool: Engine, tick: int, http: httpx2.AsyncClient) -> None:
+async def test_schedule_is_deleted_after_confirmation(pool: Engine, tick: int, http: httpx2.AsyncClient) -> None:
     asked = await http.post(f"/schedules/{tick}/delete")
     done = await send(http, f"/schedules/{tick}/delete")
 
@@ -156,7 +158,5 @@ async def test_a_schedule_is_deleted_after_a_question(pool: Engine, tick: int, h
         ("rhythm=every&every=0", "every is 1 to 315360000 seconds"),
     ],
 )
-async def test_a_rhythm_is_explained_while_it_is_typed(
-    pool: Engine, http: httpx2.AsyncClient, query: str, said: str
-) -> None:
+async def test_rhythm_is_explained_while_typing(pool: Engine, http: httpx2.AsyncClient, query: str, said: str) -> None:
     assert said in (await http.get(f"/schedules/explain?{query}")).text

@@ -18,7 +18,7 @@ def every(pool: Engine) -> int:
     return pool.put_schedule("tick", 10, role="sums", handler="add", payload={"a": "<b>"})
 
 
-async def test_the_next_day_is_drawn_a_lane_a_schedule_and_many_runs_as_one_band(
+async def test_next_day_is_drawn_per_schedule_with_frequent_runs_as_one_band(
     pool: Engine, every: int, http: httpx2.AsyncClient
 ) -> None:
     pool.put_schedule("four", 14_400, role="sums", enabled=False)
@@ -33,9 +33,7 @@ async def test_the_next_day_is_drawn_a_lane_a_schedule_and_many_runs_as_one_band
     assert '<li class="dimmed">' in page
 
 
-async def test_the_last_run_is_shown_with_its_task_and_what_became_of_it(
-    pool: Engine, every: int, http: httpx2.AsyncClient
-) -> None:
+async def test_last_run_is_shown_with_its_task_and_outcome(pool: Engine, every: int, http: httpx2.AsyncClient) -> None:
     pool.fire_schedules()
     claim = pool.claim_one("sums")
     pool.complete(claim)
@@ -45,7 +43,7 @@ async def test_the_last_run_is_shown_with_its_task_and_what_became_of_it(
     assert f'<a href="/tasks/{claim.id}">task {claim.id}</a> <span class="state" data-state="completed">' in page
 
 
-async def test_a_refused_run_shows_its_error_as_text(pool: Engine, every: int, http: httpx2.AsyncClient) -> None:
+async def test_rejected_run_shows_its_error_as_text(pool: Engine, every: int, http: httpx2.AsyncClient) -> None:
     pool.rows("update rolecall.schedules set last_error = '<script>alert(1)</script>'")
 
     for path in ("/schedules", f"/schedules/{every}"):
@@ -54,7 +52,7 @@ async def test_a_refused_run_shows_its_error_as_text(pool: Engine, every: int, h
         assert "<script>alert" not in page
 
 
-async def test_a_schedule_is_switched_off_and_on(pool: Engine, every: int, http: httpx2.AsyncClient) -> None:
+async def test_schedule_can_be_disabled_and_enabled(pool: Engine, every: int, http: httpx2.AsyncClient) -> None:
     headers = {"referer": "http://test/schedules"}
 
     await http.post(f"/schedules/{every}/disable", headers=headers)
@@ -65,9 +63,7 @@ async def test_a_schedule_is_switched_off_and_on(pool: Engine, every: int, http:
     assert pool.value("select enabled from rolecall.schedules") is True
 
 
-async def test_run_now_enqueues_its_task_and_twice_does_nothing_twice(
-    pool: Engine, every: int, http: httpx2.AsyncClient
-) -> None:
+async def test_run_now_enqueues_its_task_only_once(pool: Engine, every: int, http: httpx2.AsyncClient) -> None:
     headers = {"referer": "http://test/schedules"}
 
     await http.post(f"/schedules/{every}/trigger", headers=headers)
@@ -79,7 +75,7 @@ async def test_run_now_enqueues_its_task_and_twice_does_nothing_twice(
     assert f"still open: task {task.id} is now due" in (await http.get("/schedules")).text
 
 
-async def test_the_history_tells_outcomes_tasks_and_errors_and_counts_them(
+async def test_history_shows_and_counts_outcomes_tasks_and_errors(
     pool: Engine, every: int, http: httpx2.AsyncClient
 ) -> None:
     pool.fire_schedules()
@@ -102,7 +98,7 @@ async def test_the_history_tells_outcomes_tasks_and_errors_and_counts_them(
     assert "&lt;b&gt;" in page
 
 
-async def test_a_preview_shows_both_clocks_and_where_they_are_changed(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_preview_shows_both_time_zones_and_their_clock_changes(pool: Engine, http: httpx2.AsyncClient) -> None:
     schedule_id = pool.put_schedule("night", every=None, cron="30 2 * * *", zone="Europe/Berlin", role="sums")  # type: ignore[arg-type]
     pool.rows("update rolecall.schedules set next_run_at = %s", SUMMER)
 
@@ -114,11 +110,13 @@ async def test_a_preview_shows_both_clocks_and_where_they_are_changed(pool: Engi
     assert "The clocks of Europe/Berlin go" in page
 
 
-async def test_a_schedule_that_is_not_there_is_told(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_missing_schedule_is_not_found(pool: Engine, http: httpx2.AsyncClient) -> None:
     assert (await http.get("/schedules/7")).status_code == 404
 
 
-async def test_schedules_are_found_by_what_they_enqueue(pool: Engine, every: int, http: httpx2.AsyncClient) -> None:
+async def test_schedules_can_be_searched_by_the_handlers_they_enqueue(
+    pool: Engine, every: int, http: httpx2.AsyncClient
+) -> None:
     pool.put_schedule("other", role="letters", handler="post")
 
     page = (await http.get("/schedules?q=POST")).text

@@ -59,7 +59,7 @@ async def replays(client: httpx2.AsyncClient, scenery: Scenery, headers: dict[st
 
 
 @pytest.mark.parametrize("cookie", [True, False])
-async def test_what_another_sites_page_sends_is_refused_and_changes_nothing(
+async def test_request_from_another_site_is_rejected_and_changes_nothing(
     inside: httpx2.AsyncClient, pool: Engine, scenery: Scenery, cookie: bool
 ) -> None:
     if not cookie:
@@ -72,7 +72,7 @@ async def test_what_another_sites_page_sends_is_refused_and_changes_nothing(
     assert pool.value(STATE) == before
 
 
-async def test_every_page_forbids_what_does_not_come_from_here(inside: httpx2.AsyncClient, scenery: Scenery) -> None:
+async def test_every_page_forbids_resources_from_other_origins(inside: httpx2.AsyncClient, scenery: Scenery) -> None:
     for entry in PAGES:
         answer = await inside.get(scenery.path(entry.path))
         policy = answer.headers["content-security-policy"]
@@ -83,7 +83,7 @@ async def test_every_page_forbids_what_does_not_come_from_here(inside: httpx2.As
         assert answer.headers["cache-control"] == "no-store", entry.path
 
 
-async def test_no_page_has_a_script_or_a_style_within(inside: httpx2.AsyncClient, scenery: Scenery) -> None:
+async def test_no_page_has_an_inline_script_or_style(inside: httpx2.AsyncClient, scenery: Scenery) -> None:
     for entry in PAGES:
         page = (await inside.get(scenery.path(entry.path))).text
 
@@ -91,7 +91,7 @@ async def test_no_page_has_a_script_or_a_style_within(inside: httpx2.AsyncClient
 
 
 @pytest.mark.parametrize("scope", [Scope.READ, Scope.OPERATE])
-async def test_nobody_sees_a_button_that_is_not_for_them(door: Door, scenery: Scenery, scope: Scope) -> None:
+async def test_buttons_are_shown_only_to_callers_with_the_scope(door: Door, scenery: Scenery, scope: Scope) -> None:
     key = await door.key(scope)
     forms = [
         (entry.path, action)

@@ -29,7 +29,7 @@ def offered(page_text: str, paths: Sequence[str], task: int) -> list[str]:
 ALL = ("retry", "trigger", "cancel", "complete", "fail", "token", "delete")
 
 
-async def test_only_what_the_state_allows_is_offered(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_page_offers_only_the_actions_that_the_state_allows(pool: Engine, http: httpx2.AsyncClient) -> None:
     failed = pool.enqueue("sums", handler="add", max_attempts=1)
     pool.fail(pool.claim_one())
     later = pool.enqueue("sums", handler="add", after=3600)
@@ -38,7 +38,7 @@ async def test_only_what_the_state_allows_is_offered(pool: Engine, http: httpx2.
     assert offered((await http.get(f"/tasks/{later}")).text, ALL, later) == list(ALL[1:])
 
 
-async def test_a_failed_task_is_retried(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_failed_task_can_be_retried(pool: Engine, http: httpx2.AsyncClient) -> None:
     task = pool.enqueue("sums", handler="add", max_attempts=1)
     pool.fail(pool.claim_one())
 
@@ -47,7 +47,7 @@ async def test_a_failed_task_is_retried(pool: Engine, http: httpx2.AsyncClient) 
     assert "task" in await send(http, f"/tasks/{task}/retry")
 
 
-async def test_a_task_is_triggered_and_cancelled(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_task_can_be_triggered_and_cancelled(pool: Engine, http: httpx2.AsyncClient) -> None:
     task = pool.enqueue("sums", handler="add", after=3600)
 
     assert await send(http, f"/tasks/{task}/trigger") == f"Task {task} is due now."
@@ -56,7 +56,7 @@ async def test_a_task_is_triggered_and_cancelled(pool: Engine, http: httpx2.Asyn
     assert pool.state(task) == "cancelled"
 
 
-async def test_a_task_is_completed_with_a_result(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_task_can_be_completed_with_a_result(pool: Engine, http: httpx2.AsyncClient) -> None:
     task = pool.enqueue("sums", handler="add")
 
     assert await send(http, f"/tasks/{task}/complete", result='{"sum": 3}') == f"Task {task} is completed."
@@ -64,7 +64,7 @@ async def test_a_task_is_completed_with_a_result(pool: Engine, http: httpx2.Asyn
 
 
 @pytest.mark.parametrize("typed", ['{"sum": ', "[" * 200_000, '"\\u0000"'])
-async def test_an_unreadable_result_is_explained_beside_what_was_typed(
+async def test_invalid_result_is_explained_next_to_the_input(
     pool: Engine, http: httpx2.AsyncClient, typed: str
 ) -> None:
     task = pool.enqueue("sums", handler="add")
@@ -76,7 +76,7 @@ async def test_an_unreadable_result_is_explained_beside_what_was_typed(
     assert pool.state(task) == "pending"
 
 
-async def test_a_task_is_failed_with_a_reason_and_not_without(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_failing_a_task_requires_a_reason(pool: Engine, http: httpx2.AsyncClient) -> None:
     task = pool.enqueue("sums", handler="add")
 
     assert (await http.post(f"/tasks/{task}/fail", data={"error": " "})).status_code == 422
@@ -84,7 +84,7 @@ async def test_a_task_is_failed_with_a_reason_and_not_without(pool: Engine, http
     assert pool.task(task).error == "it is pointless"
 
 
-async def test_a_token_is_shown_once_and_nowhere_kept(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_completion_token_is_shown_once_and_not_stored(pool: Engine, http: httpx2.AsyncClient) -> None:
     task = pool.enqueue("sums", handler="add")
 
     answer = await http.post(f"/tasks/{task}/token", data={"seconds": "3600"})
@@ -96,14 +96,14 @@ async def test_a_token_is_shown_once_and_nowhere_kept(pool: Engine, http: httpx2
     assert done.json() == {"id": task, "outcome": "completed"}
 
 
-async def test_a_deleted_task_is_gone(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_deleted_task_no_longer_exists(pool: Engine, http: httpx2.AsyncClient) -> None:
     task = pool.enqueue("sums", handler="add")
 
     assert await send(http, f"/tasks/{task}/delete") == f"Task {task} is deleted."
     assert pool.tasks() == []
 
 
-async def test_an_action_on_selected_tasks_says_what_became_of_them(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_action_on_selected_tasks_reports_their_outcomes(pool: Engine, http: httpx2.AsyncClient) -> None:
     ids, _ = pool.enqueue_many([{"role": "sums", "handler": "add"}] * 3)
 
     assert await send(http, "/tasks/selected", action="cancel", id=ids[:2]) == "Cancel, 2 tasks: 2 cancelled."
@@ -113,7 +113,7 @@ async def test_an_action_on_selected_tasks_says_what_became_of_them(pool: Engine
     assert await send(http, "/tasks/selected", action="delete") == "Nothing is selected."
 
 
-async def test_before_all_that_match_are_cancelled_a_page_says_how_many(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_bulk_cancellation_previews_the_number_of_matching_tasks(pool: Engine, http: httpx2.AsyncClient) -> None:
     ids, _ = pool.enqueue_many([{"role": "sums", "handler": "add"}] * 120)
     pool.enqueue("letters", handler="post")
 
@@ -126,7 +126,7 @@ async def test_before_all_that_match_are_cancelled_a_page_says_how_many(pool: En
     assert set(pool.states().values()) == {"pending"}
 
 
-async def test_all_that_match_are_cancelled_once_confirmed(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_all_matching_tasks_are_cancelled_after_confirmation(pool: Engine, http: httpx2.AsyncClient) -> None:
     ids, _ = pool.enqueue_many([{"role": "sums", "handler": "add"}] * 12)
     letter = pool.enqueue("letters", handler="post")
     form = (await shown(http, "/tasks/bulk?role=sums&action=cancel")).one("form", method="post", action="/tasks/bulk")
@@ -137,7 +137,7 @@ async def test_all_that_match_are_cancelled_once_confirmed(pool: Engine, http: h
     assert pool.states() == {**dict.fromkeys(ids, "cancelled"), letter: "pending"}
 
 
-async def test_everything_at_once_is_never_meant(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_bulk_action_without_a_filter_is_rejected(pool: Engine, http: httpx2.AsyncClient) -> None:
     task = pool.enqueue("sums", handler="add")
 
     page = await shown(http, "/tasks/bulk?action=delete")
@@ -148,11 +148,11 @@ async def test_everything_at_once_is_never_meant(pool: Engine, http: httpx2.Asyn
     assert pool.state(task) == "pending"
 
 
-async def test_that_nothing_is_stale_is_told(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_recovery_without_stale_tasks_reports_none(pool: Engine, http: httpx2.AsyncClient) -> None:
     assert await send(http, "/tasks/recover-stale") == "No task is stale: no lease has expired."
 
 
-async def test_stale_tasks_are_recovered_from_the_list(pool: Engine, http: httpx2.AsyncClient, clock: Clock) -> None:
+async def test_stale_tasks_can_be_recovered_from_the_list(pool: Engine, http: httpx2.AsyncClient, clock: Clock) -> None:
     clock.set(START)
     pool.rescue()
     pool.declare({"name": "sums", "lease": LEASE})

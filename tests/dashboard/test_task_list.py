@@ -17,14 +17,14 @@ def tabs(page: Element) -> set[str]:
     return {tab.text for tab in page.all("nav", class_="tabs")[0].all("a")}
 
 
-async def test_an_empty_pool_says_how_to_enqueue(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_empty_list_explains_how_to_enqueue(pool: Engine, http: httpx2.AsyncClient) -> None:
     page = await http.get("/tasks")
 
     assert "No task has been enqueued yet" in page.text
     assert "rolecall enqueue" in page.text
 
 
-async def test_a_row_tells_what_a_task_is_and_where_it_leads(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_row_shows_and_links_its_task(pool: Engine, http: httpx2.AsyncClient) -> None:
     task = pool.enqueue("sums", handler="stumble", key="ledger", max_attempts=4)
     claim = pool.claim_one()
     pool.start(claim)
@@ -37,7 +37,7 @@ async def test_a_row_tells_what_a_task_is_and_where_it_leads(pool: Engine, http:
     assert row.one("a", class_="task-name")["href"] == f"/tasks/{task}"
 
 
-async def test_only_the_first_line_of_an_error_stands_in_the_list(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_list_shows_only_the_first_line_of_an_error(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.enqueue("sums", handler="add", max_attempts=1)
     pool.fail(pool.claim_one(), "ValueError: no such shop\nline two")
 
@@ -47,13 +47,13 @@ async def test_only_the_first_line_of_an_error_stands_in_the_list(pool: Engine, 
     assert "line two" not in page.text
 
 
-async def test_payloads_stay_out_of_the_list(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_list_does_not_load_payloads(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.enqueue("sums", handler="add", payload={"secretly": "large"})
 
     assert "secretly" not in (await http.get("/tasks")).text
 
 
-async def test_states_are_tabs_with_their_numbers(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_states_are_tabs_with_counts(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.enqueue_many([{"role": "sums", "handler": "add"}] * 3 + [{"role": "letters", "handler": "post"}])
     pool.claim_one("letters")
 
@@ -78,7 +78,9 @@ async def test_states_are_tabs_with_their_numbers(pool: Engine, http: httpx2.Asy
         ("parent=1", []),
     ],
 )
-async def test_the_address_filters(pool: Engine, http: httpx2.AsyncClient, query: str, found: list[str]) -> None:
+async def test_list_is_filtered_by_its_url(
+    pool: Engine, http: httpx2.AsyncClient, query: str, found: list[str]
+) -> None:
     now = pool.enqueue("sums", handler="add", key="k", payload={"name": "now"})
     later = pool.enqueue("letters", handler="post", after=3600)
 
@@ -88,7 +90,7 @@ async def test_the_address_filters(pool: Engine, http: httpx2.AsyncClient, query
     assert [names[row] for row in rows(page)] == found
 
 
-async def test_what_is_asked_for_stands_in_the_form_and_in_the_links(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_active_filter_is_shown_in_the_form_and_kept_in_links(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.enqueue("sums", handler="add", key="store:7")
 
     page = await shown(http, "/tasks?key=store:7&state=pending&created_from=2026-01-31T12:00:00Z")
@@ -111,7 +113,7 @@ async def test_what_is_asked_for_stands_in_the_form_and_in_the_links(pool: Engin
         ("key=%00", "key"),
     ],
 )
-async def test_a_filter_that_cannot_be_read_is_told_and_kept(
+async def test_invalid_filter_is_reported_and_the_others_are_kept(
     pool: Engine, http: httpx2.AsyncClient, query: str, sentence: str
 ) -> None:
     answer = await http.get(f"/tasks?role=sums&{query}")
@@ -121,7 +123,7 @@ async def test_a_filter_that_cannot_be_read_is_told_and_kept(
     assert "<option selected>sums</option>" in answer.text
 
 
-async def test_no_match_leads_back_to_all(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_empty_result_links_to_all_tasks(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.enqueue("sums", handler="add")
 
     page = await shown(http, "/tasks?key=nobody")
@@ -130,7 +132,7 @@ async def test_no_match_leads_back_to_all(pool: Engine, http: httpx2.AsyncClient
     assert page.one("div", class_="empty").one("a")["href"] == "/tasks"
 
 
-async def test_a_long_list_goes_on_from_its_cursor(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_long_list_continues_from_its_cursor(pool: Engine, http: httpx2.AsyncClient) -> None:
     """Pages of 50, newest first."""
     ids, _ = pool.enqueue_many([{"role": "sums", "handler": "add"}] * 60)
 
@@ -142,7 +144,7 @@ async def test_a_long_list_goes_on_from_its_cursor(pool: Engine, http: httpx2.As
     assert second.all("a", rel="next") == []
 
 
-async def test_a_parent_leads_to_its_children(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_parent_links_to_its_children(pool: Engine, http: httpx2.AsyncClient) -> None:
     parent = pool.enqueue("sums", handler="add")
     claim = pool.claim_one()
     pool.complete(claim, next={"children": [{"handler": "post"}], "serial": False, "gathers": False})

@@ -13,7 +13,7 @@ from tests.dashboard.scenery import TRACEBACK
 from tests.sql.engine import START, Engine
 
 
-async def test_a_task_tells_who_runs_it_until_when_and_how_far_it_is(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_task_shows_its_worker_lease_and_progress(pool: Engine, http: httpx2.AsyncClient) -> None:
     task = pool.enqueue("sums", handler="add", key="ledger", dedupe_key="once", max_attempts=4, payload={"a": 1})
     claim = pool.claim_one()
     pool.start(claim)
@@ -28,9 +28,7 @@ async def test_a_task_tells_who_runs_it_until_when_and_how_far_it_is(pool: Engin
     assert [each.text for each in page.all("summary")] == ["Payload, 8 B", "Info"]
 
 
-async def test_a_task_tells_until_when_it_may_begin_and_that_it_did_not(
-    pool: Engine, http: httpx2.AsyncClient, clock: Clock
-) -> None:
+async def test_task_shows_its_expiry_and_that_it_expired(pool: Engine, http: httpx2.AsyncClient, clock: Clock) -> None:
     clock.set(START)
     task = pool.enqueue("sums", handler="add", expires=60)
     assert "Expires" in (await shown(http, f"/tasks/{task}")).one("section", **{"aria-labelledby": "facts"}).text
@@ -42,7 +40,7 @@ async def test_a_task_tells_until_when_it_may_begin_and_that_it_did_not(
     assert "it expired at 2026-01-01 00:01:00Z, before it began" in page.text
 
 
-async def test_the_first_card_says_why_a_task_does_not_run(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_first_card_explains_why_a_task_does_not_run(pool: Engine, http: httpx2.AsyncClient) -> None:
     holder = pool.enqueue("sums", handler="add", key="ledger")
     task = pool.enqueue("sums", handler="add", key="ledger")
     pool.claim_one()
@@ -55,7 +53,7 @@ async def test_the_first_card_says_why_a_task_does_not_run(pool: Engine, http: h
     assert first.all("a", href=f"/tasks/{holder}")
 
 
-async def test_the_story_tells_every_event_with_the_time_since_the_one_before(
+async def test_history_shows_every_event_with_the_time_since_the_previous_one(
     pool: Engine, http: httpx2.AsyncClient, clock: Clock
 ) -> None:
     clock.set(START)
@@ -76,7 +74,7 @@ async def test_the_story_tells_every_event_with_the_time_since_the_one_before(
     assert "+ 1 min 5 s" in page.one("ol", class_="story").text
 
 
-async def test_every_attempt_has_its_row_with_who_had_it_and_when(
+async def test_every_attempt_has_a_row_with_its_worker_and_times(
     pool: Engine, http: httpx2.AsyncClient, clock: Clock
 ) -> None:
     clock.set(START)
@@ -100,7 +98,7 @@ async def test_every_attempt_has_its_row_with_who_had_it_and_when(
     assert all(cells[1][1:4])
 
 
-async def test_each_failed_attempt_shows_what_it_said_and_folds_the_rest(
+async def test_failed_attempts_show_their_error_and_collapse_the_traceback(
     pool: Engine, http: httpx2.AsyncClient
 ) -> None:
     task = pool.enqueue("sums", handler="add", max_attempts=2)
@@ -116,7 +114,7 @@ async def test_each_failed_attempt_shows_what_it_said_and_folds_the_rest(
     assert "open" not in first.one("details").attributes
 
 
-async def test_a_large_payload_is_shown_only_when_asked_for(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_large_payload_is_shown_only_on_request(pool: Engine, http: httpx2.AsyncClient) -> None:
     task = pool.enqueue("sums", handler="add", payload={"text": "x" * 100_000})
 
     page = await http.get(f"/tasks/{task}")
@@ -128,7 +126,7 @@ async def test_a_large_payload_is_shown_only_when_asked_for(pool: Engine, http: 
     assert "data-live" not in whole.text
 
 
-async def test_a_child_tells_the_way_from_its_root(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_child_shows_the_path_from_its_root(pool: Engine, http: httpx2.AsyncClient) -> None:
     root = pool.enqueue("sums", handler="add")
     pool.complete(pool.claim_one(), next={"children": [{"handler": "stumble"}], "serial": False, "gathers": False})
     [child] = pool.children(root)
@@ -141,9 +139,7 @@ async def test_a_child_tells_the_way_from_its_root(pool: Engine, http: httpx2.As
     assert [link["href"] for link in path.all("a")] == ["/tasks", f"/tasks/{root}", f"/tasks/{child.id}"]
 
 
-async def test_children_stand_in_the_order_of_their_spawning_page_by_page(
-    pool: Engine, http: httpx2.AsyncClient
-) -> None:
+async def test_children_are_listed_in_spawn_order_with_pagination(pool: Engine, http: httpx2.AsyncClient) -> None:
     root = pool.enqueue("sums", handler="add")
     drafts = [{"handler": "post"}] * 60
     pool.complete(pool.claim_one(), next={"children": drafts, "serial": False, "gathers": False})
@@ -157,7 +153,7 @@ async def test_children_stand_in_the_order_of_their_spawning_page_by_page(
     assert "All 60" in first.text
 
 
-async def test_needs_are_told_with_their_outcomes(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_needs_are_shown_with_their_outcomes(pool: Engine, http: httpx2.AsyncClient) -> None:
     needed = pool.enqueue("sums", handler="add")
     task = pool.enqueue("letters", handler="post", needs=[{"task": needed, "name": "sum"}])
 
@@ -167,7 +163,7 @@ async def test_needs_are_told_with_their_outcomes(pool: Engine, http: httpx2.Asy
     assert row.text == f"sum task {needed} open"
 
 
-async def test_the_schedule_that_made_a_task_is_named(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_task_names_the_schedule_that_enqueued_it(pool: Engine, http: httpx2.AsyncClient) -> None:
     schedule = pool.put_schedule("every-minute", 60, role="sums", handler="add")
     task = pool.trigger("every-minute")
 
@@ -176,12 +172,12 @@ async def test_the_schedule_that_made_a_task_is_named(pool: Engine, http: httpx2
     assert page.one("a", href=f"/schedules/{schedule}").text == "every-minute"
 
 
-async def test_a_task_that_is_not_there_says_so(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_missing_task_is_not_found(pool: Engine, http: httpx2.AsyncClient) -> None:
     assert "There is no task 4711" in (await shown(http, "/tasks/4711", 404)).text
     assert "There is no task" in (await shown(http, f"/tasks/{10**30}", 404)).text
 
 
-async def test_a_result_that_was_not_stored_says_so_in_its_place(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_unstored_result_is_explained_in_its_place(pool: Engine, http: httpx2.AsyncClient) -> None:
     task = pool.enqueue("sums", handler="add")
     marker = encode_result(object())
     pool.complete(pool.claim_one(), result=json.loads(marker.text))

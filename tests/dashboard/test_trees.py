@@ -16,7 +16,7 @@ def parent(pool: Engine, *children: dict[str, str]) -> tuple[int, list[int]]:
     return parent_id, spread(pool, pool.claim_one(), *children)
 
 
-async def test_a_tree_is_drawn_and_listed(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_tree_is_drawn_and_listed(pool: Engine, http: httpx2.AsyncClient) -> None:
     top, [first, second] = parent(pool, ADD, STUMBLE)
 
     page = await http.get(f"/tasks/{top}/tree")
@@ -28,7 +28,7 @@ async def test_a_tree_is_drawn_and_listed(pool: Engine, http: httpx2.AsyncClient
     assert " style=" not in page.text
 
 
-async def test_the_stream_of_the_page_tells_how_far_the_tree_is(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_page_subscribes_to_the_stream_of_the_tree_progress(pool: Engine, http: httpx2.AsyncClient) -> None:
     top, _ = parent(pool, ADD)
 
     page = await http.get(f"/tasks/{top}/tree")
@@ -37,7 +37,7 @@ async def test_the_stream_of_the_page_tells_how_far_the_tree_is(pool: Engine, ht
     assert f'data-live="progress task:{top}"' in page.text
 
 
-async def test_phases_are_bars(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_phases_are_shown_as_progress_bars(pool: Engine, http: httpx2.AsyncClient) -> None:
     top, [first, *_] = parent(pool, ADD, ADD, STUMBLE, STUMBLE)
     pool.complete(pool.claim_all()[first])
 
@@ -48,7 +48,7 @@ async def test_phases_are_bars(pool: Engine, http: httpx2.AsyncClient) -> None:
     assert '<progress max="1" value="0.0" aria-label="stumble">' in page.text
 
 
-async def test_many_children_of_one_handler_are_one_node(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_many_children_of_one_handler_are_drawn_as_one_node(pool: Engine, http: httpx2.AsyncClient) -> None:
     top, children = parent(pool, *[STUMBLE] * 40)
     pool.fail_task(children[7], "the shop is closed")
 
@@ -61,7 +61,9 @@ async def test_many_children_of_one_handler_are_one_node(pool: Engine, http: htt
     assert f'href="/tasks/{children[8]}"' not in page.text
 
 
-async def test_an_unfolded_node_shows_thirty_children_failed_ones_first(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_expanded_node_shows_thirty_children_with_failed_ones_first(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
     top, children = parent(pool, *[STUMBLE] * 40)
     pool.fail_task(children[39], "x")
 
@@ -71,7 +73,7 @@ async def test_an_unfolded_node_shows_thirty_children_failed_ones_first(pool: En
     assert shown == [*children[:29], children[39]]
 
 
-async def test_the_way_up_is_shown(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_tree_of_a_child_links_to_its_parent(pool: Engine, http: httpx2.AsyncClient) -> None:
     top, [child] = parent(pool, ADD)
 
     page = await http.get(f"/tasks/{child}/tree")
@@ -80,7 +82,7 @@ async def test_the_way_up_is_shown(pool: Engine, http: httpx2.AsyncClient) -> No
     assert "There is nothing below this task" in page.text
 
 
-async def test_a_continuation_is_drawn_below_the_task_before_it(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_continuation_is_drawn_below_its_predecessor(pool: Engine, http: httpx2.AsyncClient) -> None:
     first = pool.enqueue("sums", handler="add")
     pool.complete(pool.claim_one(), next={"continuation": {"role": "letters", "handler": "post"}})
     [second] = [task.id for task in pool.tasks() if task.chain_index == 1]
@@ -93,19 +95,17 @@ async def test_a_continuation_is_drawn_below_the_task_before_it(pool: Engine, ht
     assert f'href="/tasks/{first}"' not in of_second.text
 
 
-async def test_a_tree_that_is_not_there_is_told(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_missing_tree_is_not_found(pool: Engine, http: httpx2.AsyncClient) -> None:
     assert (await http.get("/tasks/4711/tree")).status_code == 404
 
 
-async def test_an_invalid_phase_cannot_be_unfolded(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_invalid_phase_cannot_be_expanded(pool: Engine, http: httpx2.AsyncClient) -> None:
     top, _ = parent(pool, ADD)
 
     assert (await http.get(f"/tasks/{top}/tree?unfold=add")).status_code == 422
 
 
-async def test_a_tree_of_depth_fifty_is_cut_with_a_note_and_a_way_deeper(
-    pool: Engine, http: httpx2.AsyncClient
-) -> None:
+async def test_fifty_levels_deep_tree_is_truncated_with_a_note_and_link(pool: Engine, http: httpx2.AsyncClient) -> None:
     top = pool.enqueue("sums", handler="add")
     chain = [top]
     for _ in range(50):

@@ -12,7 +12,7 @@ from tests.dashboard.reading import send
 from tests.sql.engine import Engine
 
 
-async def test_each_worker_is_shown_with_what_it_does_now(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_each_worker_is_shown_with_its_current_tasks(pool: Engine, http: httpx2.AsyncClient) -> None:
     task = pool.enqueue("sums", handler="add", key="store:7")
     worker = join(pool, "north", "sums", running=1, cpu=0.5, memory=0.25, memory_bytes=300_000_000)
 
@@ -27,7 +27,7 @@ async def test_each_worker_is_shown_with_what_it_does_now(pool: Engine, http: ht
     assert "300 MB" in page
 
 
-async def test_what_a_worker_runs_beyond_a_glance_is_a_number(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_running_tasks_beyond_the_first_few_are_shown_as_a_count(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.enqueue_many([{"role": "sums", "handler": "add"}] * 9)
     worker = join(pool, "north", "sums", slots=10, running=9)
 
@@ -37,7 +37,7 @@ async def test_what_a_worker_runs_beyond_a_glance_is_a_number(pool: Engine, http
     assert f'href="/admin/workers/{worker}">6 more<' in page
 
 
-async def test_why_a_worker_backs_off_is_said(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_back_off_reason_is_shown(pool: Engine, http: httpx2.AsyncClient) -> None:
     join(pool, "north", backing_off="memory 0.93 is above 0.85", memory=0.93)
 
     page = (await http.get("/admin/workers")).text
@@ -46,14 +46,14 @@ async def test_why_a_worker_backs_off_is_said(pool: Engine, http: httpx2.AsyncCl
     assert "memory 0.93 is above 0.85" in page
 
 
-async def test_a_clock_that_is_off_is_said(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_clock_skew_is_shown(pool: Engine, http: httpx2.AsyncClient) -> None:
     now: float = pool.value("select extract(epoch from rolecall.clock())::float8")
     join(pool, "north", clock=now + 900)
 
     assert re.search(r"its clock is (8[5-9]\d|900)\.\d s ahead", (await http.get("/admin/workers")).text)
 
 
-async def test_silent_workers_are_shown_when_all_are_asked_for(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_silent_workers_are_shown_only_on_request(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.rows("select rolecall.deregister_worker(%s)", join(pool, "gone"))
 
     alive, everyone = (await http.get("/admin/workers")).text, (await http.get("/admin/workers?everyone=1")).text
@@ -65,7 +65,7 @@ async def test_silent_workers_are_shown_when_all_are_asked_for(pool: Engine, htt
 
 
 @pytest.mark.parametrize(("order", "command"), [("drain", "drain"), ("decommission", "decommission"), ("resume", None)])
-async def test_a_worker_is_told_by_a_button(
+async def test_button_sends_a_command_to_the_worker(
     pool: Engine, http: httpx2.AsyncClient, order: str, command: str | None
 ) -> None:
     worker = join(pool, "north")
@@ -91,7 +91,7 @@ async def test_many_workers_are_grouped_by_their_roles(pool: Engine, http: httpx
     assert letters.count('<tr id="worker-') == 26
 
 
-async def test_workers_stand_in_the_order_in_which_people_count(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_workers_are_sorted_in_natural_order(pool: Engine, http: httpx2.AsyncClient) -> None:
     for number in (10, 9, 100, 1):
         join(pool, f"worker-{number}")
 
@@ -100,7 +100,7 @@ async def test_workers_stand_in_the_order_in_which_people_count(pool: Engine, ht
     assert re.findall(r">worker-(\d+)</a>", page) == ["1", "9", "10", "100"]
 
 
-async def test_workers_of_one_state_can_be_asked_for(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_workers_can_be_filtered_by_state(pool: Engine, http: httpx2.AsyncClient) -> None:
     join(pool, "north", backing_off="memory")
     join(pool, "south")
 
@@ -110,7 +110,7 @@ async def test_workers_of_one_state_can_be_asked_for(pool: Engine, http: httpx2.
     assert ">south<" not in page
 
 
-async def test_one_worker_has_a_page(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_single_worker_has_its_own_page(pool: Engine, http: httpx2.AsyncClient) -> None:
     done, running = pool.enqueue("sums", handler="add"), pool.enqueue("sums", handler="stumble")
     worker = join(pool, "north", "sums", pod="crawler-0")
     [first] = pool.claim(1, "sums", worker=worker)
@@ -126,14 +126,14 @@ async def test_one_worker_has_a_page(pool: Engine, http: httpx2.AsyncClient) -> 
     assert f'<th scope="row"><a href="/tasks/{done}">' in page.partition('id="lately"')[2]
 
 
-async def test_a_worker_that_nobody_knows_is_a_page_that_says_so(http: httpx2.AsyncClient) -> None:
+async def test_unknown_worker_is_not_found(http: httpx2.AsyncClient) -> None:
     answer = await http.get("/admin/workers/77")
 
     assert answer.status_code == 404
     assert "there is no worker 77" in answer.text
 
 
-async def test_a_part_that_is_refreshed_costs_the_cluster_nothing(pool: Engine, http: httpx2.AsyncClient) -> None:
+async def test_refreshed_fragment_makes_no_cluster_request(pool: Engine, http: httpx2.AsyncClient) -> None:
     join(pool, "north")
 
     page = (await http.get("/admin/workers", headers={"hx-target": "section#workers"})).text

@@ -94,7 +94,7 @@ def migrating(database: str, package: Migrations) -> Iterator[Future[list[str]]]
         yield done
 
 
-def test_functions_are_applied_beside_a_transaction_that_has_finished_a_task(
+def test_functions_are_applied_during_an_open_transaction_that_finished_a_task(
     connection: Connection, database: str, worker: Worker
 ) -> None:
     connection.execute("update rolecall.schema_files set checksum = 'of another release'")
@@ -106,7 +106,7 @@ def test_functions_are_applied_beside_a_transaction_that_has_finished_a_task(
 
 
 @pytest.mark.parametrize("what", ["trigger", "view"])
-def test_others_claim_and_finish_while_a_migration_waits_for_a_table(
+def test_workers_claim_and_finish_while_a_migration_waits_for_a_table(
     database: str, worker: Worker, package: Migrations, tmp_path: Path, connection: Connection, what: str
 ) -> None:
     if what == "trigger":
@@ -124,7 +124,7 @@ def test_others_claim_and_finish_while_a_migration_waits_for_a_table(
             assert migrated.result(DEADLINE) == expected
 
 
-def test_a_step_that_does_not_get_its_locks_says_who_is_in_the_way(
+def test_step_that_cannot_get_its_locks_names_the_blocking_session(
     database: str, worker: Worker, package: Migrations, tmp_path: Path, connection: Connection
 ) -> None:
     write(tmp_path, "migrations/0001_told.sql", TOLD)

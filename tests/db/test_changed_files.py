@@ -35,9 +35,7 @@ def made_anew(conn: Connection, before: dict[str, str]) -> set[str]:
     return {name for name, version in versions(conn).items() if version != before.get(name)}
 
 
-def test_only_the_function_whose_text_changed_is_made_anew(
-    database: Connection, shop: Migrations, tmp_path: Path
-) -> None:
+def test_only_functions_with_changed_text_are_replaced(database: Connection, shop: Migrations, tmp_path: Path) -> None:
     before = versions(database)
     write(tmp_path, "functions/internal/z.sql", function("one", "11"))
 
@@ -48,7 +46,7 @@ def test_only_the_function_whose_text_changed_is_made_anew(
     assert pending(database, shop) == []
 
 
-def test_a_view_that_says_the_same_in_other_words_is_left_alone(
+def test_view_whose_definition_is_unchanged_is_not_replaced(
     database: Connection, shop: Migrations, tmp_path: Path
 ) -> None:
     before = versions(database)
@@ -68,7 +66,7 @@ def test_a_view_that_says_the_same_in_other_words_is_left_alone(
         "create or replace view shop.v with (security_invoker = true) as select shop.one() as one;",
     ],
 )
-def test_a_view_that_is_another_now_is_made_anew(
+def test_view_whose_definition_changed_is_replaced(
     database: Connection, shop: Migrations, tmp_path: Path, sql: str
 ) -> None:
     before = versions(database)
@@ -79,7 +77,7 @@ def test_a_view_that_is_another_now_is_made_anew(
     assert "rule of shop.v" in made_anew(database, before)
 
 
-def test_who_reads_a_view_holds_up_no_migration_that_leaves_it_as_it_is(
+def test_readers_of_an_unchanged_view_do_not_block_a_migration(
     database: Connection, shop: Migrations, tmp_path: Path, empty: str
 ) -> None:
     write(tmp_path, "functions/public/b.sql", f"-- A word about it.\n{VIEW}")
@@ -90,23 +88,21 @@ def test_who_reads_a_view_holds_up_no_migration_that_leaves_it_as_it_is(
 
 
 @pytest.mark.parametrize(("what", "name"), [("view shop.v", "v"), ("function shop.other()", "other")])
-def test_what_was_dropped_is_made_again(database: Connection, shop: Migrations, what: str, name: str) -> None:
+def test_dropped_objects_are_created_again(database: Connection, shop: Migrations, what: str, name: str) -> None:
     database.execute(f"drop {what}".encode())
 
     assert migrate(database, shop) == ["functions"]
     assert name in versions(database)
 
 
-def test_a_function_without_a_file_stays_for_those_who_still_call_it(
-    database: Connection, shop: Migrations, tmp_path: Path
-) -> None:
+def test_function_without_a_file_is_not_dropped(database: Connection, shop: Migrations, tmp_path: Path) -> None:
     (tmp_path / "functions/internal/other.sql").unlink()
 
     assert migrate(database, shop) == ["functions"]
     assert database.execute("select shop.other()").fetchall() == [(2,)]
 
 
-def test_a_function_whose_file_comes_back_is_applied_whatever_it_was_before(
+def test_function_whose_file_returns_is_applied_over_any_earlier_version(
     database: Connection, shop: Migrations, tmp_path: Path
 ) -> None:
     (tmp_path / "functions/internal/other.sql").unlink()
@@ -119,7 +115,7 @@ def test_a_function_whose_file_comes_back_is_applied_whatever_it_was_before(
     assert database.execute("select shop.other()").fetchall() == [(2,)]
 
 
-def test_functions_that_fail_leave_all_as_they_were(database: Connection, shop: Migrations, tmp_path: Path) -> None:
+def test_failing_functions_are_rolled_back(database: Connection, shop: Migrations, tmp_path: Path) -> None:
     write(tmp_path, "functions/internal/z.sql", function("one", "11"))
     write(tmp_path, "functions/public/c.sql", "create or replace view shop.w as select 1 / 0 from shop.missing;")
 

@@ -14,7 +14,7 @@ LAST_WORD = b"c=biws"
 BACKENDS = "select count(*) from pg_stat_activity where application_name = 'rolecall:half open'"
 
 
-async def test_a_cancelled_opening_leaves_no_backend(database: str, connection: Connection) -> None:
+async def test_cancelled_connection_attempt_leaves_no_backend(database: str, connection: Connection) -> None:
     def backends() -> int:
         ((number,),) = connection.execute(BACKENDS)
         return int(number)

@@ -109,7 +109,7 @@ def wait_until_held(connection: Connection, process: subprocess.Popen[bytes]) ->
 
 
 @pytest.mark.usefixtures("soon")
-def test_handlers_whose_transactions_overlap_do_not_keep_a_migration_from_its_locks(
+def test_overlapping_handler_transactions_do_not_starve_a_migration_of_locks(
     connection: Connection, database: str, worker: Worker, locking: Migrations
 ) -> None:
     with ThreadPoolExecutor(1) as thread, connect(database, "migrate") as migrator:
@@ -125,7 +125,7 @@ def test_handlers_whose_transactions_overlap_do_not_keep_a_migration_from_its_lo
 
 
 @pytest.mark.usefixtures("soon")
-def test_a_migration_that_fails_resumes_what_it_has_paused_and_nothing_else(
+def test_failed_migration_lifts_its_own_pauses_only(
     connection: Connection, database: str, worker: Worker, locking: Migrations
 ) -> None:
     connection.execute("select rolecall.declare(%s)", (Jsonb([{"name": "mail"}, {"name": "post"}]),))
@@ -138,7 +138,7 @@ def test_a_migration_that_fails_resumes_what_it_has_paused_and_nothing_else(
     assert pauses(connection) == before
 
 
-def test_claims_go_on_seconds_after_a_migration_was_killed(
+def test_claims_resume_seconds_after_a_migration_is_killed(
     connection: Connection, database: str, worker: Worker, locking: Migrations, tmp_path: Path
 ) -> None:
     assert locking.read().numbered
@@ -156,7 +156,7 @@ def test_claims_go_on_seconds_after_a_migration_was_killed(
     assert pauses(connection) == [("work", HELD_BY, True)], "the pause has expired without being lifted"
 
 
-def test_a_role_that_is_resumed_meanwhile_claims_again(
+def test_role_resumed_during_a_hold_claims_again(
     connection: Connection, database: str, worker: Worker, locking: Migrations, tmp_path: Path
 ) -> None:
     assert locking.read().numbered
@@ -168,7 +168,7 @@ def test_a_role_that_is_resumed_meanwhile_claims_again(
         assert can_claim(connection, worker)
 
 
-def test_the_pool_works_between_two_holds_as_long_as_each_of_them_took(
+def test_pool_works_between_two_holds_at_least_as_long_as_each_hold(
     connection: Connection, database: str, worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
@@ -189,7 +189,7 @@ def test_the_pool_works_between_two_holds_as_long_as_each_of_them_took(
     assert worker.id
 
 
-def test_a_database_without_roles_is_migrated_without_a_hold(conn: Connection) -> None:
+def test_database_without_roles_is_migrated_without_a_hold(conn: Connection) -> None:
     with holding_claims(conn) as hold:
         hold._next_at = 0.0
         assert hold.keep() is False

@@ -85,7 +85,7 @@ def functions_that_run_code_of(conn: Connection, owner: Connection) -> tuple[set
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_no_granted_function_runs_code_of_its_caller(database: str, connection: Connection, role: str) -> None:
+def test_granted_functions_run_no_code_of_their_caller(database: str, connection: Connection, role: str) -> None:
     with armed(database, role) as conn:
         ran, called = functions_that_run_code_of(conn, connection)
 
@@ -94,7 +94,7 @@ def test_no_granted_function_runs_code_of_its_caller(database: str, connection: 
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_the_walk_finds_functions_without_pg_temp_in_their_path(
+def test_check_detects_functions_without_pg_temp_in_their_search_path(
     database: str, connection: Connection, role: str
 ) -> None:
     for (name,) in connection.execute(
@@ -109,7 +109,7 @@ def test_the_walk_finds_functions_without_pg_temp_in_their_path(
 
 
 @pytest.mark.parametrize("role", ["rolecall_work", "rolecall_operate"])
-def test_a_faked_clock_removes_and_reassigns_nothing(database: str, connection: Connection, role: str) -> None:
+def test_faked_clock_removes_and_reassigns_nothing(database: str, connection: Connection, role: str) -> None:
     def rows(table: str) -> int:
         [(number,)] = connection.execute(f"select count(*) from rolecall.{table}".encode())
         return int(number)
@@ -129,7 +129,7 @@ def test_a_faked_clock_removes_and_reassigns_nothing(database: str, connection: 
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_a_faked_clock_is_the_owners_alone(database: str, connection: Connection, role: str) -> None:
+def test_faked_clock_applies_to_the_owner_only(database: str, connection: Connection, role: str) -> None:
     with login(database, role) as dsn, connect(dsn, "test") as conn:
         conn.execute("set rolecall.fake_now = '2100-01-01'")
         conn.execute("select rolecall.enqueue('default', '{}')") if role != "rolecall_read" else None
@@ -139,7 +139,7 @@ def test_a_faked_clock_is_the_owners_alone(database: str, connection: Connection
     assert connection.execute("select rolecall.clock() = '2100-01-01'").fetchone() == (True,)
 
 
-def test_a_login_with_the_right_to_delete_cannot_fake_the_age_of_the_audit_log(
+def test_login_with_delete_privilege_cannot_fake_the_age_of_audit_entries(
     database: str, connection: Connection
 ) -> None:
     with login(database, "rolecall_read") as dsn, connect(dsn, "test") as conn:
@@ -161,7 +161,7 @@ def test_a_login_with_the_right_to_delete_cannot_fake_the_age_of_the_audit_log(
         "lock table rolecall.latches in row exclusive mode",
     ],
 )
-def test_no_login_takes_the_locks_of_the_engine(database: str, role: str, lock: str) -> None:
+def test_logins_cannot_take_the_locks_of_the_engine(database: str, role: str, lock: str) -> None:
     with (
         login(database, role) as dsn,
         connect(dsn, "test") as conn,
@@ -171,7 +171,7 @@ def test_no_login_takes_the_locks_of_the_engine(database: str, role: str, lock: 
         conn.execute(lock.encode())
 
 
-def test_nothing_takes_an_advisory_lock() -> None:
+def test_product_takes_no_advisory_locks() -> None:
     """Every login of the database could take the same lock and keep it."""
     taking = [
         str(file.relative_to(PRODUCT))
@@ -183,7 +183,7 @@ def test_nothing_takes_an_advisory_lock() -> None:
     assert taking == []
 
 
-def test_a_claim_waits_for_no_lock_that_a_stranger_can_take(database: str, connection: Connection) -> None:
+def test_claim_waits_for_no_lock_that_another_login_can_take(database: str, connection: Connection) -> None:
     numbers = "generate_series(0, 1023) as number"
     with login(database) as dsn, connect(dsn, "test") as stranger, stranger.transaction():
         for kind in (7246925, 7246926, 7246927):
@@ -195,7 +195,7 @@ def test_a_claim_waits_for_no_lock_that_a_stranger_can_take(database: str, conne
     assert ("new",) in claimed
 
 
-def test_a_merger_that_its_caller_has_compiled_is_not_run_with_the_owners_rights(
+def test_merge_function_compiled_by_its_caller_does_not_run_with_owners_rights(
     database: str, connection: Connection
 ) -> None:
     connection.execute(MERGER)
@@ -218,7 +218,9 @@ def test_a_merger_that_its_caller_has_compiled_is_not_run_with_the_owners_rights
         "revoke usage on schema shop from public",
     ],
 )
-def test_a_merger_that_its_caller_cannot_prepare_is_run(database: str, connection: Connection, remedy: str) -> None:
+def test_merge_function_that_its_caller_cannot_prepare_is_run(
+    database: str, connection: Connection, remedy: str
+) -> None:
     connection.execute(MERGER)
     connection.execute(remedy.encode())
     with login(database, "rolecall_enqueue") as dsn, connect(dsn, "test") as conn:

@@ -55,7 +55,7 @@ def building(dsn: str, shop: Migrations) -> Iterator[ThreadPoolExecutor]:
         assert migrated.result(DEADLINE) == ["0003_index"]
 
 
-def test_who_writes_goes_on_while_an_index_waits_for_an_old_transaction(
+def test_writers_are_not_blocked_while_an_index_waits_for_an_old_transaction(
     empty: str, filled: Connection, shop: Migrations, tmp_path: Path
 ) -> None:
     write(tmp_path, "migrations/0003_index.sql", INDEX)
@@ -71,9 +71,7 @@ def test_who_writes_goes_on_while_an_index_waits_for_an_old_transaction(
     assert filled.execute(VALID).fetchall() == [("shop.a_by_n", True)]
 
 
-def test_each_partition_gets_its_index_and_so_does_the_table(
-    filled: Connection, shop: Migrations, tmp_path: Path
-) -> None:
+def test_table_and_each_partition_get_the_index(filled: Connection, shop: Migrations, tmp_path: Path) -> None:
     filled.execute(PARTITIONS)
     write(tmp_path, "migrations/0003_index.sql", INDEX)
 
@@ -83,7 +81,7 @@ def test_each_partition_gets_its_index_and_so_does_the_table(
     assert filled.execute(VALID).fetchall() == [*own, ("shop.a_by_n", True)]
 
 
-def test_a_partition_that_has_its_index_keeps_it(filled: Connection, shop: Migrations, tmp_path: Path) -> None:
+def test_partition_with_a_matching_index_keeps_it(filled: Connection, shop: Migrations, tmp_path: Path) -> None:
     filled.execute(PARTITIONS)
     filled.execute("create index a_by_n on only shop.a (n)")
     filled.execute("create index by_hand on shop.a_1 (n)")
@@ -99,9 +97,7 @@ def test_a_partition_that_has_its_index_keeps_it(filled: Connection, shop: Migra
     ]
 
 
-def test_partitions_of_any_name_and_schema_get_their_index(
-    filled: Connection, shop: Migrations, tmp_path: Path
-) -> None:
+def test_partitions_of_any_name_and_schema_get_the_index(filled: Connection, shop: Migrations, tmp_path: Path) -> None:
     long = "ü" * 27
     filled.execute(PARTITIONS)
     filled.execute("""create schema "Other's 100%" """)
@@ -118,7 +114,7 @@ def test_partitions_of_any_name_and_schema_get_their_index(
 
 
 @pytest.mark.parametrize("partitioned", [False, True])
-def test_an_index_that_a_crash_left_invalid_is_made_again(
+def test_index_left_invalid_by_a_failed_build_is_rebuilt(
     filled: Connection, shop: Migrations, tmp_path: Path, partitioned: bool
 ) -> None:
     if partitioned:
@@ -135,7 +131,7 @@ def test_an_index_that_a_crash_left_invalid_is_made_again(
     assert {valid for _, valid in filled.execute(VALID)} == {True}
 
 
-def test_four_migrators_at_once_build_an_index_once(
+def test_four_concurrent_migrators_build_an_index_once(
     empty: str, filled: Connection, shop: Migrations, tmp_path: Path
 ) -> None:
     write(tmp_path, "migrations/0003_index.sql", INDEX)
@@ -151,25 +147,21 @@ def test_four_migrators_at_once_build_an_index_once(
     assert filled.execute(VALID).fetchall() == [("shop.a_by_n", True)]
 
 
-def test_a_table_without_rows_gets_a_plain_index(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
+def test_table_without_rows_gets_a_plain_index(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
     write(tmp_path, "migrations/0003_index.sql", INDEX)
 
     assert "0003_index" in migrate(conn, shop)
     assert conn.execute(VALID).fetchall() == [("shop.a_by_n", True)]
 
 
-def test_the_plan_tells_what_runs_outside_of_a_transaction(
-    filled: Connection, shop: Migrations, tmp_path: Path
-) -> None:
+def test_plan_marks_steps_that_run_outside_a_transaction(filled: Connection, shop: Migrations, tmp_path: Path) -> None:
     write(tmp_path, "migrations/0003_index.sql", INDEX)
 
     assert plan(filled, shop) == [Planned(step="0003_index", transaction=False)]
     assert pending(filled, shop) == ["0003_index"]
 
 
-def test_the_script_for_an_empty_database_is_one_transaction(
-    conn: Connection, shop: Migrations, tmp_path: Path
-) -> None:
+def test_script_for_an_empty_database_is_one_transaction(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
     write(tmp_path, "migrations/0003_index.sql", INDEX)
 
     with psycopg.ClientCursor(conn) as cursor:
@@ -179,7 +171,7 @@ def test_the_script_for_an_empty_database_is_one_transaction(
     assert conn.execute(VALID).fetchall() == [("shop.a_by_n", True)]
 
 
-def test_the_script_for_this_database_does_what_the_migrator_would(
+def test_script_for_an_existing_database_does_what_the_migrator_does(
     empty: str, filled: Connection, shop: Migrations, tmp_path: Path
 ) -> None:
     filled.execute(PARTITIONS)

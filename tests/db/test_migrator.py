@@ -20,14 +20,14 @@ from rolecall.model.errors import (
 from tests.db.shop import Connection, function, write
 
 
-def test_a_fresh_database_gets_everything_in_order(conn: Connection, shop: Migrations) -> None:
+def test_fresh_database_gets_all_steps_in_order(conn: Connection, shop: Migrations) -> None:
     assert pending(conn, shop) == ["0001_begin", "0002_go_on", "functions"]
     assert migrate(conn, shop) == ["0001_begin", "0002_go_on", "functions"]
     assert conn.execute("select one from shop.v").fetchall() == [(1,)]
     check(conn, shop)
 
 
-def test_a_second_run_finds_nothing_to_do_and_writes_nothing(conn: Connection, shop: Migrations) -> None:
+def test_second_run_finds_nothing_to_do_and_writes_nothing(conn: Connection, shop: Migrations) -> None:
     migrate(conn, shop)
     before = conn.execute("select pg_current_xact_id_if_assigned(), xmin from rolecall.schema_migrations")
 
@@ -36,7 +36,7 @@ def test_a_second_run_finds_nothing_to_do_and_writes_nothing(conn: Connection, s
     assert after.fetchall() == before.fetchall()
 
 
-def test_eight_migrators_at_once_do_the_work_of_one(empty: str, shop: Migrations) -> None:
+def test_eight_concurrent_migrators_apply_each_step_once(empty: str, shop: Migrations) -> None:
     def work(_: int) -> list[str]:
         with connect(empty, "test") as connection:
             return migrate(connection, shop)
@@ -47,7 +47,7 @@ def test_eight_migrators_at_once_do_the_work_of_one(empty: str, shop: Migrations
     assert done == ["0001_begin", "0002_go_on", "functions"]
 
 
-def test_a_changed_function_is_applied_again(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
+def test_changed_function_is_applied_again(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
     migrate(conn, shop)
     write(tmp_path, "functions/internal/z.sql", function("one", "11"))
 
@@ -55,7 +55,7 @@ def test_a_changed_function_is_applied_again(conn: Connection, shop: Migrations,
     assert conn.execute("select one from shop.v").fetchall() == [(11,)]
 
 
-def test_functions_may_name_each_other_in_any_order(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
+def test_functions_can_reference_each_other_in_any_order(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
     write(tmp_path, "functions/internal/a.sql", function("early", "shop.one()"))
 
     migrate(conn, shop)
@@ -63,7 +63,7 @@ def test_functions_may_name_each_other_in_any_order(conn: Connection, shop: Migr
     assert conn.execute("select shop.early()").fetchall() == [(1,)]
 
 
-def test_a_new_table_brings_the_functions_along(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
+def test_new_migration_applies_the_functions_again(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
     migrate(conn, shop)
     write(tmp_path, "migrations/0003_more.sql", "drop view shop.v; alter table shop.a drop m;")
 
@@ -71,7 +71,7 @@ def test_a_new_table_brings_the_functions_along(conn: Connection, shop: Migratio
     assert conn.execute("select one from shop.v").fetchall() == [(1,)]
 
 
-def test_a_file_that_fails_leaves_those_before_it(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
+def test_failing_file_leaves_earlier_files_applied(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
     write(tmp_path, "migrations/0002_go_on.sql", "create table shop.b (); select 1 / 0;")
 
     with pytest.raises(DatabaseError):
@@ -81,7 +81,7 @@ def test_a_file_that_fails_leaves_those_before_it(conn: Connection, shop: Migrat
     assert conn.execute("select to_regclass('shop.b')").fetchall() == [(None,)]
 
 
-def test_a_read_only_database_is_no_fault_of_a_step(conn: Connection, shop: Migrations) -> None:
+def test_read_only_database_is_not_reported_as_a_failed_step(conn: Connection, shop: Migrations) -> None:
     conn.execute("set default_transaction_read_only = on")
 
     with pytest.raises(DatabaseReadOnly):
@@ -91,7 +91,7 @@ def test_a_read_only_database_is_no_fault_of_a_step(conn: Connection, shop: Migr
     assert migrate(conn, shop)
 
 
-def test_an_edited_file_is_noticed(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
+def test_edited_migration_is_detected(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
     migrate(conn, shop)
     write(tmp_path, "migrations/0001_begin.sql", "create schema shop; -- edited")
 
@@ -107,7 +107,7 @@ LATER = (
 
 
 @pytest.mark.parametrize("breaking", ["true", "default"])
-def test_a_newer_database_is_refused(conn: Connection, shop: Migrations, breaking: str) -> None:
+def test_newer_breaking_schema_is_rejected(conn: Connection, shop: Migrations, breaking: str) -> None:
     migrate(conn, shop)
     conn.execute(LATER.format(breaking).encode())
 
@@ -117,7 +117,7 @@ def test_a_newer_database_is_refused(conn: Connection, shop: Migrations, breakin
         assert (refused.value.known, refused.value.found) == (2, 9)
 
 
-def test_a_newer_step_that_is_compatible_stops_a_migrator_but_no_worker(conn: Connection, shop: Migrations) -> None:
+def test_newer_compatible_step_stops_the_migrator_but_no_worker(conn: Connection, shop: Migrations) -> None:
     migrate(conn, shop)
     conn.execute(LATER.format("false").encode())
 
@@ -126,7 +126,7 @@ def test_a_newer_step_that_is_compatible_stops_a_migrator_but_no_worker(conn: Co
         migrate(conn, shop)
 
 
-def test_the_header_says_whether_a_step_is_breaking(conn: Connection, shop: Migrations) -> None:
+def test_header_marks_a_step_as_breaking(conn: Connection, shop: Migrations) -> None:
     migrate(conn, shop)
 
     stored = conn.execute("select version, breaking from rolecall.schema_migrations order by version")
@@ -134,7 +134,7 @@ def test_the_header_says_whether_a_step_is_breaking(conn: Connection, shop: Migr
     assert stored.fetchall() == [(0, False), (1, True), (2, False)]
 
 
-async def test_an_empty_database_is_said_to_be_so(empty: str, shop: Migrations) -> None:
+async def test_empty_database_is_reported_as_missing_schema(empty: str, shop: Migrations) -> None:
     async with await connect_async(empty, "test") as connection:
         with pytest.raises(SchemaMissing) as refused:
             await check_async(connection, shop)
@@ -142,19 +142,21 @@ async def test_an_empty_database_is_said_to_be_so(empty: str, shop: Migrations) 
     assert refused.value.pending == ("0001_begin", "0002_go_on")
 
 
-async def test_the_async_check_agrees_with_the_sync_one(database: str) -> None:
+async def test_async_check_agrees_with_sync_check(database: str) -> None:
     async with await connect_async(database, "test") as connection:
         await check_async(connection)
 
 
-def test_other_functions_do_not_stop_a_worker(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
+def test_changed_functions_do_not_stop_a_worker(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
     migrate(conn, shop)
     write(tmp_path, "functions/internal/z.sql", function("one", "11"))
 
     check(conn, shop)
 
 
-def test_it_waits_for_its_turn_with_a_fresh_view(empty: str, conn: Connection, shop: Migrations) -> None:
+def test_concurrent_migrators_take_a_fresh_snapshot_under_serializable_isolation(
+    empty: str, conn: Connection, shop: Migrations
+) -> None:
     """A default isolation level with a snapshot at the start of the transaction would hide the other's work."""
     conn.execute(f"alter database {conn.info.dbname} set default_transaction_isolation = serializable".encode())
 
@@ -168,7 +170,7 @@ def test_it_waits_for_its_turn_with_a_fresh_view(empty: str, conn: Connection, s
     assert sorted(done) == ["0001_begin", "0002_go_on", "functions"]
 
 
-def test_the_script_for_psql_gives_the_same_database(conn: Connection, shop: Migrations) -> None:
+def test_psql_script_creates_the_same_database(conn: Connection, shop: Migrations) -> None:
     with psycopg.ClientCursor(conn) as cursor:
         cursor.execute(sql_text(shop).encode())
 
@@ -176,7 +178,7 @@ def test_the_script_for_psql_gives_the_same_database(conn: Connection, shop: Mig
     assert conn.execute("select one from shop.v").fetchall() == [(1,)]
 
 
-def test_nothing_is_prepared_as_a_pooler_would_lose_it(conn: Connection, shop: Migrations) -> None:
+def test_migrator_prepares_no_statements(conn: Connection, shop: Migrations) -> None:
     conn.prepare_threshold = 5
     migrate(conn, shop)
 
@@ -184,7 +186,7 @@ def test_nothing_is_prepared_as_a_pooler_would_lose_it(conn: Connection, shop: M
     assert conn.prepare_threshold == 5
 
 
-def test_a_file_of_another_name_is_refused(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
+def test_migration_file_without_a_number_is_rejected(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
     write(tmp_path, "migrations/later.sql", "")
 
     with pytest.raises(InvalidDeclaration, match=r"later\.sql"):
@@ -195,7 +197,7 @@ def test_a_file_of_another_name_is_refused(conn: Connection, shop: Migrations, t
     ("place", "said"),
     [("0002_go_elsewhere.sql", "more than one file has the number 0002"), ("0000_before.sql", "0000_before")],
 )
-def test_numbers_that_say_no_order_are_refused(
+def test_ambiguous_migration_numbers_are_rejected(
     conn: Connection, shop: Migrations, tmp_path: Path, place: str, said: str
 ) -> None:
     write(tmp_path, f"migrations/{place}", "")
@@ -204,14 +206,12 @@ def test_numbers_that_say_no_order_are_refused(
         migrate(conn, shop)
 
 
-def test_a_folder_that_is_not_there_is_refused(conn: Connection, tmp_path: Path) -> None:
+def test_missing_migrations_folder_is_rejected(conn: Connection, tmp_path: Path) -> None:
     with pytest.raises(InvalidDeclaration, match="'shop' cannot be applied: .*nowhere cannot be read"):
         migrate(conn, Migrations(name="shop", folder=tmp_path / "nowhere"))
 
 
-def test_a_step_that_the_database_refuses_is_named_and_leaves_nothing(
-    conn: Connection, shop: Migrations, tmp_path: Path
-) -> None:
+def test_failed_step_is_named_and_rolled_back(conn: Connection, shop: Migrations, tmp_path: Path) -> None:
     write(tmp_path, "migrations/0003_more.sql", "create table shop.b (n int); create tabel shop.c (n int);")
 
     with pytest.raises(MigrationFailed, match='migration 0003_more of shop failed: syntax error at or near "tabel"'):
@@ -220,9 +220,7 @@ def test_a_step_that_the_database_refuses_is_named_and_leaves_nothing(
     assert conn.execute("select to_regclass('shop.b'), to_regclass('shop.a')::text").fetchone() == (None, "shop.a")
 
 
-def test_a_package_whose_user_is_called_like_our_schema_makes_its_tables_outside_of_it(
-    conn: Connection, tmp_path: Path
-) -> None:
+def test_packages_tables_are_created_outside_the_rolecall_schema(conn: Connection, tmp_path: Path) -> None:
     migrate(conn)
     conn.execute("set search_path = rolecall, public")
     (tmp_path / "migrations").mkdir()
@@ -234,7 +232,7 @@ def test_a_package_whose_user_is_called_like_our_schema_makes_its_tables_outside
     assert found.fetchone() == ("public",)
 
 
-def test_the_script_of_rolecall_itself_runs_in_psql(empty: str) -> None:
+def test_rolecalls_own_script_runs_in_psql(empty: str) -> None:
     with connect(empty, "test") as connection, psycopg.ClientCursor(connection) as cursor:
         cursor.execute(sql_text().encode())
         assert pending(connection) == []

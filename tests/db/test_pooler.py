@@ -48,7 +48,7 @@ def forget(dsn: str) -> None:
         other.execute("deallocate all")
 
 
-def test_a_pooler_is_noticed_at_the_first_connection_and_said_once(
+def test_pooler_is_detected_at_the_first_connection_and_logged_once(
     database: str, pgbouncer: Bouncer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "rolecall.db")
@@ -63,21 +63,21 @@ def test_a_pooler_is_noticed_at_the_first_connection_and_said_once(
 
 
 @pytest.mark.parametrize("told", [None, True])
-def test_nothing_is_prepared_behind_a_pooler(database: str, pgbouncer: Bouncer, told: bool | None) -> None:
+def test_statements_are_not_prepared_behind_a_pooler(database: str, pgbouncer: Bouncer, told: bool | None) -> None:
     with connect(pgbouncer.through(database), "test", Pooler(told=told)) as connection:
         prepare(connection)
 
         assert run(connection, PREPARED) == 0
 
 
-def test_what_is_asked_often_is_prepared_on_a_direct_connection(database: str) -> None:
+def test_frequent_statements_are_prepared_on_a_direct_connection(database: str) -> None:
     with connect(database, "test", Pooler()) as connection:
         prepare(connection)
 
         assert run(connection, PREPARED) == 1
 
 
-async def test_pools_notice_it_too(database: str, pgbouncer: Bouncer) -> None:
+async def test_connection_pools_detect_a_pooler(database: str, pgbouncer: Bouncer) -> None:
     through = pgbouncer.through(database)
     with pool(through, "test") as several, several.connection() as connection:
         prepare(connection)
@@ -89,7 +89,7 @@ async def test_pools_notice_it_too(database: str, pgbouncer: Bouncer) -> None:
         assert await run_async(aconnection, PREPARED) == 0
 
 
-def test_nothing_of_ours_is_prepared_on_a_callers_connection(database: str) -> None:
+def test_statements_on_a_callers_connection_are_not_prepared(database: str) -> None:
     with psycopg.connect(database, autocommit=True) as connection:
         for _ in range(OFTEN):
             run(connection, ONE)
@@ -97,7 +97,7 @@ def test_nothing_of_ours_is_prepared_on_a_callers_connection(database: str) -> N
         assert run(connection, PREPARED) == 0
 
 
-def test_a_statement_that_another_client_has_prepared_by_the_same_name_is_asked_again(
+def test_statement_whose_name_is_taken_on_the_server_is_retried(
     database: str, single_file: Bouncer, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The server answers with SQLSTATE 42P05."""
@@ -111,7 +111,7 @@ def test_a_statement_that_another_client_has_prepared_by_the_same_name_is_asked_
     assert [record.levelname for record in caplog.records if record.name == "rolecall.db"] == ["WARNING"]
 
 
-def test_a_statement_that_was_prepared_elsewhere_is_asked_again(database: str, single_file: Bouncer) -> None:
+def test_statement_missing_on_the_server_connection_is_retried(database: str, single_file: Bouncer) -> None:
     """The server answers with SQLSTATE 26000."""
     with connect(single_file.through(database), "test", Pooler(told=False)) as connection:
         prepare(connection)
@@ -120,7 +120,7 @@ def test_a_statement_that_was_prepared_elsewhere_is_asked_again(database: str, s
         assert run(connection, ONE) == 1
 
 
-def test_a_statement_that_stands_for_another_clients_is_asked_again(database: str, single_file: Bouncer) -> None:
+def test_statement_replaced_by_that_of_another_client_is_retried(database: str, single_file: Bouncer) -> None:
     """The server answers with SQLSTATE 08P01."""
     through = single_file.through(database)
     with connect(through, "test", Pooler(told=False)) as first, connect(through, "test", Pooler(told=False)) as second:
@@ -131,19 +131,21 @@ def test_a_statement_that_stands_for_another_clients_is_asked_again(database: st
         assert run(first, ONE) == 1
 
 
-def test_our_connections_ask_for_read_committed_where_it_is_not_the_default(serializable: str) -> None:
+def test_own_connections_use_read_committed_if_the_default_differs(serializable: str) -> None:
     with connect(serializable, "test") as connection:
         assert run(connection, LEVEL) == "read committed"
         assert run_all(connection, [LEVEL, LEVEL]) == ["read committed"] * 2
         assert not connection.info.transaction_status
 
 
-async def test_async_connections_do_so_too(serializable: str) -> None:
+async def test_async_connections_use_read_committed_if_the_default_differs(serializable: str) -> None:
     async with await connect_async(serializable, "test") as connection:
         assert await run_async(connection, LEVEL) == "read committed"
 
 
-def test_behind_a_pooler_they_do_so_without_setting_anything(serializable: str, pgbouncer: Bouncer) -> None:
+def test_connections_behind_a_pooler_use_read_committed_without_a_session_setting(
+    serializable: str, pgbouncer: Bouncer
+) -> None:
     through = pgbouncer.through(serializable)
     with connect(through, "test") as connection:
         assert run(connection, LEVEL) == "read committed"
@@ -152,6 +154,6 @@ def test_behind_a_pooler_they_do_so_without_setting_anything(serializable: str, 
         assert run(connection_of_another, LEVEL) == "serializable"
 
 
-def test_a_callers_connection_keeps_its_level(serializable: str) -> None:
+def test_callers_connection_keeps_its_isolation_level(serializable: str) -> None:
     with psycopg.connect(serializable, autocommit=True) as connection:
         assert run(connection, LEVEL) == "serializable"

@@ -94,7 +94,7 @@ def lent(connection: Connection, role: str) -> set[str]:
     return {name for (name,) in connection.execute(LENT, (role,))}
 
 
-def test_every_public_function_is_somebodys(connection: Connection) -> None:
+def test_every_public_function_is_granted_to_a_role_or_owner_only(connection: Connection) -> None:
     named = {name for role in ROLES for name in lent(connection, role)} | OWNERS_ALONE
     views = {name for (name,) in connection.execute("select relname from pg_class where relkind = 'v'")}
     triggers = "select proname from pg_proc where prorettype = 'trigger'::regtype"
@@ -105,47 +105,47 @@ def test_every_public_function_is_somebodys(connection: Connection) -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_no_role_writes_to_a_table_by_itself(connection: Connection, role: str) -> None:
+def test_roles_cannot_write_to_tables_directly(connection: Connection, role: str) -> None:
     assert connection.execute(WRITES, (role,)).fetchall() == []
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_no_role_calls_what_changes_something_but_by_the_doors(connection: Connection, role: str) -> None:
+def test_roles_call_modifying_functions_only_if_security_definer(connection: Connection, role: str) -> None:
     assert connection.execute(CHANGES_SOMETHING, (role,)).fetchall() == []
 
 
-def test_the_enqueue_role_may_only_enqueue_and_hear_of_that(connection: Connection) -> None:
+def test_enqueue_role_can_only_enqueue_and_collect_events(connection: Connection) -> None:
     assert lent(connection, "rolecall_enqueue") == {"collect_events", "collected_events", "enqueue", "enqueue_many"}
 
 
-def test_the_worker_role_ends_only_tasks_it_has_claimed(connection: Connection) -> None:
+def test_worker_role_can_only_finish_tasks_that_it_has_claimed(connection: Connection) -> None:
     assert (
         lent(connection, "rolecall_work") & {"complete_task", "fail_task", "cancel", "delete_task", "pause_role"}
         == set()
     )
 
 
-def test_the_worker_role_makes_no_api_keys_and_lets_nobody_in(connection: Connection) -> None:
+def test_worker_role_cannot_create_api_keys_people_or_sessions(connection: Connection) -> None:
     assert lent(connection, "rolecall_work") & {"create_api_key", "add_person", "set_password", "open_session"} == set()
 
 
-def test_the_operator_role_claims_nothing(connection: Connection) -> None:
+def test_operator_role_cannot_claim(connection: Connection) -> None:
     assert lent(connection, "rolecall_operate") & {"claim", "start", "renew", "finish", "run_procedure"} == set()
 
 
-def test_the_reader_role_can_change_nothing(connection: Connection) -> None:
+def test_read_role_cannot_change_anything(connection: Connection) -> None:
     changing = "select proname from pg_proc where proname = any (%s) and provolatile = 'v'"
 
     assert connection.execute(changing, (list(lent(connection, "rolecall_read")),)).fetchall() == [("find_tasks",)]
 
 
-def test_a_stranger_calls_nothing(database: str) -> None:
+def test_login_without_a_role_cannot_call_functions(database: str) -> None:
     with login(database) as dsn, connect(dsn, "test") as stranger, pytest.raises(psycopg.errors.InsufficientPrivilege):
         stranger.execute("select rolecall.clock()")
 
 
 @pytest.mark.parametrize("table", ["tasks", "api_keys", "audit_log"])
-def test_the_enqueue_role_sees_no_rows(enqueuer: Connection, table: str) -> None:
+def test_enqueue_role_cannot_read_tables(enqueuer: Connection, table: str) -> None:
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         enqueuer.execute(f"select from rolecall.{table}".encode())
 
@@ -154,13 +154,13 @@ def test_the_enqueue_role_sees_no_rows(enqueuer: Connection, table: str) -> None
     "table", ["api_keys", "people", "sessions", "login_attempts", "task_tokens", "requests", "audit_log"]
 )
 @pytest.mark.parametrize("role", ["rolecall_enqueue", "rolecall_read", "rolecall_work"])
-def test_secrets_are_seen_by_the_operator_role_alone(connection: Connection, role: str, table: str) -> None:
+def test_only_the_operator_role_can_read_secrets(connection: Connection, role: str, table: str) -> None:
     may = "select has_table_privilege(%s, %s, 'select')"
 
     assert connection.execute(may, (role, f"rolecall.{table}")).fetchone() == (False,)
 
 
-def test_the_enqueue_role_cannot_merge_by_a_function_of_its_own(
+def test_enqueue_role_cannot_merge_with_its_own_function(
     enqueuer: Connection, database: str, connection: Connection
 ) -> None:
     connection.execute(f"grant create on database {connection.info.dbname} to {enqueuer.info.user}".encode())
@@ -169,7 +169,7 @@ def test_the_enqueue_role_cannot_merge_by_a_function_of_its_own(
         enqueuer.execute("select * from rolecall.enqueue_many(%s)", (MERGED_BY_OWN,))
 
 
-def test_the_worker_role_declares_no_procedure_of_its_own(worker: Connection, connection: Connection) -> None:
+def test_worker_role_cannot_declare_its_own_procedure(worker: Connection, connection: Connection) -> None:
     connection.execute(f"grant create on database {connection.info.dbname} to {worker.info.user}".encode())
     worker.execute(OWN_PROCEDURE)
 
@@ -180,7 +180,7 @@ def test_the_worker_role_declares_no_procedure_of_its_own(worker: Connection, co
         )
 
 
-def test_a_procedure_finds_by_its_owners_path_what_it_names(worker: Connection, connection: Connection) -> None:
+def test_procedure_runs_with_the_search_path_of_its_owner(worker: Connection, connection: Connection) -> None:
     connection.execute(FIND_OTHERS)
     connection.execute(f"alter database {connection.info.dbname} set search_path = helpers".encode())
     connection.execute("select rolecall.declare_procedure('told', 'helpers.run', 'default')")
@@ -199,21 +199,21 @@ def test_a_procedure_finds_by_its_owners_path_what_it_names(worker: Connection, 
     assert connection.execute("select count(*) from helpers.told").fetchone() == (1,)
 
 
-def test_what_is_applied_anew_belongs_to_the_roles_again(connection: Connection, worker: Connection) -> None:
+def test_replaced_functions_are_granted_to_the_roles_again(connection: Connection, worker: Connection) -> None:
     connection.execute("update rolecall.schema_files set checksum = 'of another text'")
 
     assert migrate(connection)
     worker.execute("select rolecall.prune()")
 
 
-def test_a_database_without_the_roles_is_migrated_without_them(postgres_server: TestServer) -> None:
+def test_database_without_the_roles_is_migrated_without_them(postgres_server: TestServer) -> None:
     with clone(postgres_server, "template1") as dsn, connect(dsn, "test") as conn:
         migrate(conn)
 
         assert conn.execute("select from pg_proc where prosecdef").fetchall() == []
 
 
-def test_an_owner_who_may_make_no_roles_lets_in_those_that_are_there(postgres_server: TestServer) -> None:
+def test_owner_without_createrole_grants_to_existing_roles(postgres_server: TestServer) -> None:
     with (
         clone(postgres_server, "template1") as admin,
         login(admin) as dsn,
@@ -228,19 +228,17 @@ def test_an_owner_who_may_make_no_roles_lets_in_those_that_are_there(postgres_se
         conn.execute(f"reassign owned by {owner.info.user} to current_user".encode())
 
 
-def test_a_login_that_does_not_own_the_engine_is_told_so(reader: Connection) -> None:
+def test_granting_roles_requires_the_owner_of_the_schema(reader: Connection) -> None:
     with pytest.raises(ConfigError, match="must run as the owner of schema rolecall"):
         grant_roles(reader)
 
 
-def test_the_script_is_for_psql_too(connection: Connection) -> None:
+def test_roles_script_runs_in_psql(connection: Connection) -> None:
     connection.execute(roles_text().encode())
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_functions_without_a_search_path_are_not_granted_but_for_the_inlined_ones(
-    connection: Connection, role: str
-) -> None:
+def test_functions_without_a_search_path_are_granted_only_if_inlined(connection: Connection, role: str) -> None:
     granted = connection.execute(WITHOUT_A_PATH, (role,)).fetchall()
 
     assert granted == [
@@ -251,7 +249,7 @@ def test_functions_without_a_search_path_are_not_granted_but_for_the_inlined_one
     ]
 
 
-def test_the_inlined_functions_name_no_type_that_a_caller_could_shadow(connection: Connection) -> None:
+def test_inlined_functions_reference_no_type_that_a_caller_could_shadow(connection: Connection) -> None:
     bodies = connection.execute(
         "select prosrc from pg_proc where proname in ('clock', 'status_of', 'tasks_of_chain')"
     ).fetchall()
@@ -260,7 +258,7 @@ def test_the_inlined_functions_name_no_type_that_a_caller_could_shadow(connectio
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_a_granted_function_may_call_what_it_calls(connection: Connection, role: str) -> None:
+def test_roles_can_execute_the_functions_called_by_granted_functions(connection: Connection, role: str) -> None:
     """This concerns functions that run with the rights of their caller."""
     engine = Engine.read(ROOT)
     granted = dict(connection.execute(GRANTED, (role,)).fetchall())
@@ -276,7 +274,7 @@ def test_a_granted_function_may_call_what_it_calls(connection: Connection, role:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_no_login_says_for_how_long_the_audit_log_is_kept(database: str, role: str) -> None:
+def test_logins_cannot_set_the_retention_of_the_audit_log(database: str, role: str) -> None:
     with (
         login(database, role) as dsn,
         connect(dsn, "test") as conn,

@@ -12,7 +12,7 @@ from tools.schema import dump
 TASKS = "select id, state::text, attempt, payload from rolecall.tasks"
 
 
-def test_a_restored_pool_keeps_its_tasks_and_their_rules(
+def test_restored_database_keeps_its_tasks_and_constraints(
     connection: Connection, database: str, postgres_server: TestServer
 ) -> None:
     """The check constraint of the table calls a function with a row of it: each must be restored before the other."""

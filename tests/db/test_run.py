@@ -46,7 +46,7 @@ def raising(sqlstate: str) -> Statement[Any]:
     return Statement(query=f"do $$ {body} $$", read=nothing)
 
 
-async def test_rows_are_read_by_the_statement(ask: Ask) -> None:
+async def test_statement_reads_its_rows(ask: Ask) -> None:
     assert await ask(Statement(query="select %s::int + 1", params=(41,), read=single)) == 42
 
 
@@ -66,7 +66,7 @@ async def test_rows_are_read_by_the_statement(ask: Ask) -> None:
         ("22012", DatabaseError),
     ],
 )
-async def test_an_error_is_known_by_its_sqlstate(ask: Ask, sqlstate: str, error: type[DatabaseError]) -> None:
+async def test_sqlstate_determines_the_error(ask: Ask, sqlstate: str, error: type[DatabaseError]) -> None:
     with pytest.raises(error) as raised:
         await ask(raising(sqlstate))
 
@@ -82,7 +82,7 @@ async def test_an_error_is_known_by_its_sqlstate(ask: Ask, sqlstate: str, error:
         ("function shop.merge(jsonb) does not exist", "function shop.merge(jsonb) does not exist"),
     ],
 )
-def test_a_missing_schema_tells_what_to_run_where_that_would_help(problem: str, told: str) -> None:
+def test_missing_schema_error_names_the_command_only_if_it_helps(problem: str, told: str) -> None:
     assert str(SchemaMissing(problem)) == told
 
 
@@ -98,7 +98,7 @@ end $$
 
 @pytest.mark.parametrize("together", [1, 2])
 @pytest.mark.parametrize("face", ["sync", "async"])
-async def test_a_transaction_that_is_ours_is_repeated_when_it_ends_a_deadlock(
+async def test_own_transaction_is_retried_after_a_deadlock(
     database: str, connection: psycopg.Connection[Any], face: str, together: int
 ) -> None:
     connection.execute(TRIES)
@@ -113,7 +113,7 @@ async def test_a_transaction_that_is_ours_is_repeated_when_it_ends_a_deadlock(
     assert connection.execute("select last_value from tries").fetchone() == (3 + together,)
 
 
-def test_a_transaction_of_the_caller_is_not_repeated(database: str, connection: psycopg.Connection[Any]) -> None:
+def test_callers_transaction_is_not_retried(database: str, connection: psycopg.Connection[Any]) -> None:
     connection.execute(TRIES)
     with psycopg.connect(database) as other, pytest.raises(DatabaseUnavailable):
         run(other, Statement(query="select deadlock(1)", read=nothing))
@@ -122,22 +122,22 @@ def test_a_transaction_of_the_caller_is_not_repeated(database: str, connection: 
 
 
 @pytest.mark.parametrize("text", ["a\0b", "\ud800"])
-async def test_a_text_that_cannot_be_sent_is_an_invalid_task(ask: Ask, text: str) -> None:
+async def test_text_that_cannot_be_encoded_raises_invalid_task(ask: Ask, text: str) -> None:
     with pytest.raises(InvalidTask):
         await ask(Statement(query="select %s::text", params=(text,), read=single))
 
 
-async def test_a_lost_connection_is_told_from_a_refusal(ask: Ask) -> None:
+async def test_lost_connection_raises_database_unavailable(ask: Ask) -> None:
     with pytest.raises(DatabaseUnavailable):
         await ask(Statement(query="select pg_terminate_backend(pg_backend_pid())", read=nothing))
 
 
-def test_a_connection_with_other_rows_is_read_all_the_same(database: str) -> None:
+def test_connection_with_another_row_factory_is_read_correctly(database: str) -> None:
     with psycopg.connect(database, row_factory=dict_row, cursor_factory=psycopg.ClientCursor) as connection:
         assert run(connection, Statement(query="select %s::int", params=(7,), read=single)) == 7
 
 
-def test_nothing_is_committed_for_the_caller(database: str, connection: psycopg.Connection[Any]) -> None:
+def test_callers_transaction_is_not_committed(database: str, connection: psycopg.Connection[Any]) -> None:
     connection.execute("create table marks (n int)")
     with psycopg.connect(database) as other:
         run(other, Statement(query="insert into marks values (1) returning n", read=single))
@@ -158,16 +158,14 @@ def marks(connection: psycopg.Connection[Any]) -> Callable[[], int]:
     return lambda: len(connection.execute("select n from marks").fetchall())
 
 
-def test_statements_that_go_together_leave_nothing_when_one_fails(database: str, marks: Callable[[], int]) -> None:
+def test_failing_statement_rolls_back_all_statements(database: str, marks: Callable[[], int]) -> None:
     with connect(database, "test") as own, pytest.raises(DatabaseError):
         run_all(own, INSERTS)
 
     assert marks() == 0
 
 
-async def test_statements_that_go_together_async_leave_nothing_when_one_fails(
-    database: str, marks: Callable[[], int]
-) -> None:
+async def test_failing_statement_rolls_back_all_statements_async(database: str, marks: Callable[[], int]) -> None:
     async with await connect_async(database, "test") as own:
         with pytest.raises(DatabaseError):
             await run_all_async(own, INSERTS)
@@ -175,18 +173,14 @@ async def test_statements_that_go_together_async_leave_nothing_when_one_fails(
     assert marks() == 0
 
 
-def test_statements_that_go_together_commit_on_a_connection_that_commits_by_itself(
-    database: str, marks: Callable[[], int]
-) -> None:
+def test_statements_commit_together_on_an_autocommit_connection(database: str, marks: Callable[[], int]) -> None:
     with connect(database, "test") as own:
         assert run_all(own, INSERTS[:2]) == [1, 2]
         assert marks() == 2
 
 
 @pytest.mark.parametrize("autocommit", [True, False])
-def test_statements_that_go_together_wait_for_the_owners_commit(
-    database: str, marks: Callable[[], int], *, autocommit: bool
-) -> None:
+def test_statements_wait_for_the_callers_commit(database: str, marks: Callable[[], int], *, autocommit: bool) -> None:
     with psycopg.connect(database, autocommit=autocommit) as own:
         if autocommit:
             own.execute("begin")
@@ -197,14 +191,14 @@ def test_statements_that_go_together_wait_for_the_owners_commit(
     assert marks() == 0
 
 
-async def test_a_server_that_is_not_there_is_unavailable() -> None:
+async def test_unreachable_server_raises_database_unavailable() -> None:
     with pytest.raises(DatabaseUnavailable):
         connect(NOWHERE, "test")
     with pytest.raises(DatabaseUnavailable):
         await connect_async(NOWHERE, "test")
 
 
-def test_our_timeouts_apply_where_the_dsn_is_silent() -> None:
+def test_default_timeouts_apply_unless_the_dsn_sets_them() -> None:
     dsn = with_defaults("postgresql://u@h/d?connect_timeout=30", "client")
 
     assert "connect_timeout=30" in dsn
@@ -212,7 +206,7 @@ def test_our_timeouts_apply_where_the_dsn_is_silent() -> None:
     assert "application_name=rolecall:client" in dsn
 
 
-def test_a_dsn_that_is_none_is_refused_without_showing_it() -> None:
+def test_invalid_dsn_is_rejected_without_revealing_it() -> None:
     with pytest.raises(ConfigError) as refused:
         with_defaults("postgresql://user:secret@host:port/x y", "client")
 

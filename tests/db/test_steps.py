@@ -72,7 +72,9 @@ def migrated(conn: Connection, first: Migrations) -> Connection:
     return conn
 
 
-def test_a_release_works_after_each_step_towards_the_next(migrated: Connection, empty: str, second: Migrations) -> None:
+def test_older_worker_runs_after_each_step_to_the_next_release(
+    migrated: Connection, empty: str, second: Migrations
+) -> None:
     with released_worker(empty) as worker:
         watch = after_each_step(worker)
         migrate(migrated, second, after_commit=watch)
@@ -84,7 +86,7 @@ def test_a_release_works_after_each_step_towards_the_next(migrated: Connection, 
 
 
 @pytest.mark.parametrize("what", ["drop function rolecall.helper();", "alter table rolecall.tasks drop column spare;"])
-def test_a_drop_before_the_functions_would_be_noticed(
+def test_drop_before_the_functions_fails_the_check_with_an_older_worker(
     migrated: Connection, empty: str, second: Migrations, tmp_path: Path, what: str
 ) -> None:
     write(tmp_path / "second", "migrations/9001_note.sql", f"-- breaking: no\n{what}")
@@ -97,7 +99,7 @@ def test_a_drop_before_the_functions_would_be_noticed(
 
 
 @pytest.mark.parametrize("broken", ["9001_note", "9002_status_word", "9003_spare", "functions"])
-def test_a_migration_that_fails_at_any_step_leaves_older_workers_at_work(
+def test_migration_that_fails_at_any_step_does_not_stop_older_workers(
     migrated: Connection, empty: str, second: Migrations, tmp_path: Path, broken: str
 ) -> None:
     file = "functions/zzz.sql" if broken == "functions" else f"migrations/{broken}.sql"
@@ -115,7 +117,7 @@ def test_a_migration_that_fails_at_any_step_leaves_older_workers_at_work(
     assert pending(migrated, second) == []
 
 
-def test_a_worker_of_the_next_release_starts_before_the_last_drop(
+def test_worker_of_the_next_release_starts_before_the_contract_step(
     migrated: Connection, second: Migrations, tmp_path: Path
 ) -> None:
     contract = tmp_path / "second" / "migrations" / "9003_spare.sql"
@@ -132,7 +134,7 @@ def test_a_worker_of_the_next_release_starts_before_the_last_drop(
     assert pending(migrated, second) == ["9003_spare"]
 
 
-def test_scripts_have_the_steps_in_the_same_order(migrated: Connection, second: Migrations) -> None:
+def test_scripts_apply_the_steps_in_the_same_order(migrated: Connection, second: Migrations) -> None:
     labels = r"^-- rolecall: (9001_note|9002_status_word|functions|9003_spare)$"
     order = ["9001_note", "9002_status_word", "functions", "9003_spare"]
 
@@ -147,14 +149,14 @@ def test_scripts_have_the_steps_in_the_same_order(migrated: Connection, second: 
 
 
 @pytest.mark.parametrize("header", ["-- phase: later", "-- transaction: no\n-- phase: functions"])
-def test_a_phase_that_is_unknown_or_impossible_is_rejected(shop: Migrations, tmp_path: Path, header: str) -> None:
+def test_unknown_or_impossible_phase_is_rejected(shop: Migrations, tmp_path: Path, header: str) -> None:
     write(tmp_path, "migrations/0003_phase.sql", f"{header}\nselect;")
 
     with pytest.raises(InvalidDeclaration, match="0003_phase"):
         shop.read()
 
 
-def test_no_file_that_expands_the_schema_drops_what_functions_use() -> None:
+def test_expanding_migrations_drop_nothing_that_functions_use() -> None:
     dropping = [
         step.label
         for step in ROLECALL.read().numbered

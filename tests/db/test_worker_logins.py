@@ -67,7 +67,7 @@ def claim(conn: Connection, worker_id: int) -> list[tuple[int, int]]:
     return conn.execute("select id, fence from rolecall.claim(%s, '{}', '{add}', 9)", (worker_id,)).fetchall()
 
 
-def test_no_function_acts_for_another_logins_worker(
+def test_functions_do_not_act_for_workers_of_another_login(
     connection: Connection, crawler: Connection, mailer: Connection
 ) -> None:
     worker_id = register(crawler)
@@ -85,7 +85,7 @@ def test_no_function_acts_for_another_logins_worker(
     assert connection.execute(STATE).fetchall() == before
 
 
-def test_a_login_acts_for_its_own_workers(connection: Connection, crawler: Connection) -> None:
+def test_login_can_act_for_its_own_workers(connection: Connection, crawler: Connection) -> None:
     worker_id = register(crawler)
     [(task_id, fence), *_] = claim(crawler, worker_id)
     report = f'[{{"id": {task_id}, "fence": {fence}, "outcome": "completed"}}]'
@@ -94,14 +94,14 @@ def test_a_login_acts_for_its_own_workers(connection: Connection, crawler: Conne
     assert crawler.execute("select rolecall.deregister_worker(%s)", (worker_id,)).fetchone() == (2,)
 
 
-def test_the_owner_acts_for_every_worker(connection: Connection, crawler: Connection) -> None:
+def test_owner_can_act_for_every_worker(connection: Connection, crawler: Connection) -> None:
     worker_id = register(crawler)
     claim(crawler, worker_id)
 
     assert connection.execute("select rolecall.deregister_worker(%s)", (worker_id,)).fetchone() == (3,)
 
 
-def test_a_login_declares_no_other_logins_workers_dead(
+def test_login_cannot_declare_workers_of_another_login_dead(
     connection: Connection, crawler: Connection, mailer: Connection
 ) -> None:
     worker_id = register(crawler)
@@ -112,7 +112,7 @@ def test_a_login_declares_no_other_logins_workers_dead(
     assert len(crawler.execute("select * from rolecall.rescue_workers(%s)", ([worker_id],)).fetchall()) == 3
 
 
-def test_an_operator_declares_any_worker_dead(database: str, crawler: Connection) -> None:
+def test_operator_can_declare_any_worker_dead(database: str, crawler: Connection) -> None:
     worker_id = register(crawler)
     claim(crawler, worker_id)
     with login(database, "rolecall_operate") as dsn, connect(dsn, "test") as operator:
@@ -121,7 +121,7 @@ def test_an_operator_declares_any_worker_dead(database: str, crawler: Connection
     assert len(rescued) == 3
 
 
-def test_a_worker_from_before_logins_were_recorded_goes_on(connection: Connection, crawler: Connection) -> None:
+def test_worker_registered_before_logins_were_recorded_can_claim(connection: Connection, crawler: Connection) -> None:
     worker_id = register(crawler)
     connection.execute("update rolecall.workers set login = null")
 

@@ -44,12 +44,12 @@ def name_of(document: Document) -> str:
 
 
 @pytest.mark.parametrize("document", [each for each in documents() if each["kind"] not in FOREIGN], ids=name_of)
-def test_each_document_is_valid_to_the_letter(document: Document) -> None:
+def test_each_document_is_strictly_valid(document: Document) -> None:
     kubernetes_validate.validate(document, kubernetes_validate.latest_version(), strict=True)
 
 
 @pytest.mark.parametrize("document", sets(), ids=name_of)
-def test_no_pod_can_do_more_than_it_must(document: Document) -> None:
+def test_pods_have_minimal_privileges(document: Document) -> None:
     pod = pod_of(document)
 
     assert pod["securityContext"]["runAsNonRoot"] is True
@@ -61,14 +61,14 @@ def test_no_pod_can_do_more_than_it_must(document: Document) -> None:
         assert context["capabilities"] == {"drop": ["ALL"]}
 
 
-def test_only_the_api_gets_a_token_of_the_cluster() -> None:
+def test_only_the_api_has_a_service_account_token() -> None:
     tokens = {each["metadata"]["name"]: pod_of(each)["automountServiceAccountToken"] for each in sets()}
 
     assert tokens == {"rolecall-api": True, "task-worker": False}
     assert all(each["automountServiceAccountToken"] is False for each in of_kind(documents(), "ServiceAccount"))
 
 
-def test_the_migration_runs_as_the_owner_of_the_database() -> None:
+def test_migration_runs_as_the_owner_of_the_database() -> None:
     api, worker = pod_of(named(sets(), "rolecall-api")), pod_of(named(sets(), "task-worker"))
     containers = [*api["initContainers"], *api["containers"], *worker["containers"]]
     keys = {each["name"]: environment_of(each)["DATABASE_URL"]["secretKeyRef"]["key"] for each in containers}
@@ -77,7 +77,7 @@ def test_the_migration_runs_as_the_owner_of_the_database() -> None:
     assert api["initContainers"][0]["command"] == ["storecrawl", "migrate", "--roles"]
 
 
-def test_the_api_is_asked_by_those_alone_who_may_ask() -> None:
+def test_api_accepts_traffic_only_from_labelled_namespaces() -> None:
     policy = named(of_kind(documents(), "NetworkPolicy"), "rolecall-api")["spec"]
 
     [rule] = policy["ingress"]
@@ -86,7 +86,7 @@ def test_the_api_is_asked_by_those_alone_who_may_ask() -> None:
     assert rule["ports"] == [{"port": 8321}]
 
 
-def test_workers_are_asked_by_nobody_and_reach_no_metadata() -> None:
+def test_workers_accept_no_traffic_and_cannot_reach_cloud_metadata() -> None:
     policy = named(of_kind(documents(), "NetworkPolicy"), "task-worker")["spec"]
     refused = [
         ip_network(part) for rule in policy["egress"] for to in rule.get("to", []) for part in to["ipBlock"]["except"]
@@ -97,13 +97,13 @@ def test_workers_are_asked_by_nobody_and_reach_no_metadata() -> None:
     assert any(ip_address("169.254.169.254") in network for network in refused if network.version == 4)
 
 
-def test_what_a_request_says_of_its_origin_is_believed_of_the_clusters_pods_alone() -> None:
+def test_forwarded_headers_are_trusted_only_from_the_clusters_pods() -> None:
     [settings] = of_kind(documents(), "ConfigMap")
 
     assert read_settings(settings["data"]).access.forwarded_by == "10.0.0.0/8"
 
 
-def test_a_worker_has_longer_to_stop_than_its_tasks_to_end() -> None:
+def test_termination_grace_period_of_a_worker_exceeds_that_of_its_tasks() -> None:
     pod = pod_of(named(sets(), "task-worker"))
     [container] = pod["containers"]
     grace = read_settings({"ROLECALL_GRACE": environment_of(container)["ROLECALL_GRACE"]}).worker.grace
@@ -111,7 +111,7 @@ def test_a_worker_has_longer_to_stop_than_its_tasks_to_end() -> None:
     assert pod["terminationGracePeriodSeconds"] >= grace + GRACE_BEYOND
 
 
-def test_the_right_to_scale_is_the_number_of_two_sets_and_nothing_else() -> None:
+def test_scaling_permission_is_limited_to_the_replicas_of_two_sets() -> None:
     role = named(of_kind(documents(), "Role"), "rolecall-scaler")
 
     for rule in role["rules"]:
@@ -121,7 +121,7 @@ def test_the_right_to_scale_is_the_number_of_two_sets_and_nothing_else() -> None
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_nobody_may_change_an_image(overlay: str) -> None:
+def test_images_are_immutable(overlay: str) -> None:
     found = tuple(put_together(ROOT / "overlays" / overlay))
     rules = [rule for role in of_kind(found, "Role") for rule in role["rules"]]
 
@@ -130,7 +130,7 @@ def test_nobody_may_change_an_image(overlay: str) -> None:
         assert set(rule["verbs"]) == {"get"} or all(each.endswith("/scale") for each in rule["resources"])
 
 
-def test_the_other_role_is_that_of_older_clusters() -> None:
+def test_second_role_is_that_of_older_clusters() -> None:
     role = named(of_kind(documents(), "Role"), "worker-scaler")
     binding = named(of_kind(documents(), "RoleBinding"), "scraper-worker-scaler")
 
@@ -138,7 +138,7 @@ def test_the_other_role_is_that_of_older_clusters() -> None:
     assert binding["roleRef"]["name"] == "worker-scaler"
 
 
-def test_the_settings_are_those_that_the_program_reads() -> None:
+def test_config_map_settings_are_read_by_the_program() -> None:
     [settings] = of_kind(documents(), "ConfigMap")
     asked = Asked(settings["data"])
 
@@ -161,7 +161,7 @@ class Asked(UserDict[str, str]):
         return self.data.get(name, default)
 
 
-def test_every_probe_asks_a_path_that_the_api_answers() -> None:
+def test_every_api_probe_requests_an_existing_path() -> None:
     [container] = pod_of(named(sets(), "rolecall-api"))["containers"]
     paths = build("postgresql://", App("test")).openapi()["paths"]
 
@@ -171,7 +171,7 @@ def test_every_probe_asks_a_path_that_the_api_answers() -> None:
     assert container["ports"] == [{"name": "http", "containerPort": address.port}]
 
 
-def test_every_probe_of_a_worker_asks_what_it_answers_and_kills_for_a_halt_alone() -> None:
+def test_worker_probes_use_its_health_paths_and_restart_only_for_liveness() -> None:
     [container] = pod_of(named(sets(), "task-worker"))["containers"]
     _, port = read_settings({"ROLECALL_HEALTH": environment_of(container)["ROLECALL_HEALTH"]}).worker.health or ("", 0)
 
@@ -180,7 +180,7 @@ def test_every_probe_of_a_worker_asks_what_it_answers_and_kills_for_a_halt_alone
     assert container["readinessProbe"]["httpGet"] == {"path": READY, "port": "health"}
 
 
-def test_an_autoscaler_has_the_numbers_that_were_asked_for() -> None:
+def test_autoscaler_uses_the_specified_numbers() -> None:
     by_pool, by_redis = (each["spec"] for each in of_kind(documents(), "ScaledObject"))
 
     for spec in (by_pool, by_redis):
@@ -191,7 +191,7 @@ def test_an_autoscaler_has_the_numbers_that_were_asked_for() -> None:
     assert [each["metadata"]["streamLength"] for each in by_redis["triggers"]] == ["5", "5"]
 
 
-def test_no_manifest_holds_a_secret() -> None:
+def test_no_manifest_contains_a_secret() -> None:
     assert of_kind(documents(), "Secret") == []
 
 
@@ -200,7 +200,7 @@ def kustomizations() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("file", sorted(kustomizations()), ids=lambda file: str(file.parent.relative_to(ROOT)))
-def test_whatever_a_kustomization_names_is_there(file: Path) -> None:
+def test_every_name_in_a_kustomization_exists(file: Path) -> None:
     document = yaml.safe_load(file.read_text())
     named_files = [*document.get("resources", []), *document.get("components", [])]
     named_files += [each["path"] for each in document.get("patches", []) if "path" in each]

@@ -41,7 +41,7 @@ def role_of(document: Document) -> str:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_everything_is_valid_and_in_the_namespace_of_the_settings(overlay: str) -> None:
+def test_every_document_is_valid_and_in_the_configured_namespace(overlay: str) -> None:
     for document in rendered(overlay):
         assert document["metadata"]["namespace"] == NAMESPACE
         if document["kind"] not in FOREIGN:
@@ -49,14 +49,14 @@ def test_everything_is_valid_and_in_the_namespace_of_the_settings(overlay: str) 
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_every_image_is_named_by_its_digest(overlay: str) -> None:
+def test_every_image_is_pinned_by_digest(overlay: str) -> None:
     for document in of_kind(rendered(overlay), "Deployment", "StatefulSet"):
         pod = pod_of(document)
         assert all(DIGEST.fullmatch(each["image"]) for each in [*pod["containers"], *pod.get("initContainers", [])])
 
 
 @pytest.mark.parametrize("overlay", ["roles", "keda"])
-def test_the_owner_of_the_database_works_for_the_statistics_alone(overlay: str) -> None:
+def test_only_the_statistics_worker_uses_the_database_owner(overlay: str) -> None:
     keys = {
         role_of(each): environment_of(pod_of(each)["containers"][0])["DATABASE_URL"]["secretKeyRef"]["key"]
         for each in workers(overlay)
@@ -67,7 +67,7 @@ def test_the_owner_of_the_database_works_for_the_statistics_alone(overlay: str) 
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_each_set_is_under_a_policy_of_the_network(overlay: str) -> None:
+def test_each_set_is_covered_by_a_network_policy(overlay: str) -> None:
     policies = [
         each["spec"]["podSelector"]["matchLabels"].items() for each in of_kind(rendered(overlay), "NetworkPolicy")
     ]
@@ -89,7 +89,7 @@ def test_resyncs_have_five_workers() -> None:
 
 
 @pytest.mark.parametrize("overlay", ["roles", "keda"])
-def test_every_set_that_is_scaled_by_itself_does_real_work(overlay: str) -> None:
+def test_every_automatically_scaled_set_runs_crawl_roles(overlay: str) -> None:
     """What the API scales in one overlay and KEDA in the other fetches menus, or makes products of them."""
     scaled = [each["spec"]["scaleTargetRef"]["name"] for each in of_kind(rendered(overlay), "ScaledObject")]
     [settings] = of_kind(rendered(overlay), "ConfigMap")
@@ -101,7 +101,7 @@ def test_every_set_that_is_scaled_by_itself_does_real_work(overlay: str) -> None
     assert roles <= {*FETCHING_ROLES, "product_refresh"}
 
 
-def test_the_stateful_set_serves_every_role_with_eight_pods_of_three_slots() -> None:
+def test_stateful_set_serves_every_role_with_eight_pods_of_three_slots() -> None:
     [found] = workers("stateful")
     environment = environment_of(pod_of(found)["containers"][0])
 
@@ -113,7 +113,7 @@ def test_the_stateful_set_serves_every_role_with_eight_pods_of_three_slots() -> 
 
 
 @pytest.mark.parametrize("overlay", ["roles", "stateful"])
-def test_what_the_settings_name_is_there_and_may_be_scaled(overlay: str) -> None:
+def test_configured_workload_exists_and_can_be_scaled(overlay: str) -> None:
     [settings] = of_kind(rendered(overlay), "ConfigMap")
     scaling = read_settings(settings["data"]).scaling
     [found] = [each for each in workers(overlay) if each["metadata"]["name"] == scaling.workload]
@@ -125,14 +125,14 @@ def test_what_the_settings_name_is_there_and_may_be_scaled(overlay: str) -> None
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_a_budget_keeps_each_set_from_being_drained_at_once(overlay: str) -> None:
+def test_disruption_budget_prevents_draining_a_whole_set_at_once(overlay: str) -> None:
     budgets = [each["spec"]["selector"]["matchLabels"] for each in of_kind(rendered(overlay), "PodDisruptionBudget")]
 
     for document in of_kind(rendered(overlay), "Deployment", "StatefulSet"):
         assert document["spec"]["selector"]["matchLabels"] in budgets
 
 
-def test_each_autoscaler_feeds_a_deployment_with_the_number_of_its_own_role() -> None:
+def test_each_autoscaler_scales_a_deployment_by_its_own_roles_metric() -> None:
     scaled = of_kind(rendered("keda"), "ScaledObject")
 
     assert len(scaled) == 3
@@ -142,7 +142,7 @@ def test_each_autoscaler_feeds_a_deployment_with_the_number_of_its_own_role() ->
         assert trigger["metadata"]["url"].endswith(f":8321/api/workers/k8s/target/{role_of(deployment)}")
 
 
-def test_an_autoscaler_on_redis_reads_the_lanes_of_its_own_role() -> None:
+def test_redis_autoscaler_reads_the_lanes_of_its_own_role() -> None:
     [scaled] = of_kind(rendered("keda-redis"), "ScaledObject")
     [deployment] = workers("keda-redis")
     lanes = [Lane(band, role_of(deployment)).key("stream") for band in (Band.HIGH, Band.LOW)]

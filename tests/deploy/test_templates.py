@@ -63,7 +63,7 @@ COMMANDS = [
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze reads units")
-def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
+def test_systemd_finds_no_problems_in_the_units(tmp_path: Path) -> None:
     for unit in UNITS:
         text = unit.read_text().replace("/opt/myapp/venv/bin/rolecall", sys.executable)
         (tmp_path / unit.name).write_text(text)
@@ -77,14 +77,14 @@ def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[1:3]))
-def test_every_command_line_has_a_command_and_flags_that_are_there(words: list[str]) -> None:
+def test_every_command_line_uses_existing_commands_and_flags(words: list[str]) -> None:
     command: Any = build().commands[words[1]]
     known = {flag for parameter in command.real().params for flag in parameter.opts}
 
     assert {word for word in words if FLAG.fullmatch(word)} <= known
 
 
-def test_a_worker_has_longer_to_stop_than_its_tasks_to_end() -> None:
+def test_stop_timeout_of_a_worker_exceeds_that_of_its_tasks() -> None:
     [unit] = [unit for unit in UNITS if "worker" in unit.name]
     flags = shlex.split(stanza(unit, "ExecStart"))
     service = COMPOSE["services"]["worker"]
@@ -98,14 +98,14 @@ def test_a_worker_has_longer_to_stop_than_its_tasks_to_end() -> None:
 
 @pytest.mark.skipif(not HADOLINT.exists(), reason="hadolint is not installed")
 @pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_hadolint_finds_nothing_wrong_with_a_dockerfile(file: Path) -> None:
+def test_hadolint_finds_no_problems_in_a_dockerfile(file: Path) -> None:
     done = subprocess.run([HADOLINT, "--no-color", file], check=False, capture_output=True, text=True, timeout=60)
 
     assert (done.returncode, done.stdout) == (0, "")
 
 
 @pytest.mark.skipif(docker() is not None, reason=str(docker()))
-def test_the_image_is_built(tmp_path: Path) -> None:
+def test_image_can_be_built(tmp_path: Path) -> None:
     shutil.copy(APP / "Dockerfile", tmp_path)
     (tmp_path / "requirements.txt").write_text("")
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "myapp"\nversion = "1"\n')
@@ -115,7 +115,7 @@ def test_the_image_is_built(tmp_path: Path) -> None:
     subprocess.run(["docker", "build", "--quiet", tmp_path], check=True, timeout=250)
 
 
-def test_the_image_runs_as_nobody_and_asks_after_the_file_that_its_worker_touches() -> None:
+def test_image_runs_unprivileged_and_checks_its_workers_health_file() -> None:
     text = (APP / "Dockerfile").read_text()
     [file] = re.findall(r"ROLECALL_HEALTH_FILE=(\S+)", text)
 
@@ -124,13 +124,13 @@ def test_the_image_runs_as_nobody_and_asks_after_the_file_that_its_worker_touche
     assert set(re.findall(r"([A-Z_]+)=", text.partition("ENV ")[2].partition("# By")[0])) <= NAMES | OTHERS
 
 
-def test_every_variable_of_the_services_is_a_setting_or_that_of_postgres() -> None:
+def test_every_service_variable_is_a_setting_or_belongs_to_postgres() -> None:
     told = {name for service in COMPOSE["services"].values() for name in service.get("environment", {})}
 
     assert told <= NAMES | OTHERS
 
 
-def test_whatever_a_service_waits_for_or_mounts_is_there() -> None:
+def test_every_dependency_and_mount_of_a_service_exists() -> None:
     services = COMPOSE["services"]
 
     for service in services.values():
@@ -142,7 +142,7 @@ def test_whatever_a_service_waits_for_or_mounts_is_there() -> None:
             assert volume.partition(":")[0] in COMPOSE["volumes"]
 
 
-def test_nothing_of_ours_starts_before_the_database_has_its_schema() -> None:
+def test_worker_and_server_start_only_after_the_migration() -> None:
     services = COMPOSE["services"]
 
     assert list(services["migrate"]["depends_on"]) == ["postgres"]
@@ -150,7 +150,7 @@ def test_nothing_of_ours_starts_before_the_database_has_its_schema() -> None:
         assert services[name]["depends_on"] == {"migrate": {"condition": "service_completed_successfully"}}
 
 
-def test_only_this_machine_reaches_what_the_services_publish() -> None:
+def test_published_ports_are_reachable_only_from_this_machine() -> None:
     published = [port for service in COMPOSE["services"].values() for port in service.get("ports", [])]
 
     assert published
@@ -158,11 +158,11 @@ def test_only_this_machine_reaches_what_the_services_publish() -> None:
 
 
 @pytest.mark.parametrize("file", [*UNITS, *APP.glob("*ockerfile*"), APP / "compose.yaml"], ids=lambda file: file.name)
-def test_nothing_in_a_template_is_the_crawlers(file: Path) -> None:
+def test_templates_do_not_mention_the_crawler(file: Path) -> None:
     assert not re.search("crawl|scraper|dispensary", file.read_text(), re.IGNORECASE)
 
 
-def test_no_module_of_the_library_speaks_of_the_crawler() -> None:
+def test_library_modules_do_not_mention_the_crawler() -> None:
     package = ROOT / "src" / "rolecall"
     files = [
         file

@@ -34,7 +34,7 @@ def djangos_tests(own: Project) -> Path:
     return folder
 
 
-def test_djangos_own_tests_pass_with_our_backend(own: Project, djangos_tests: Path) -> None:
+def test_own_tests_of_django_pass_with_our_backend(own: Project, djangos_tests: Path) -> None:
     # They call what is not async in coroutines, which Django allows only where it is told to.
     more = {"PYTHONPATH": f"{djangos_tests}:{own.folder}", "DJANGO_ALLOW_ASYNC_UNSAFE": "1"}
     own = replace(own, variables=own.variables | more)

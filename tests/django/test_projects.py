@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.django.conftest import Project
 
 
-def test_the_tests_of_a_project_pass(project: Project) -> None:
+def test_tests_of_a_django_project_pass(project: Project) -> None:
     done = project.run("-W", "error::DeprecationWarning:rolecall", "manage.py", "test", "--noinput")
 
     assert done.returncode == 0, done.stderr

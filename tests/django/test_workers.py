@@ -28,7 +28,7 @@ ENDED = "select handler, state::text, coalesce(result ->> 'orders', result #>> '
 Connection = psycopg.Connection[Any]
 
 
-def test_a_worker_does_what_the_project_enqueues(shop: Project, connection: Connection) -> None:
+def test_worker_runs_tasks_enqueued_by_the_project(shop: Project, connection: Connection) -> None:
     shop.manage("migrate", "-v0")
     shop.manage("shell", "-v0", "-c", ENQUEUES)
 
@@ -44,7 +44,7 @@ def test_a_worker_does_what_the_project_enqueues(shop: Project, connection: Conn
     assert "completed" in said
 
 
-def test_language_and_time_zone_of_an_attempt_do_not_reach_the_next(shop: Project, connection: Connection) -> None:
+def test_language_and_time_zone_of_an_attempt_do_not_affect_the_next(shop: Project, connection: Connection) -> None:
     shop.manage("migrate", "-v0")
     enqueue = "from shop.tasks import greet_abroad; [greet_abroad.enqueue() for _ in range(2)]"
     shop.manage("shell", "-v0", "-c", enqueue)
@@ -56,7 +56,7 @@ def test_language_and_time_zone_of_an_attempt_do_not_reach_the_next(shop: Projec
     assert results[0] == results[1]
 
 
-def test_workers_in_several_processes_find_the_project_and_no_password_is_to_be_read(
+def test_workers_in_several_processes_find_the_project_and_reveal_no_password(
     shop: Project, connection: Connection
 ) -> None:
     shop.manage("migrate", "-v0")
@@ -84,7 +84,7 @@ def test_workers_in_several_processes_find_the_project_and_no_password_is_to_be_
     assert workers.returncode == 0
 
 
-def test_a_command_ends_with_its_own_exit_code_and_message(shop: Project) -> None:
+def test_command_keeps_its_exit_code_and_message(shop: Project) -> None:
     done = shop.run("manage.py", "rolecall", "tasks", "show", "7", "--settings", "settings")
 
     assert (done.returncode, done.stderr.strip()) == (4, "rolecall: there is no task 7")

@@ -79,18 +79,18 @@ def shop(installed: Environment, database: str, tmp_path: Path) -> Shop:
     )
 
 
-def test_its_own_tests_pass(shop: Shop) -> None:
+def test_own_tests_of_the_example_pass(shop: Shop) -> None:
     told = shop.manage("test", "--noinput")
 
     assert "OK" in told
     assert "Ran 3 tests" in told
 
 
-def test_its_models_and_migrations_agree(shop: Shop) -> None:
+def test_models_and_migrations_of_the_example_agree(shop: Shop) -> None:
     assert "No changes detected" in shop.manage("makemigrations", "--check", "--dry-run")
 
 
-def test_an_order_of_a_customer_is_billed_by_a_worker(shop: Shop) -> None:
+def test_order_of_a_customer_is_billed_by_a_worker(shop: Shop) -> None:
     shop.manage("migrate", "-v0")
     [port] = free_ports(1)
     with subprocess.Popen(

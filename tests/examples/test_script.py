@@ -22,14 +22,14 @@ def script(make: Make) -> Project:
 
 
 @pytest.mark.parametrize("checker", [MYPY, PYRIGHT], ids=["mypy", "pyright"])
-def test_a_checker_has_nothing_to_say(script: Project, checker: list[str]) -> None:
+def test_type_checker_reports_nothing(script: Project, checker: list[str]) -> None:
     command = [*checker, str(script.environment.programs / "python"), "checksums.py"]
     done = subprocess.run(command, cwd=script.folder, check=False, capture_output=True, text=True, timeout=280)
 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_it_prints_the_checksum_of_each_file(script: Project, tmp_path: Path) -> None:
+def test_script_prints_the_checksum_of_each_file(script: Project, tmp_path: Path) -> None:
     files = {tmp_path / "files" / name: name.encode() for name in ("a.txt", "b.txt", "c.txt")}
     (tmp_path / "files").mkdir()
     for path, content in files.items():

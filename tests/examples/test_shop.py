@@ -31,21 +31,21 @@ def shop(make: Make) -> Project:
     return make("shop", "-e", "./[dev]")
 
 
-def test_mypy_has_nothing_to_say(shop: Project) -> None:
+def test_mypy_reports_nothing(shop: Project) -> None:
     assert "no issues found" in shop.run("mypy")
 
 
-def test_pyright_has_nothing_to_say(shop: Project) -> None:
+def test_pyright_reports_nothing(shop: Project) -> None:
     assert "0 errors, 0 warnings" in shop.run("pyright", "--pythonpath", str(shop.environment.programs / "python"))
 
 
-def test_its_own_tests_pass(shop: Project, postgres_server: TestServer) -> None:
+def test_own_tests_of_the_example_pass(shop: Project, postgres_server: TestServer) -> None:
     told = shop.run("pytest", "-q", ROLECALL_TEST_SERVER=postgres_server.dsn("postgres"))
 
     assert re.search(r"^\d+ passed", told, re.MULTILINE), told
 
 
-def test_an_order_is_billed_by_a_worker_apart(shop: Project, pgbouncer: Bouncer, database: str) -> None:
+def test_order_is_billed_by_a_separate_worker(shop: Project, pgbouncer: Bouncer, database: str) -> None:
     through = url_of(pgbouncer.through(database))
     shop.run("rolecall", "migrate", "--app", "shop.worker:app", DATABASE_URL=through)
 
@@ -60,7 +60,7 @@ def test_an_order_is_billed_by_a_worker_apart(shop: Project, pgbouncer: Bouncer,
     assert [program.process.returncode for program in (worker, web)] == [0, -15]
 
 
-def test_an_order_is_billed_by_the_workers_inside_of_two_web_processes(
+def test_order_is_billed_by_workers_inside_two_web_processes(
     shop: Project, pgbouncer: Bouncer, database: str, connection: psycopg.Connection[Any]
 ) -> None:
     through = url_of(pgbouncer.through(database))

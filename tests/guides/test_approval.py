@@ -42,7 +42,7 @@ def shop(database: str, clock: Clock) -> Shop:
     return Shop(database, clock)
 
 
-async def test_nobody_decides_and_the_order_is_declined(shop: Shop) -> None:
+async def test_order_without_a_decision_is_declined(shop: Shop) -> None:
     _, settled, token = shop.call("ask", 7, 100)
 
     assert await shop.result(settled, after_minutes=119) is None
@@ -53,7 +53,7 @@ async def test_nobody_decides_and_the_order_is_declined(shop: Shop) -> None:
 @pytest.mark.parametrize(
     ("approved", "outcome"), [(True, "order 7 is on its way"), (False, "order 7 is declined by ann")]
 )
-async def test_a_click_decides_earlier(shop: Shop, *, approved: bool, outcome: str) -> None:
+async def test_click_decides_earlier(shop: Shop, *, approved: bool, outcome: str) -> None:
     asked, settled, token = shop.call("ask", 7, 100)
 
     assert shop.call("clicked", token, approved=approved, by="ann") == "Thank you."
@@ -62,7 +62,7 @@ async def test_a_click_decides_earlier(shop: Shop, *, approved: bool, outcome: s
     assert await shop.result(asked, after_minutes=180) == {"approved": approved, "by": "ann"}
 
 
-async def test_a_second_click_changes_nothing(shop: Shop) -> None:
+async def test_second_click_changes_nothing(shop: Shop) -> None:
     asked, _, token = shop.call("ask", 7, 100)
     shop.call("clicked", token, approved=True, by="ann")
 
@@ -70,7 +70,7 @@ async def test_a_second_click_changes_nothing(shop: Shop) -> None:
     assert await shop.result(asked) == {"approved": True, "by": "ann"}
 
 
-async def test_a_clerk_approves_within_the_limit(shop: Shop) -> None:
+async def test_clerk_can_approve_within_the_limit(shop: Shop) -> None:
     asked, settled, _ = shop.call("ask", 7, 100)
 
     assert shop.call("approve", asked, "cleo", limit=99) == "above your limit"
@@ -80,7 +80,7 @@ async def test_a_clerk_approves_within_the_limit(shop: Shop) -> None:
     assert await shop.result(settled) == "order 7 is on its way"
 
 
-async def test_a_trigger_declines_at_once(shop: Shop) -> None:
+async def test_trigger_declines_the_order_immediately(shop: Shop) -> None:
     asked, settled, _ = shop.call("ask", 7, 100)
     with Client(shop.database) as client:
         client.trigger(asked)
@@ -88,7 +88,7 @@ async def test_a_trigger_declines_at_once(shop: Shop) -> None:
     assert await shop.result(settled) == "order 7 is declined by nobody"
 
 
-async def test_the_sql_says_the_same(shop: Shop, connection: psycopg.Connection[Any]) -> None:
+async def test_sql_version_behaves_the_same(shop: Shop, connection: psycopg.Connection[Any]) -> None:
     asked, settled, _ = shop.call("ask", 7, 100)
     [query] = blocks("approval.md", "sql")
 

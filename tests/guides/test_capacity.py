@@ -54,7 +54,7 @@ def test_every_command_of_the_guide_works(capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.usefixtures("pool")
-def test_the_answers_are_those_of_the_guide(capsys: pytest.CaptureFixture[str]) -> None:
+def test_outputs_match_those_of_the_guide(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in commands()[:3]:
         assert run(arguments) == 0
     said = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]

@@ -51,14 +51,14 @@ def complete(connection: Connection, task_id: int, fence: int) -> None:
     assert connection.execute("select * from rolecall.finish(1, %s)", [report]).fetchall() == []
 
 
-def test_changes_are_gathered_into_one_task(call: Call, connection: Connection) -> None:
+def test_changes_are_merged_into_one_task(call: Call, connection: Connection) -> None:
     ids = {call("product_changed", product) for product in (7, 8, 7)}
 
     assert len(ids) == 1
     assert tasks(connection) == [("pending", {"product_ids": [7, 8], "changes": 3})]
 
 
-def test_the_slider_makes_one_picture(call: Call, connection: Connection, clock: Clock) -> None:
+def test_slider_renders_one_picture(call: Call, connection: Connection, clock: Clock) -> None:
     for width in (100, 90, 80):
         call("width_chosen", "cat.png", width)
         clock.advance(seconds=1.9)
@@ -68,7 +68,7 @@ def test_the_slider_makes_one_picture(call: Call, connection: Connection, clock:
     assert [payload for *_, payload in claim(connection, "resize")] == [{"image": "cat.png", "width": 80}]
 
 
-def test_a_digest_goes_out_once_an_hour(call: Call, connection: Connection, clock: Clock) -> None:
+def test_digest_is_sent_once_an_hour(call: Call, connection: Connection, clock: Clock) -> None:
     answers = []
     for _ in range(5):
         answers.append(call("something_happened", 7))
@@ -80,13 +80,13 @@ def test_a_digest_goes_out_once_an_hour(call: Call, connection: Connection, cloc
     assert call("something_happened", 8)
 
 
-def test_a_second_import_is_told_of_the_first(call: Call) -> None:
+def test_duplicate_import_is_reported(call: Call) -> None:
     first = call("start_import", "a.csv").split()[1]
 
     assert call("start_import", "a.csv") == f"a.csv is being imported already, see task {first}"
 
 
-async def test_a_sweep_comes_back_by_itself(shop: dict[str, Any], database: str, connection: Connection) -> None:
+async def test_sweep_enqueues_its_successor(shop: dict[str, Any], database: str, connection: Connection) -> None:
     with Client(database, app=shop["app"]) as client:
         first = client.enqueue(shop["sweep"], dedupe_key="one").id
         await drain(shop["app"], database)
@@ -96,7 +96,7 @@ async def test_a_sweep_comes_back_by_itself(shop: dict[str, Any], database: str,
     assert [state for state, _ in tasks(connection)] == ["completed", "pending"]
 
 
-def test_a_successor_stands_beside_its_running_forerunner(
+def test_successor_is_enqueued_while_its_predecessor_runs(
     shop: dict[str, Any], call: Call, database: str, connection: Connection
 ) -> None:
     with Client(database, app=shop["app"]) as client:
@@ -107,7 +107,7 @@ def test_a_successor_stands_beside_its_running_forerunner(
     assert [state for state, _ in tasks(connection)] == ["running", "pending"]
 
 
-def test_the_sql_says_the_same_as_the_python(call: Call, connection: Connection) -> None:
+def test_sql_version_behaves_like_the_python_version(call: Call, connection: Connection) -> None:
     task_id = call("product_changed", 8)
     [query] = blocks("dedupe.md", "sql")
 
@@ -115,7 +115,7 @@ def test_the_sql_says_the_same_as_the_python(call: Call, connection: Connection)
     assert tasks(connection) == [("pending", {"product_ids": [8, 7], "changes": 2})]
 
 
-def test_the_command_is_throttled_too(
+def test_command_is_throttled_too(
     call: Call, database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call("something_happened", 7)
@@ -126,7 +126,7 @@ def test_the_command_is_throttled_too(
     assert "already exists" in capsys.readouterr().out
 
 
-def test_without_a_rule_a_plain_task_is_kept(shop: dict[str, Any], database: str) -> None:
+def test_duplicate_of_a_plain_task_keeps_the_existing_task_by_default(shop: dict[str, Any], database: str) -> None:
     with Client(database, app=shop["app"]) as client:
         answers = client.enqueue_many([NewTask(handler="digest", payload={"account": 1}, dedupe_key="1")] * 2)
 

@@ -101,7 +101,7 @@ def reader(request: pytest.FixtureRequest, tmp_path: Path, database: str, instal
 @pytest.mark.parametrize(
     ("reader", "document"), [(name, name) for name in DOCUMENTS], indirect=["reader"], ids=DOCUMENTS
 )
-def test_what_is_printed_does_what_it_says(reader: Reader, document: str) -> None:
+def test_printed_commands_work_as_described(reader: Reader, document: str) -> None:
     text = DOCUMENTS[document].read_text("utf-8")
     ports = free_ports(len(USUAL_PORTS))
     for usual, port in zip(USUAL_PORTS, ports, strict=True):
@@ -113,7 +113,7 @@ def test_what_is_printed_does_what_it_says(reader: Reader, document: str) -> Non
     reader.follow(blocks_in(text))
 
 
-def test_nothing_is_excused_that_is_not_printed() -> None:
+def test_every_excluded_command_is_still_printed() -> None:
     printed = {
         name: [line for block in blocks_in(path.read_text("utf-8")) for line in (block.code, *block.code.splitlines())]
         for name, path in DOCUMENTS.items()

@@ -14,7 +14,7 @@ from tests.guides.blocks import GUIDES, blocks_in
 
 
 @pytest.mark.parametrize("guide", ["fastapi", "flask", "litestar", "starlette"])
-def test_the_guides_own_tests_pass(guide: str, tmp_path: Path, postgres_server: TestServer) -> None:
+def test_own_tests_of_the_guide_pass(guide: str, tmp_path: Path, postgres_server: TestServer) -> None:
     blocks = list(blocks_in((GUIDES / f"{guide}.md").read_text("utf-8")))
     for block in blocks:
         if block.file is not None:

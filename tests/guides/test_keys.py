@@ -33,7 +33,7 @@ def claimed(connection: psycopg.Connection[Any]) -> int:
 
 
 @pytest.mark.parametrize(("tenant", "at_once"), [(1, 3), (7, 10)])
-def test_so_many_imports_of_a_tenant_run_at_once(
+def test_capacity_limits_concurrent_imports_of_a_tenant(
     shop: dict[str, Any], client: Client, connection: psycopg.Connection[Any], tenant: int, at_once: int
 ) -> None:
     for _ in range(12):
@@ -42,7 +42,7 @@ def test_so_many_imports_of_a_tenant_run_at_once(
     assert claimed(connection) == at_once
 
 
-def test_a_tenant_is_granted_more_while_everything_runs_and_it_is_taken_back(
+def test_capacity_of_a_tenant_can_be_raised_and_reset_at_run_time(
     shop: dict[str, Any], client: Client, connection: psycopg.Connection[Any]
 ) -> None:
     for _ in range(12):

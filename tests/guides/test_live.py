@@ -17,7 +17,7 @@ from tests.service.live.watching import enqueue
 from tests.web.streaming import LONG, served
 
 
-async def test_the_client_of_the_guide_is_told_what_happens(database: str, tmp_path: Path) -> None:
+async def test_client_of_the_guide_receives_events(database: str, tmp_path: Path) -> None:
     follow = module_of("live").follow
     token = keep_token(tmp_path / "local-token")
     application = build(database, App("test"), Settings(access=AccessSettings(auth=AuthMode.token, token=token)))

@@ -14,7 +14,7 @@ from rolecall.testing import drain
 from tests.guides.blocks import blocks
 
 
-async def test_lines_of_code_that_knows_no_task_name_it(
+async def test_log_lines_of_task_unaware_code_name_the_task(
     database: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a coroutine, in a thread and in a process."""

@@ -62,7 +62,7 @@ async def log_in(client: httpx2.AsyncClient, next_: str = "/queue/admin/workers"
     return await client.post("/queue/login", data=fields, headers={"origin": SITE})
 
 
-async def test_every_address_on_a_page_is_below_the_path(client: httpx2.AsyncClient) -> None:
+async def test_every_url_on_a_page_is_below_the_mount_path(client: httpx2.AsyncClient) -> None:
     await log_in(client)
     page = (await client.get("/queue/admin/workers")).text
 
@@ -72,14 +72,14 @@ async def test_every_address_on_a_page_is_below_the_path(client: httpx2.AsyncCli
     assert [address for address in addresses if address and not address.startswith("/queue/")] == []
 
 
-async def test_what_pages_are_made_of_is_served_there(client: httpx2.AsyncClient) -> None:
+async def test_static_files_are_served_below_the_mount_path(client: httpx2.AsyncClient) -> None:
     page = (await client.get("/queue/login")).text
 
     for address in re.findall(r'(?:href|src)="([^"]*/assets/[^"]*)"', page):
         assert (await client.get(address)).status_code == 200, address
 
 
-async def test_an_anonymous_visitor_logs_in_there_and_is_led_on(client: httpx2.AsyncClient) -> None:
+async def test_anonymous_visitor_logs_in_there_and_is_redirected(client: httpx2.AsyncClient) -> None:
     asked = await client.get("/queue/admin/workers?state=idle")
     led = await log_in(client, "/queue/admin/workers?state=idle")
     astray = await log_in(client, "/elsewhere")
@@ -89,7 +89,7 @@ async def test_an_anonymous_visitor_logs_in_there_and_is_led_on(client: httpx2.A
     assert astray.headers["location"] == "/queue/"
 
 
-async def test_a_form_is_carried_out_and_leads_back_to_its_page(client: httpx2.AsyncClient, pool: Engine) -> None:
+async def test_form_is_processed_and_redirects_to_its_page(client: httpx2.AsyncClient, pool: Engine) -> None:
     worker = pool.worker("sums", name="north")
     await log_in(client)
 
@@ -99,18 +99,18 @@ async def test_a_form_is_carried_out_and_leads_back_to_its_page(client: httpx2.A
     assert "north claims no more tasks." in (await client.get("/queue/admin/workers")).text
 
 
-async def test_the_cookie_is_called_after_the_path(client: httpx2.AsyncClient) -> None:
+async def test_cookie_is_named_after_the_mount_path(client: httpx2.AsyncClient) -> None:
     assert (await log_in(client)).headers["set-cookie"].startswith("rolecall-queue=rs_")
 
 
-async def test_what_the_api_tells_is_not_kept_on_its_way(client: httpx2.AsyncClient) -> None:
+async def test_api_events_are_not_buffered(client: httpx2.AsyncClient) -> None:
     await log_in(client)
     answer = await client.get("/queue/api/workers", headers=BROWSER)
 
     assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
 
 
-async def test_a_wrong_address_there_is_a_page_and_the_rest_is_the_shops(client: httpx2.AsyncClient) -> None:
+async def test_unknown_url_below_the_path_is_a_page_elsewhere_the_shops(client: httpx2.AsyncClient) -> None:
     inside, outside = await client.get("/queue/nothing", headers=BROWSER), await client.get("/nothing", headers=BROWSER)
 
     assert (inside.status_code, outside.status_code) == (404, 404)

@@ -7,7 +7,7 @@ from rolecall.testing import drain
 from tests.guides.reading import module_of
 
 
-async def test_the_report_has_every_store_and_names_what_is_missing(database: str) -> None:
+async def test_report_contains_every_store_and_names_missing_data(database: str) -> None:
     shop = module_of("nightly-report")
     with Client(database, app=shop.app) as client:
         report = client.enqueue(shop.nightly_report, {"day": "monday"})

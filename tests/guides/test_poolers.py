@@ -12,7 +12,7 @@ from tests.sql.engine import Connection
 from tests.worker.bench import LISTENING, until
 
 
-async def test_what_is_sent_through_the_pooler_is_heard_past_it(
+async def test_notification_sent_through_the_pooler_arrives_over_a_direct_connection(
     database: str, connection: Connection, pgbouncer: Bouncer
 ) -> None:
     guide, through = module_of("poolers"), pgbouncer.through(database)
@@ -27,7 +27,7 @@ async def test_what_is_sent_through_the_pooler_is_heard_past_it(
     await working
 
 
-def test_an_order_that_is_prepared_is_enqueued_though_somebody_is_idle(database: str, connection: Connection) -> None:
+def test_prepared_order_is_enqueued_even_with_an_idle_worker(database: str, connection: Connection) -> None:
     guide = module_of("poolers")
     guide.send(database, "Ada")
     connection.execute(

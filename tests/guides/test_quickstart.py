@@ -40,7 +40,7 @@ def reader(request: pytest.FixtureRequest, tmp_path: Path, wheels: Path) -> Iter
     reader.leave()
 
 
-def test_the_quickstart_works(reader: Reader) -> None:
+def test_quickstart_works(reader: Reader) -> None:
     [port] = free_ports(1)
     reader.variables = {**reader.variables, "ROLECALL_HTTP": f"127.0.0.1:{port}"}
 

@@ -43,7 +43,7 @@ def cli(database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     return call
 
 
-def test_the_schedules_are_stored_as_declared(shops: dict[str, Any], connection: Connection) -> None:
+def test_schedules_are_stored_as_declared(shops: dict[str, Any], connection: Connection) -> None:
     stored = {schedule.name: schedule for schedule in run_statement(connection, schedules.list_())}
 
     assert len(stored) == 7
@@ -52,7 +52,7 @@ def test_the_schedules_are_stored_as_declared(shops: dict[str, Any], connection:
     assert (stored["weekly report"].jitter, stored["weekly report"].made_by) == (600, "app")
 
 
-async def test_a_day_of_visits_is_spread_over_it(shops: dict[str, Any], database: str, connection: Connection) -> None:
+async def test_visits_are_spread_over_the_day(shops: dict[str, Any], database: str, connection: Connection) -> None:
     run_statement(connection, schedules.trigger("visits"))
     await drain(shops["app"], database)
 
@@ -67,7 +67,7 @@ async def test_a_day_of_visits_is_spread_over_it(shops: dict[str, Any], database
     assert visited.last_task_count == 300
 
 
-def test_the_commands_work_as_printed(shops: dict[str, Any], cli: Cli) -> None:
+def test_commands_work_as_printed(shops: dict[str, Any], cli: Cli) -> None:
     [looking, manage] = blocks("schedules.md", "sh")
     _, look = looking.splitlines()
     change, put, preview, trigger, disable = manage.splitlines()
@@ -81,7 +81,7 @@ def test_the_commands_work_as_printed(shops: dict[str, Any], cli: Cli) -> None:
     assert "no" in cli(disable)
 
 
-def test_what_people_changed_survives_the_next_start(shops: dict[str, Any], cli: Cli, connection: Connection) -> None:
+def test_operator_changes_survive_the_next_start(shops: dict[str, Any], cli: Cli, connection: Connection) -> None:
     cli('rolecall schedules put "clean up" --every 1h')
 
     assert run_statement(connection, schedules.ensure(shops["app"].schedules.values())) == 0

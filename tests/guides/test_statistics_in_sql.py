@@ -31,7 +31,7 @@ def rows(connection: Connection, query: str) -> list[tuple[Any, ...]]:
     return connection.execute(query.encode()).fetchall()
 
 
-def test_the_whole_guide_runs_inside_a_transaction_and_leaves_no_trace(connection: Connection) -> None:
+def test_whole_guide_runs_inside_a_transaction_and_leaves_no_trace(connection: Connection) -> None:
     *setup, trial = blocks(GUIDE, "sql")
     statements = trial.replace("begin;", "").replace("rollback;", "").strip()
 
@@ -57,14 +57,14 @@ def test_the_whole_guide_runs_inside_a_transaction_and_leaves_no_trace(connectio
     assert rows(connection, "select to_regnamespace('stats')") == [(None,)]
 
 
-def test_the_trial_runs_as_it_stands(pipeline: Connection) -> None:
+def test_trial_runs_unmodified(pipeline: Connection) -> None:
     """As in psql, with its own begin and rollback."""
     pipeline.execute(blocks(GUIDE, "sql")[-1].encode())
 
     assert rows(pipeline, "select * from rolecall.all_tasks") == []
 
 
-def test_many_changes_make_one_round(pipeline: Connection) -> None:
+def test_many_changes_form_one_round(pipeline: Connection) -> None:
     """The log is taken whole; a change while a round runs makes the next one."""
     for price in range(5):
         pipeline.execute("insert into shop.products (store, category, price) values (1, 'tea', %s)", (price,))
@@ -75,7 +75,7 @@ def test_many_changes_make_one_round(pipeline: Connection) -> None:
     assert rows(pipeline, "select products::int from stats.by_category") == [(5,)]
 
 
-def test_a_change_while_a_round_waits_for_its_children_makes_the_next_round(pipeline: Connection) -> None:
+def test_change_while_a_round_waits_for_its_children_starts_the_next_round(pipeline: Connection) -> None:
     """One round at a time, the second after the first."""
     pipeline.execute("insert into shop.products (store, category, price) values (1, 'tea', 4)")
     pipeline.execute("call rolecall.process_tasks(p_max_tasks => 2)")
@@ -88,7 +88,7 @@ def test_a_change_while_a_round_waits_for_its_children_makes_the_next_round(pipe
     assert rows(pipeline, "select products::int, average_price::int from stats.by_category") == [(2, 5)]
 
 
-def test_a_round_of_everything_puts_right_what_nobody_noted(pipeline: Connection) -> None:
+def test_full_round_corrects_unlogged_changes(pipeline: Connection) -> None:
     """A lost change log is no lost statistics."""
     pipeline.execute("insert into shop.products (store, category, price) values (1, 'tea', 4), (2, 'tea', 6)")
     pipeline.execute("truncate stats.changed")
@@ -99,7 +99,7 @@ def test_a_round_of_everything_puts_right_what_nobody_noted(pipeline: Connection
     assert rows(pipeline, "select products::int from stats.by_category") == [(2,)]
 
 
-def test_a_round_is_announced_when_it_begins_and_when_all_of_it_is_over(pipeline: Connection, database: str) -> None:
+def test_round_is_announced_at_its_start_and_at_its_end(pipeline: Connection, database: str) -> None:
     with psycopg.connect(database, autocommit=True) as listener:
         listener.execute("listen statistics")
         pipeline.execute("insert into shop.products (store, category, price) values (1, 'tea', 4)")
@@ -109,7 +109,7 @@ def test_a_round_is_announced_when_it_begins_and_when_all_of_it_is_over(pipeline
     assert told == [rows(pipeline, "select min(id) from rolecall.all_tasks")[0][0]] * 2
 
 
-def test_the_infos_of_a_round_add_up(pipeline: Connection) -> None:
+def test_progress_infos_of_a_round_are_summed(pipeline: Connection) -> None:
     pipeline.execute(
         "insert into shop.products (store, category, price) values (1, 'tea', 4), (1, 'tea', 6), (2, 'tea', 5)"
     )

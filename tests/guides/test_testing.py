@@ -24,7 +24,7 @@ def database_template():
 """
 
 
-def test_its_tests_pass(postgres_server: TestServer, database_template: str, tmp_path: Path) -> None:
+def test_tests_of_the_guide_pass(postgres_server: TestServer, database_template: str, tmp_path: Path) -> None:
     file = tmp_path
     for block in blocks_in((GUIDES / "testing.md").read_text("utf-8")):
         if block.language == "python":

@@ -24,7 +24,7 @@ async def asked(url: str, ask: Callable[[RedisLink], Awaitable[object]]) -> obje
         await link.close()
 
 
-async def test_a_script_is_run_again_by_a_server_that_has_lost_it(redis_server: Broker) -> None:
+async def test_script_is_reloaded_by_a_server_that_has_lost_it(redis_server: Broker) -> None:
     script = Script("return ARGV[1]")
     link = connect_redis(redis_server.url)
 
@@ -34,7 +34,7 @@ async def test_a_script_is_run_again_by_a_server_that_has_lost_it(redis_server: 
     await link.close()
 
 
-async def test_what_the_server_refuses_is_told_apart_from_a_server_that_is_away(redis_server: Broker) -> None:
+async def test_rejection_by_the_server_is_distinguished_from_an_outage(redis_server: Broker) -> None:
     with pytest.raises(RedisRefuses):
         await asked(redis_server.url, lambda link: link.call("NOPE"))
     redis_server.kill()
@@ -43,7 +43,7 @@ async def test_what_the_server_refuses_is_told_apart_from_a_server_that_is_away(
     assert not isinstance(away.value, RedisRefuses)
 
 
-def test_a_connection_that_is_cut_at_any_moment_is_a_server_that_is_away() -> None:
+def test_connection_cut_at_any_moment_raises_an_outage() -> None:
     async def ask(port: int) -> None:
         link = connect_redis(f"redis://127.0.0.1:{port}")
         for _ in range(2_000):
@@ -56,14 +56,14 @@ def test_a_connection_that_is_cut_at_any_moment_is_a_server_that_is_away() -> No
         uvloop.run(ask(port))
 
 
-async def test_a_server_that_hangs_is_away_after_two_seconds(redis_server: Broker) -> None:
+async def test_unresponsive_server_is_unavailable_after_two_seconds(redis_server: Broker) -> None:
     redis_server.freeze()
     with pytest.raises(RedisAway):
         async with asyncio.timeout(5):
             await asked(redis_server.url, lambda link: link.call("PING"))
 
 
-async def test_what_is_published_is_heard_by_who_subscribed(redis_server: Broker) -> None:
+async def test_published_message_reaches_its_subscribers(redis_server: Broker) -> None:
     link = connect_redis(redis_server.url)
     heard: asyncio.Queue[str] = asyncio.Queue()
     hearing = asyncio.create_task(link.hear("news", heard.put_nowait))
@@ -74,7 +74,7 @@ async def test_what_is_published_is_heard_by_who_subscribed(redis_server: Broker
     await link.close()
 
 
-async def test_the_password_of_the_url_is_shown_to_the_server() -> None:
+async def test_password_of_the_url_is_sent_to_the_server() -> None:
     with redis("--requirepass", "s3cret/") as server:
         url = f"redis://:s3cret%2F@127.0.0.1:{server.port}"
         assert await asked(url, lambda link: link.call("PING"))
@@ -83,13 +83,13 @@ async def test_the_password_of_the_url_is_shown_to_the_server() -> None:
 
 
 @pytest.mark.parametrize("url", ["http://:geheim@host", "redis+sentinel://:geheim@host:1", "redis://:geheim@host:port"])
-def test_what_is_no_address_of_redis_is_refused_without_its_password(url: str) -> None:
+def test_invalid_redis_url_is_rejected_without_its_password(url: str) -> None:
     with pytest.raises(ConfigError, match=r"is not an address of Redis") as refused:
         connect_redis(url)
     assert "geheim" not in str(refused.value)
 
 
-def test_nothing_needs_the_extra_before_somebody_connects() -> None:
+def test_extra_is_needed_only_to_connect() -> None:
     code = """
 import subprocess
 import sys
@@ -106,7 +106,7 @@ assert "redis" not in sys.modules
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "redis", None)
     with pytest.raises(ConfigError, match=r"pip install 'rolecall\[redis\]'"):
         connect_redis("redis://127.0.0.1")

@@ -54,7 +54,7 @@ async def follows(replica: RedisLink) -> bool:
     return bool((await replica.call("ROLE"))[3] == b"connected")
 
 
-async def test_a_failover_of_redis_loses_and_doubles_no_task(
+async def test_redis_failover_loses_and_duplicates_no_task(
     bench: Bench, watched: Watched, caplog: pytest.LogCaptureFixture
 ) -> None:
     ran: Counter[int] = Counter()
@@ -79,7 +79,7 @@ async def test_a_failover_of_redis_loses_and_doubles_no_task(
     assert "polling instead" in caplog.text
 
 
-async def test_after_a_failover_of_redis_notifications_arrive_again(watched: Watched) -> None:
+async def test_notifications_arrive_again_after_a_redis_failover(watched: Watched) -> None:
     heard = asyncio.Event()
     source, transport = InProcess(), choose(watched.url, InProcess())
     listener = Listener(transport, {WAKE_CHANNEL: lambda _what: heard.set()}, lambda: None)

@@ -19,7 +19,9 @@ from tests.handoff.house import comes_true, dispatching, doctors_words, one_redi
 from tests.worker.bench import Bench
 
 
-async def test_what_waits_in_redis_is_told_of_everywhere(bench: Bench, link: RedisLink, server: Broker) -> None:
+async def test_tasks_waiting_in_redis_are_shown_in_all_interfaces(
+    bench: Bench, link: RedisLink, server: Broker
+) -> None:
     @bench.app.task(role="mail")
     async def send() -> None: ...
 
@@ -48,17 +50,17 @@ async def test_what_waits_in_redis_is_told_of_everywhere(bench: Bench, link: Red
     ("options", "problem"),
     [(("--maxmemory-policy", "allkeys-lru"), "maxmemory-policy allkeys-lru"), ((), "no dispatcher is running")],
 )
-async def test_the_doctor_says_what_is_wrong_with_it(bench: Bench, options: tuple[str, ...], problem: str) -> None:
+async def test_doctor_reports_handoff_problems(bench: Bench, options: tuple[str, ...], problem: str) -> None:
     with redis(*options) as server:
         assert problem in await doctors_words(bench.dsn, one_redis(server.url))
 
 
-async def test_the_doctor_says_that_redis_does_not_answer(bench: Bench, redis_server: Broker) -> None:
+async def test_doctor_reports_that_redis_does_not_respond(bench: Bench, redis_server: Broker) -> None:
     redis_server.kill()
     assert "Redis does not respond, so workers poll" in await doctors_words(bench.dsn, one_redis(redis_server.url))
 
 
-async def test_the_doctor_says_in_one_line_that_sentinel_has_no_master(bench: Bench) -> None:
+async def test_doctor_reports_in_one_line_that_sentinel_has_no_master(bench: Bench) -> None:
     with redis() as master, sentinel("shop", master.port) as watcher:
         url = f"redis+sentinel://:secret@127.0.0.1:{watcher.port}/shop"
     problem = await doctors_words(bench.dsn, one_redis(url))

@@ -38,7 +38,7 @@ def ran(bench: Bench) -> Runs:
     return ran
 
 
-async def test_ids_that_come_twice_late_or_for_nothing_are_refused(
+async def test_duplicate_late_and_unknown_ids_are_rejected(
     bench: Bench, ran: Runs, link: RedisLink, server: Broker
 ) -> None:
     ids = bench.enqueue(*ran.tasks(*range(10)))
@@ -56,7 +56,7 @@ async def is_empty(link: RedisLink) -> bool:
     return not await link.call("XLEN", STREAM)
 
 
-async def test_a_paused_role_is_refused_and_offered_again_when_it_goes_on(
+async def test_paused_role_message_is_rejected_and_dispatched_again_after_the_resume(
     bench: Bench, ran: Runs, link: RedisLink, server: Broker
 ) -> None:
     run(bench.connection, roles.pause("mail", None, None))
@@ -70,7 +70,7 @@ async def test_a_paused_role_is_refused_and_offered_again_when_it_goes_on(
         await bench.finished(task_id)
 
 
-async def test_without_a_dispatcher_a_worker_polls_at_once(
+async def test_worker_without_a_dispatcher_polls_immediately(
     bench: Bench, ran: Runs, server: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
@@ -79,7 +79,7 @@ async def test_without_a_dispatcher_a_worker_polls_at_once(
     assert "No dispatcher is running" in caplog.text
 
 
-async def test_while_redis_is_away_a_worker_polls_and_it_comes_back_by_itself(
+async def test_worker_polls_while_redis_is_down_and_returns_automatically(
     bench: Bench, ran: Runs, redis_server: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
     link = connect_redis(redis_server.url)
@@ -96,7 +96,7 @@ async def test_while_redis_is_away_a_worker_polls_and_it_comes_back_by_itself(
     await link.close()
 
 
-async def test_a_redis_that_forgets_everything_loses_and_doubles_nothing(
+async def test_redis_data_loss_loses_and_duplicates_nothing(
     bench: Bench, ran: Runs, link: RedisLink, server: Broker
 ) -> None:
     ids = bench.enqueue(*ran.tasks(*range(300)))
@@ -108,15 +108,13 @@ async def test_a_redis_that_forgets_everything_loses_and_doubles_nothing(
     assert ran == dict.fromkeys(range(300), 1)
 
 
-async def test_a_task_that_is_due_later_is_handed_over_then(
-    bench: Bench, ran: Runs, link: RedisLink, server: Broker
-) -> None:
+async def test_scheduled_task_is_dispatched_when_due(bench: Bench, ran: Runs, link: RedisLink, server: Broker) -> None:
     async with by_handoff(bench, link, server.url):
         (task_id,) = bench.enqueue(*(task.options(after=1) for task in ran.tasks(1)))
         await bench.finished(task_id, within=10)
 
 
-async def test_two_dispatchers_hand_each_task_over_once(
+async def test_two_dispatchers_dispatch_each_task_once(
     bench: Bench, ran: Runs, link: RedisLink, server: Broker
 ) -> None:
     async with dispatching(bench.dsn, one_redis(server.url)), by_handoff(bench, link, server.url):

@@ -53,7 +53,7 @@ def messages(*task_ids: int) -> list[Message]:
     return [Message(task_id=task_id) for task_id in task_ids]
 
 
-async def test_what_was_pushed_first_is_taken_first(named: Open) -> None:
+async def test_entries_are_taken_in_push_order(named: Open) -> None:
     queue = named("one")
     await queue.push(MAIL, messages(1, 2), 9, 9)
     await queue.push(MAIL, messages(3), 9, 9)
@@ -61,7 +61,7 @@ async def test_what_was_pushed_first_is_taken_first(named: Open) -> None:
     assert await ids_of(queue, [MAIL]) == [3]
 
 
-async def test_a_high_lane_and_the_first_role_go_before_others(named: Open) -> None:
+async def test_high_lane_and_first_role_are_taken_before_others(named: Open) -> None:
     queue = named("one")
     for lane, task_id in ((REPORTS, 3), (MAIL, 2), (URGENT, 1)):
         await queue.push(lane, messages(task_id), 9, 9)
@@ -69,14 +69,14 @@ async def test_a_high_lane_and_the_first_role_go_before_others(named: Open) -> N
     assert await ids_of(queue, [URGENT, MAIL, REPORTS], 2) == [3]
 
 
-async def test_an_entry_has_one_taker(named: Open) -> None:
+async def test_each_entry_is_taken_once(named: Open) -> None:
     queues = [named(name) for name in ("one", "two", "three")]
     await queues[0].push(MAIL, messages(*range(1, 61)), 60, 60)
     taken = await asyncio.gather(*(queue.take([MAIL], 20) for queue in queues))
     assert sorted(entry.task_id or 0 for entries in taken for entry in entries) == list(range(1, 61))
 
 
-async def test_an_id_is_pushed_once_by_any_number_of_dispatchers_until_it_is_acknowledged(named: Open) -> None:
+async def test_id_is_pushed_once_by_several_dispatchers_until_it_is_acknowledged(named: Open) -> None:
     one, two = named("one"), named("two")
     pushed = await asyncio.gather(*(queue.push(MAIL, messages(1, 2), 9, 9) for queue in (one, two)))
     assert sorted(pushed, key=len) in ([set(), {1, 2}], [{1}, {2}], [{2}, {1}])
@@ -86,7 +86,7 @@ async def test_an_id_is_pushed_once_by_any_number_of_dispatchers_until_it_is_ack
     assert await two.push(MAIL, messages(1), 9, 9) == {1}
 
 
-async def test_a_push_ends_the_wait_of_a_worker_of_several_lanes(named: Open) -> None:
+async def test_push_wakes_a_worker_waiting_on_several_lanes(named: Open) -> None:
     worker = named("worker")
     waiting = asyncio.create_task(until_taken(worker, [URGENT, MAIL, REPORTS]))
     await named("dispatcher").push(REPORTS, messages(7), 9, 9)
@@ -100,12 +100,12 @@ async def until_taken(queue: HandoffQueue, lanes: list[Lane]) -> list[int | None
     return taken
 
 
-async def test_a_wait_without_a_push_ends_by_itself(named: Open) -> None:
+async def test_wait_without_a_push_times_out(named: Open) -> None:
     async with asyncio.timeout(5):
         assert not await named("one").wait([MAIL, URGENT])
 
 
-async def test_what_a_worker_took_and_never_acknowledged_goes_back_to_where_it_is_taken_next(named: Open) -> None:
+async def test_unacknowledged_entries_of_a_dead_worker_return_to_the_front(named: Open) -> None:
     dead, alive = named("dead"), named("alive")
     await alive.push(MAIL, messages(1, 2, 3), 9, 9)
     await dead.take([MAIL], 2)
@@ -116,14 +116,14 @@ async def test_what_a_worker_took_and_never_acknowledged_goes_back_to_where_it_i
     assert await ids_of(alive, [MAIL]) == [1, 2, 3]
 
 
-async def test_what_was_taken_lately_is_not_stale(named: Open) -> None:
+async def test_recently_taken_entry_is_not_stale(named: Open) -> None:
     queue = named("one")
     await queue.push(MAIL, messages(1), 9, 9)
     await queue.take([MAIL], 1)
     assert not await queue.stale(MAIL, 30)
 
 
-async def test_what_is_acknowledged_leaves_nothing_behind(named: Open) -> None:
+async def test_acknowledged_entries_leave_nothing_behind(named: Open) -> None:
     queue = named("one")
     await queue.push(MAIL, messages(1, 2), 9, 9)
     await queue.ack(await queue.take([MAIL], 9))
@@ -132,7 +132,7 @@ async def test_what_is_acknowledged_leaves_nothing_behind(named: Open) -> None:
     assert (length.waiting, length.taken, length.oldest) == (0, 0, None)
 
 
-async def test_lengths_tell_what_waits_since_when_and_what_is_taken(named: Open) -> None:
+async def test_lengths_report_waiting_taken_and_the_oldest_entry(named: Open) -> None:
     queue = named("one")
     (message,) = messages(1)
     await queue.push(MAIL, [message, *messages(2, 3)], 9, 9)
@@ -141,7 +141,7 @@ async def test_lengths_tell_what_waits_since_when_and_what_is_taken(named: Open)
     assert (mail.waiting, mail.taken, reports.waiting) == (2, 1, 0)
 
 
-async def test_a_mark_without_an_entry_is_forgotten(named: Open, server: Broker) -> None:
+async def test_mark_without_an_entry_is_removed(named: Open, server: Broker) -> None:
     queue, link = named("one"), connect_redis(server.url)
     await queue.push(MAIL, messages(1, 2), 9, 9)
     await link.call("ZADD", MAIL.key("out"), 1, 99)
@@ -151,7 +151,7 @@ async def test_a_mark_without_an_entry_is_forgotten(named: Open, server: Broker)
     await link.close()
 
 
-async def test_what_is_no_message_is_handed_out_as_such_and_can_be_removed(server: Broker) -> None:
+async def test_invalid_message_is_taken_as_such_and_can_be_removed(server: Broker) -> None:
     link = connect_redis(server.url)
     await link.call("FLUSHALL")
     queue = ListQueue(link, "one")
@@ -164,7 +164,7 @@ async def test_what_is_no_message_is_handed_out_as_such_and_can_be_removed(serve
     await link.close()
 
 
-async def test_lists_are_read_with_lrange_oldest_first(server: Broker) -> None:
+async def test_lrange_reads_lists_oldest_first(server: Broker) -> None:
     link = connect_redis(server.url)
     await link.call("FLUSHALL")
     queue = ListQueue(link, "one")
@@ -176,7 +176,7 @@ async def test_lists_are_read_with_lrange_oldest_first(server: Broker) -> None:
     await link.close()
 
 
-async def test_redis_that_forgets_everything_takes_the_same_ids_again(named: Open, server: Broker) -> None:
+async def test_redis_after_data_loss_accepts_the_same_ids_again(named: Open, server: Broker) -> None:
     queue, link = named("one"), connect_redis(server.url)
     await queue.push(MAIL, messages(1), 9, 9)
     entries = await queue.take([MAIL], 1)
@@ -200,14 +200,14 @@ async def kind_of(*options: str) -> AsyncIterator[HandoffKind]:
     ("lacks", "kind"),
     [((), "streams"), (("XLEN",), "lists"), (("EVAL", "EVALSHA"), "simple")],
 )
-async def test_the_kind_is_what_the_server_can(lacks: tuple[str, ...], kind: str) -> None:
+async def test_queue_kind_depends_on_the_server_capabilities(lacks: tuple[str, ...], kind: str) -> None:
     options = [part for command in lacks for part in ("--rename-command", command, "")]
     async with kind_of(*options) as found:
         assert found == kind
 
 
 @pytest.mark.parametrize("lacks", [(), ("BLMOVE", "LMOVE")])
-async def test_the_simple_kind_waits_for_one_list_in_the_right_direction(lacks: tuple[str, ...]) -> None:
+async def test_simple_kind_waits_for_one_list_in_the_right_direction(lacks: tuple[str, ...]) -> None:
     hidden = [part for command in ("EVAL", "EVALSHA", "XADD", *lacks) for part in ("--rename-command", command, "")]
     with redis(*hidden) as server:
         link = connect_redis(server.url)
@@ -218,7 +218,7 @@ async def test_the_simple_kind_waits_for_one_list_in_the_right_direction(lacks: 
         await link.close()
 
 
-async def test_each_band_may_have_a_server_of_its_own(server: Broker) -> None:
+async def test_each_band_can_have_its_own_server(server: Broker) -> None:
     with redis() as other:
         low, high = connect_redis(server.url), connect_redis(other.url)
         await low.call("FLUSHALL")
@@ -235,7 +235,7 @@ async def test_each_band_may_have_a_server_of_its_own(server: Broker) -> None:
             await link.close()
 
 
-async def test_a_server_that_is_away_is_said_to_be(redis_server: Broker) -> None:
+async def test_unavailable_server_is_reported(redis_server: Broker) -> None:
     link = connect_redis(redis_server.url)
     queue = StreamQueue(link, "one")
     redis_server.kill()

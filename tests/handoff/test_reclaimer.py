@@ -67,7 +67,7 @@ def on_the_roll(bench: Bench, sessions: str) -> int:
     return int(bench.ask(query, sessions))
 
 
-async def test_what_nobody_began_is_taken_next_in_its_old_order(
+async def test_unstarted_entries_are_taken_next_in_their_original_order(
     bench: Bench, link: RedisLink, queue: HandoffQueue, session: DatabaseSession
 ) -> None:
     ids = stored(bench, 3)
@@ -77,7 +77,7 @@ async def test_what_nobody_began_is_taken_next_in_its_old_order(
     assert [entry.task_id for entry in await queue.take([MAIL], 9)] == ids
 
 
-async def test_what_runs_is_left_and_what_has_ended_is_removed(
+async def test_entries_of_running_tasks_are_kept_and_of_finished_tasks_removed(
     bench: Bench, link: RedisLink, queue: HandoffQueue, session: DatabaseSession
 ) -> None:
     stored(bench, 1)
@@ -89,7 +89,7 @@ async def test_what_runs_is_left_and_what_has_ended_is_removed(
     assert await link.call("GET", "rolecall:reclaimed") == b"1"
 
 
-async def test_what_is_no_message_is_removed_and_told_of(
+async def test_invalid_message_is_removed_and_logged(
     bench: Bench, link: RedisLink, session: DatabaseSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     queue = ListQueue(link, "one")
@@ -102,7 +102,7 @@ async def test_what_is_no_message_is_removed_and_told_of(
 
 
 @pytest.mark.parametrize(("idempotent", "state"), [(True, "pending"), (False, "running")])
-async def test_silent_worker_without_a_session_loses_only_tasks_that_may_run_twice(
+async def test_silent_worker_without_a_session_loses_only_idempotent_tasks(
     bench: Bench, link: RedisLink, queue: HandoffQueue, session: DatabaseSession, *, idempotent: bool, state: str
 ) -> None:
     """It may be cut off from both, and run its handlers."""
@@ -118,7 +118,7 @@ async def test_silent_worker_without_a_session_loses_only_tasks_that_may_run_twi
 
 
 @pytest.mark.parametrize("heartbeat", [True, False])
-async def test_a_worker_that_is_heard_or_has_a_session_is_not(
+async def test_worker_with_a_heartbeat_or_a_session_keeps_its_tasks(
     bench: Bench, link: RedisLink, session: DatabaseSession, *, heartbeat: bool
 ) -> None:
     bench.connection.execute(SERVER_IS_OLD)

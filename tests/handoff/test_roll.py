@@ -23,7 +23,7 @@ async def heartbeats(link: RedisLink) -> list[str]:
     return [key.decode() for key in await link.call("KEYS", "worker:*")]
 
 
-async def test_a_worker_says_that_it_lives_for_ten_seconds_and_takes_it_back_when_it_stops(
+async def test_worker_heartbeat_lasts_ten_seconds_and_is_removed_at_its_stop(
     bench: Bench, link: RedisLink, server: Broker
 ) -> None:
     async with by_handoff(bench, link, server.url):
@@ -35,7 +35,7 @@ async def test_a_worker_says_that_it_lives_for_ten_seconds_and_takes_it_back_whe
     assert not await link.call("EXISTS", "rolecall:workers")
 
 
-async def test_what_has_failed_or_is_given_back_at_the_stop_is_acknowledged_too(
+async def test_failed_and_returned_tasks_are_acknowledged_at_the_stop_too(
     bench: Bench, link: RedisLink, server: Broker
 ) -> None:
     begun = asyncio.Event()
@@ -57,7 +57,7 @@ async def test_what_has_failed_or_is_given_back_at_the_stop_is_acknowledged_too(
     assert (length, bench.task(staying).state) == (0, "pending")
 
 
-async def test_one_dispatcher_leads_and_another_one_does_when_it_has_gone(
+async def test_one_dispatcher_leads_and_another_takes_over_when_it_stops(
     bench: Bench, server: Broker, link: RedisLink
 ) -> None:
     settings = one_redis(server.url)
@@ -70,7 +70,7 @@ async def test_one_dispatcher_leads_and_another_one_does_when_it_has_gone(
     assert await link.call("GET", "rolecall:leader") is None
 
 
-async def test_a_dispatcher_stops_at_once_and_frees_the_lock_as_it_takes_it(
+async def test_dispatcher_stopped_while_acquiring_the_lock_releases_it_immediately(
     bench: Bench, server: Broker, link: RedisLink
 ) -> None:
     for _ in range(5):
@@ -87,7 +87,7 @@ async def other_leads(link: RedisLink, before: bytes) -> bool:
 
 
 @pytest.mark.parametrize("without", [(), ("EVAL", "EVALSHA")])
-async def test_a_lock_that_somebody_else_has_by_now_is_neither_renewed_nor_released(without: tuple[str, ...]) -> None:
+async def test_lock_taken_over_by_another_is_neither_renewed_nor_released(without: tuple[str, ...]) -> None:
     with redis(*(part for command in without for part in ("--rename-command", command, ""))) as server:
         link = connect_redis(server.url)
         leader = Leader(link, "one", "lists", "pool")
@@ -100,9 +100,7 @@ async def test_a_lock_that_somebody_else_has_by_now_is_neither_renewed_nor_relea
         await link.close()
 
 
-async def test_a_server_dispatches_too_where_tasks_are_handed_over(
-    bench: Bench, link: RedisLink, server: Broker
-) -> None:
+async def test_server_dispatches_too_if_handoff_is_on(bench: Bench, link: RedisLink, server: Broker) -> None:
     with upkeep(bench.dsn, bench.app, Settings(handoff=one_redis(server.url))):
         await comes_true(lambda: link.call("GET", "rolecall:leader"))
     assert await link.call("GET", "rolecall:leader") is None

@@ -44,7 +44,7 @@ async def works(url: str, wanted: HandoffKind = HandoffKind.STREAMS) -> None:
     await connections.close()
 
 
-async def test_the_keys_of_a_role_share_a_slot_of_a_cluster() -> None:
+async def test_keys_of_a_role_share_a_slot_of_a_cluster() -> None:
     options = ["--cluster-enabled", "yes", "--cluster-port", str(free_port())]
     with redis(*options) as server:
         node = connect_redis(server.url)
@@ -58,20 +58,20 @@ async def is_well(node: RedisLink) -> bool:
     return b"cluster_state:ok" in await node.call("CLUSTER", "INFO")
 
 
-async def test_sentinel_says_which_server_is_the_master() -> None:
+async def test_sentinel_names_the_master() -> None:
     with redis() as master, sentinel("shop", master.port) as watcher:
         await works(f"redis+sentinel://127.0.0.1:{watcher.port}/shop")
 
 
 @pytest.mark.parametrize("own", ["", "hush"])
-async def test_sentinels_may_have_no_password_or_one_of_their_own(own: str) -> None:
+async def test_sentinels_can_have_no_password_or_their_own(own: str) -> None:
     settings = ["sentinel auth-pass shop secret"] + ([f"requirepass {own}"] if own else [])
     with redis("--requirepass", "secret") as master, sentinel("shop", master.port, *settings) as watcher:
         await works(f"redis+sentinel://:secret@127.0.0.1:{watcher.port}/shop?sentinel_password={own}")
 
 
 @pytest.mark.parametrize("kind", [HandoffKind.STREAMS, HandoffKind.LISTS, HandoffKind.SIMPLE])
-async def test_every_key_begins_with_the_prefix_of_the_address(kind: HandoffKind) -> None:
+async def test_every_key_starts_with_the_prefix_of_the_url(kind: HandoffKind) -> None:
     with redis() as server:
         administrator = connect_redis(server.url)
         await administrator.call("ACL", "SETUSER", "shop", "on", ">secret", "~shop:*", "&*", "+@all")
@@ -92,7 +92,7 @@ def certificate(tmp_path: Path) -> tuple[str, str]:
     return made, key
 
 
-async def test_the_way_may_be_by_tls(certificate: tuple[str, str]) -> None:
+async def test_connection_can_use_tls(certificate: tuple[str, str]) -> None:
     made, key = certificate
     port = str(free_port())
     files = ["--tls-cert-file", made, "--tls-key-file", key, "--tls-ca-cert-file", made]
@@ -100,7 +100,7 @@ async def test_the_way_may_be_by_tls(certificate: tuple[str, str]) -> None:
         await works(f"rediss://:secret@127.0.0.1:{port}/0?ssl_ca_certs={made}")
 
 
-async def test_sentinel_and_its_master_may_be_reached_by_tls(certificate: tuple[str, str]) -> None:
+async def test_sentinel_and_its_master_can_use_tls(certificate: tuple[str, str]) -> None:
     made, key = certificate
     of_master, of_sentinel = free_port(), free_port()
     files = {"cert": made, "key": key, "ca-cert": made}

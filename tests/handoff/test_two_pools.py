@@ -42,7 +42,7 @@ def send(bench: Bench) -> list[int]:
     return bench.enqueue(NewTask(handler="send"))
 
 
-async def test_a_prefix_keeps_two_pools_apart(
+async def test_prefix_separates_two_pools(
     bench: Bench, other: Bench, server: Broker, link: RedisLink, caplog: pytest.LogCaptureFixture
 ) -> None:
     send(bench), send(other)
@@ -57,7 +57,7 @@ async def test_a_prefix_keeps_two_pools_apart(
     assert MIXED not in caplog.text
 
 
-async def test_without_one_the_second_pool_polls_and_says_why(
+async def test_second_pool_without_a_prefix_polls_and_logs_the_reason(
     bench: Bench, other: Bench, server: Broker, link: RedisLink, caplog: pytest.LogCaptureFixture
 ) -> None:
     send(bench), send(other)
@@ -73,7 +73,7 @@ async def test_without_one_the_second_pool_polls_and_says_why(
     assert caplog.text.count(HANDED) == 1
 
 
-async def test_a_login_that_is_not_told_which_pool_it_is_takes_none_for_another(bench: Bench) -> None:
+async def test_login_that_cannot_read_the_pool_identity_suspects_no_other_pool(bench: Bench) -> None:
     bench.connection.execute("revoke execute on function pg_control_system() from public")
     with login(bench.dsn) as dsn:
         session = DatabaseSessions(dsn, deadline=5).open("test")

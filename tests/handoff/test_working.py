@@ -34,7 +34,7 @@ def sends(*numbers: int, **options: object) -> list[NewTask]:
     return [NewTask(handler="send", payload={"n": n}, **options) for n in numbers]  # type: ignore[arg-type]
 
 
-async def test_tasks_are_done_and_nothing_of_them_stays_in_redis(app: Bench, link: RedisLink, server: Broker) -> None:
+async def test_tasks_are_completed_and_leave_nothing_in_redis(app: Bench, link: RedisLink, server: Broker) -> None:
     async with by_handoff(app, link, server.url, slots=4):
         ids = app.enqueue(*sends(*range(50)))
         done = await app.finished(*ids)
@@ -48,7 +48,7 @@ async def nothing_is_out(link: RedisLink) -> bool:
     return not await link.call("ZCARD", "rolecall:{mail}:low:out")
 
 
-async def test_its_first_line_says_so(
+async def test_first_log_line_of_a_worker_names_the_handoff(
     app: Bench, link: RedisLink, server: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO):
@@ -59,9 +59,7 @@ async def test_its_first_line_says_so(
     assert first.endswith("for role: all, by hand-off")
 
 
-async def test_an_idle_worker_gets_a_task_without_looking_into_postgres(
-    app: Bench, link: RedisLink, server: Broker
-) -> None:
+async def test_idle_worker_gets_a_task_without_querying_postgres(app: Bench, link: RedisLink, server: Broker) -> None:
     async with by_handoff(app, link, server.url):
         await app.finished(*app.enqueue(*sends(1)))
         # It may have said that it is idle before it heard that a dispatcher leads.
@@ -70,7 +68,7 @@ async def test_an_idle_worker_gets_a_task_without_looking_into_postgres(
         assert not app.ask(MARKED_IDLE)
 
 
-async def test_what_is_urgent_goes_by_the_lane_that_is_taken_first(app: Bench, link: RedisLink, server: Broker) -> None:
+async def test_urgent_tasks_use_the_lane_that_is_taken_first(app: Bench, link: RedisLink, server: Broker) -> None:
     order: list[int] = []
 
     @app.app.task(role="mail")
@@ -85,7 +83,7 @@ async def test_what_is_urgent_goes_by_the_lane_that_is_taken_first(app: Bench, l
     assert order == [3, 1, 2]
 
 
-async def test_a_message_says_which_task_which_attempt_and_when(app: Bench, link: RedisLink, server: Broker) -> None:
+async def test_message_names_the_task_the_attempt_and_the_time(app: Bench, link: RedisLink, server: Broker) -> None:
     settings = one_redis(server.url)
     (task_id,) = app.enqueue(*sends(1))
     await link.call("HSET", "rolecall:workers", "ghost", json.dumps({"number": 1, "room": 1, "handlers": ["send"]}))
@@ -98,7 +96,7 @@ async def test_a_message_says_which_task_which_attempt_and_when(app: Bench, link
     assert message["at"]
 
 
-async def test_what_a_worker_polls_never_runs_beside_what_it_was_handed_of_the_same_key(
+async def test_polled_and_dispatched_tasks_of_one_key_never_run_concurrently(
     bench: Bench, link: RedisLink, server: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rolecall.worker.handoff.LOOK_EVERY", 0.0)

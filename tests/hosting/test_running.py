@@ -41,7 +41,7 @@ async def bell() -> Bell:
     return Bell()
 
 
-async def test_the_worker_inside_does_what_the_client_enqueues(database: str, bell: Bell) -> None:
+async def test_embedded_worker_runs_tasks_enqueued_by_the_client(database: str, bell: Bell) -> None:
     bell.may_end.set()
 
     async with running(bell.app, database, worker=QUICK) as client:
@@ -50,9 +50,7 @@ async def test_the_worker_inside_does_what_the_client_enqueues(database: str, be
     assert task.result == 3
 
 
-async def test_without_a_worker_it_is_a_client_that_has_declared_the_app(
-    database: str, bell: Bell, connection: Connection
-) -> None:
+async def test_client_without_a_worker_declares_the_app(database: str, bell: Bell, connection: Connection) -> None:
     async with running(bell.app, database) as client:
         declared = connection.execute("select name from rolecall.handlers").fetchall()
         await client.enqueue(bell.ring, times=3)
@@ -62,7 +60,9 @@ async def test_without_a_worker_it_is_a_client_that_has_declared_the_app(
     assert connection.execute(STATES).fetchall() == [("pending",)]
 
 
-async def test_what_runs_at_the_end_of_the_block_may_finish(database: str, bell: Bell, connection: Connection) -> None:
+async def test_running_tasks_can_finish_at_the_end_of_the_block(
+    database: str, bell: Bell, connection: Connection
+) -> None:
     async with running(bell.app, database, worker=QUICK) as client:
         await client.enqueue(bell.ring, times=3)
         await bell.rung.wait()
@@ -72,7 +72,7 @@ async def test_what_runs_at_the_end_of_the_block_may_finish(database: str, bell:
     await until(lambda: connection.execute(NOBODY).fetchone() == (0,))
 
 
-async def test_what_outlives_the_grace_period_is_given_back(database: str, bell: Bell, connection: Connection) -> None:
+async def test_tasks_over_the_grace_period_are_returned(database: str, bell: Bell, connection: Connection) -> None:
     async with running(bell.app, database, worker=WorkerOptions(grace=0)) as client:
         await client.enqueue(bell.ring, times=3)
         await bell.rung.wait()
@@ -80,7 +80,7 @@ async def test_what_outlives_the_grace_period_is_given_back(database: str, bell:
     assert connection.execute("select state::text, attempt from rolecall.tasks").fetchall() == [("pending", 0)]
 
 
-async def test_a_database_without_the_schema_keeps_the_block_from_beginning(
+async def test_database_without_the_schema_prevents_the_block_from_starting(
     database: str, bell: Bell, connection: Connection
 ) -> None:
     connection.execute("drop schema rolecall cascade")
@@ -90,7 +90,7 @@ async def test_a_database_without_the_schema_keeps_the_block_from_beginning(
             pytest.fail("it began")
 
 
-async def test_a_worker_that_cannot_start_keeps_the_block_from_beginning(database: str, connection: Connection) -> None:
+async def test_worker_that_cannot_start_prevents_the_block_from_starting(database: str, connection: Connection) -> None:
     def lifespan() -> AbstractAsyncContextManager[None]:
         raise LookupError("the shop is closed")
 
@@ -101,7 +101,7 @@ async def test_a_worker_that_cannot_start_keeps_the_block_from_beginning(databas
     await until(lambda: connection.execute(NOBODY).fetchone() == (0,))
 
 
-async def test_what_ends_the_worker_is_logged_at_once_and_raised_at_the_end(
+async def test_worker_failure_is_logged_immediately_and_raised_at_the_end(
     database: str, bell: Bell, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stumble = _let_the_producer_stumble(monkeypatch)
@@ -117,7 +117,7 @@ async def test_what_ends_the_worker_is_logged_at_once_and_raised_at_the_end(
         await serve()
 
 
-async def test_an_error_of_the_block_goes_before_that_of_the_worker(
+async def test_error_in_the_block_has_precedence_over_that_of_the_worker(
     database: str, bell: Bell, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stumble = _let_the_producer_stumble(monkeypatch)
@@ -132,7 +132,7 @@ async def test_an_error_of_the_block_goes_before_that_of_the_worker(
         await serve()
 
 
-async def test_signals_are_left_to_the_process(database: str, bell: Bell) -> None:
+async def test_embedded_worker_installs_no_signal_handlers(database: str, bell: Bell) -> None:
     before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)]
 
     async with running(bell.app, database, worker=QUICK):
@@ -141,7 +141,7 @@ async def test_signals_are_left_to_the_process(database: str, bell: Bell) -> Non
     assert inside == before
 
 
-async def test_the_environment_says_how_the_worker_works(
+async def test_environment_configures_the_worker(
     database: str, bell: Bell, connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", database)
@@ -154,7 +154,7 @@ async def test_the_environment_says_how_the_worker_works(
     assert served == [(["ring", "mail"], 7)]
 
 
-async def test_without_a_database_it_has_the_embedded_server_for_both(
+async def test_client_and_worker_use_the_embedded_server_by_default(
     tmp_path: Path, bell: Bell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DATABASE_URL", raising=False)

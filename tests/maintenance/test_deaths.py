@@ -81,14 +81,14 @@ def hold(bench: Bench, process: ProcessIdentity | None, host: str | None = None)
     return task_id
 
 
-def test_a_process_that_runs_has_not_gone(other: subprocess.Popen[bytes]) -> None:
+def test_running_process_counts_as_alive(other: subprocess.Popen[bytes]) -> None:
     mine = identity()
 
     assert not has_gone(mine.pid, mine.started)
     assert not has_gone(other.pid, started(other.pid))
 
 
-def test_one_that_has_ended_has_gone_even_before_anybody_took_note(other: subprocess.Popen[bytes]) -> None:
+def test_ended_process_is_detected_even_before_it_is_reaped(other: subprocess.Popen[bytes]) -> None:
     began = started(other.pid)
     other.kill()
     os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)
@@ -98,11 +98,11 @@ def test_one_that_has_ended_has_gone_even_before_anybody_took_note(other: subpro
     assert has_gone(other.pid, began)
 
 
-def test_a_later_process_of_the_same_pid_is_another_one(other: subprocess.Popen[bytes]) -> None:
+def test_later_process_with_the_same_pid_is_a_different_one(other: subprocess.Popen[bytes]) -> None:
     assert has_gone(other.pid, started(other.pid) - 1)
 
 
-async def test_what_a_process_held_that_has_gone_waits_for_no_lease(
+async def test_tasks_of_an_ended_process_are_rescued_before_their_leases_expire(
     bench: Bench, session: DatabaseSession, other: subprocess.Popen[bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
     task_id = hold(bench, replace(identity(), pid=other.pid, started=started(other.pid)))
@@ -120,7 +120,7 @@ async def test_what_a_process_held_that_has_gone_waits_for_no_lease(
     assert not caplog.records
 
 
-async def test_neighbours_are_looked_at_without_asking_who_they_are_until_one_has_gone_or_come(
+async def test_neighbor_identities_are_queried_only_when_one_appears_or_ends(
     bench: Bench, session: DatabaseSession, other: subprocess.Popen[bytes]
 ) -> None:
     task_id = hold(bench, replace(identity(), pid=other.pid, started=started(other.pid)))
@@ -149,7 +149,7 @@ async def test_neighbours_are_looked_at_without_asking_who_they_are_until_one_ha
     assert asked == before + 1
 
 
-async def test_behind_a_pooler_it_is_found_too(
+async def test_ended_process_is_found_behind_a_pooler_too(
     bench: Bench, pgbouncer: Bouncer, other: subprocess.Popen[bytes]
 ) -> None:
     task_id = hold(bench, replace(identity(), pid=other.pid, started=started(other.pid)))
@@ -163,9 +163,7 @@ async def test_behind_a_pooler_it_is_found_too(
     await pooled.close()
 
 
-async def test_a_process_of_another_machine_or_container_is_not_looked_at(
-    bench: Bench, session: DatabaseSession
-) -> None:
+async def test_process_on_another_machine_or_container_is_not_checked(bench: Bench, session: DatabaseSession) -> None:
     """Its pid means nothing here: there may be no process of it, or another one."""
     nobody = replace(identity(), started=1)
     elsewhere = [
@@ -179,7 +177,7 @@ async def test_a_process_of_another_machine_or_container_is_not_looked_at(
     assert {bench.task(task_id).state for task_id in elsewhere} == {"running"}
 
 
-async def test_a_worker_says_what_would_prove_its_death(bench: Bench) -> None:
+async def test_worker_registers_the_data_for_its_proof_of_death(bench: Bench) -> None:
     async with bench.working():
         await until(lambda: bench.ask("select sessions from rolecall.workers"))
         query = "select pid_space = %s and pid_started = %s and pid = %s from rolecall.workers"
@@ -192,7 +190,7 @@ async def test_a_worker_says_what_would_prove_its_death(bench: Bench) -> None:
         await until(lambda: bench.ask(standing) >= 4)
 
 
-async def test_behind_a_pooler_names_of_sessions_prove_nothing(bench: Bench, pgbouncer: Bouncer) -> None:
+async def test_session_names_behind_a_pooler_prove_nothing(bench: Bench, pgbouncer: Bouncer) -> None:
     """The pooler owns the session names and changes them."""
     bench.dsn = pgbouncer.through(bench.dsn)
 
@@ -222,7 +220,7 @@ async def lose_sessions(bench: Bench, session: DatabaseSession, *wanted: NewTask
     return ids
 
 
-async def test_without_a_session_only_work_that_may_run_twice_is_returned(
+async def test_only_idempotent_tasks_are_returned_once_the_session_is_gone(
     bench: Bench, session: DatabaseSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     bench.app.role("free", idempotent=True)
@@ -250,7 +248,7 @@ async def test_without_a_session_only_work_that_may_run_twice_is_returned(
     assert not caplog.records
 
 
-async def test_sessions_for_handlers_transactions_carry_the_workers_mark(bench: Bench) -> None:
+async def test_transaction_sessions_of_handlers_carry_the_workers_mark(bench: Bench) -> None:
     seen = list[str]()
 
     @bench.app.task
@@ -266,7 +264,7 @@ async def test_sessions_for_handlers_transactions_carry_the_workers_mark(bench: 
         assert seen == [f"rolecall:worker:handlers:{bench.ask('select sessions from rolecall.workers')}"]
 
 
-async def test_a_wrong_guess_lets_a_live_worker_go_on_and_does_nothing_twice(
+async def test_wrongly_rescued_live_worker_continues_and_nothing_is_done_twice(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     bench.connection.execute("create table receipts (attempt int)")

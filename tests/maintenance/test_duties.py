@@ -47,7 +47,7 @@ def lose(bench: Bench, number: int) -> list[int]:
     return ids
 
 
-async def test_the_tasks_of_a_lost_worker_are_rescued_all_in_one_run(
+async def test_all_tasks_of_a_lost_worker_are_rescued_in_one_run(
     bench: Bench, session: DatabaseSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(duties, "MOST_RESCUED", 10)
@@ -61,7 +61,7 @@ async def test_the_tasks_of_a_lost_worker_are_rescued_all_in_one_run(
     assert await duties.rescue(session) is None
 
 
-async def test_task_that_is_renewed_after_it_was_found_stays_with_its_worker(
+async def test_task_renewed_after_its_rescue_query_stays_with_its_worker(
     bench: Bench, session: DatabaseSession
 ) -> None:
     """As after a standstill of the server: all leases have ended, and living workers renew theirs."""
@@ -87,7 +87,7 @@ class RenewsAfterTheLook:
         return answer
 
 
-async def test_what_has_expired_is_cancelled_all_in_one_run(
+async def test_all_expired_tasks_are_cancelled_in_one_run(
     bench: Bench, session: DatabaseSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(duties, "MOST_RESCUED", 10)
@@ -103,7 +103,7 @@ async def test_what_has_expired_is_cancelled_all_in_one_run(
     assert await duties.expire(session) is None
 
 
-async def test_due_schedules_fire_once_whoever_ticks(bench: Bench, session: DatabaseSession) -> None:
+async def test_due_schedules_fire_once_despite_several_schedulers(bench: Bench, session: DatabaseSession) -> None:
 
     @bench.app.task
     async def sweep() -> None: ...
@@ -119,14 +119,14 @@ async def test_due_schedules_fire_once_whoever_ticks(bench: Bench, session: Data
     await other.close()
 
 
-async def test_housekeeping_makes_the_coming_partitions_and_then_nothing(session: DatabaseSession) -> None:
+async def test_housekeeping_creates_the_upcoming_partitions_once(session: DatabaseSession) -> None:
     first = await duties.keep_house(session)
 
     assert "partitions created" in (first or "")
     assert await duties.keep_house(session) is None
 
 
-async def test_housekeeping_prunes_until_nothing_is_left(
+async def test_housekeeping_prunes_until_no_record_is_left(
     bench: Bench, session: DatabaseSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention.prune_due, "__defaults__", (10,))
@@ -149,7 +149,7 @@ def forget(bench: Bench, number: int) -> list[int]:
     return ids
 
 
-async def test_forgotten_tasks_are_brought_back_in_one_run_and_somebody_is_told(
+async def test_forgotten_parked_tasks_are_unparked_in_one_run_and_logged(
     bench: Bench, session: DatabaseSession, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(keys.unpark_due, "__defaults__", (5,))
@@ -164,14 +164,14 @@ async def test_forgotten_tasks_are_brought_back_in_one_run_and_somebody_is_told(
     assert bench.ask("select count(*) from rolecall.tasks where parked") == 0
 
 
-async def test_where_nothing_is_forgotten_nothing_is_told(
+async def test_nothing_is_logged_without_forgotten_tasks(
     session: DatabaseSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert await duties.unpark(session) is None
     assert caplog.records == []
 
 
-async def test_a_worker_runs_what_was_forgotten(bench: Bench) -> None:
+async def test_worker_runs_forgotten_parked_tasks(bench: Bench) -> None:
     [task_id] = forget(bench, 1)
 
     async with bench.working(maintenance=True):
@@ -180,7 +180,7 @@ async def test_a_worker_runs_what_was_forgotten(bench: Bench) -> None:
     assert task.state == "completed"
 
 
-async def test_a_crew_that_is_stopped_leaves_a_long_run_to_the_next(session: DatabaseSession) -> None:
+async def test_stopped_maintenance_leaves_a_long_run_to_the_next_process(session: DatabaseSession) -> None:
     asked = 0
 
     async def endless(runs: Runs) -> str | None:
@@ -197,7 +197,7 @@ async def test_a_crew_that_is_stopped_leaves_a_long_run_to_the_next(session: Dat
     await asyncio.wait_for(running, 5)
 
 
-async def test_a_duty_is_done_once_each_time_whoever_comes_and_by_another_when_who_did_it_has_ended(
+async def test_duty_runs_once_per_period_and_moves_to_another_process(
     session: DatabaseSession,
 ) -> None:
     done = list[int]()
@@ -236,7 +236,7 @@ async def test_a_duty_is_done_once_each_time_whoever_comes_and_by_another_when_w
         ([], None, False, 20, 5.0, 15.0),
     ],
 )
-def test_who_did_the_last_duty_comes_at_its_next_moment_and_others_the_more_rarely_the_more_they_are(
+def test_last_runner_checks_at_the_due_time_and_others_less_often(
     due: list[str], next_in: float | None, did_last: bool, workers: int, least: float, most: float
 ) -> None:
     look = DutyLook(due, next_in, did_last=did_last, workers=workers, latest_worker=7)
@@ -244,7 +244,7 @@ def test_who_did_the_last_duty_comes_at_its_next_moment_and_others_the_more_rare
     assert all(least <= rest_after(look) <= most for _ in range(50))
 
 
-async def test_a_failing_duty_harms_no_other(
+async def test_failing_duty_does_not_affect_others(
     bench: Bench, session: DatabaseSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     runs = 0
@@ -274,7 +274,7 @@ async def test_a_failing_duty_harms_no_other(
     assert "Broken failed: broken duty" in caplog.text
 
 
-async def test_the_outcome_of_each_run_is_recorded(bench: Bench, session: DatabaseSession) -> None:
+async def test_outcome_of_each_run_is_recorded(bench: Bench, session: DatabaseSession) -> None:
     broken, runs = True, 0
 
     async def sometimes(session: Runs) -> None:
@@ -302,7 +302,7 @@ async def test_the_outcome_of_each_run_is_recorded(bench: Bench, session: Databa
     assert failing.unfinished is not None
 
 
-async def test_a_duty_that_fails_in_its_first_statement_is_recorded(bench: Bench, session: DatabaseSession) -> None:
+async def test_duty_that_fails_in_its_first_statement_is_recorded(bench: Bench, session: DatabaseSession) -> None:
     bench.connection.execute("drop function rolecall.roll_up_counts(interval)")
     runner = MaintenanceRunner(session, [each for each in duties.DUTIES if each.name == "counting"])
     running = asyncio.create_task(runner.run())
@@ -313,7 +313,7 @@ async def test_a_duty_that_fails_in_its_first_statement_is_recorded(bench: Bench
     await asyncio.wait_for(running, 5)
 
 
-async def test_a_worker_does_the_standing_duties(bench: Bench) -> None:
+async def test_worker_runs_the_regular_duties(bench: Bench) -> None:
     (task_id,) = lose(bench, 1)
     await asyncio.sleep(0.2)
 
@@ -324,7 +324,7 @@ async def test_a_worker_does_the_standing_duties(bench: Bench) -> None:
         await bench.finished(task_id)
 
 
-async def test_the_end_of_a_pause_is_warned_of_once_and_names_it(
+async def test_end_of_a_pause_is_logged_once_with_its_role(
     bench: Bench, session: DatabaseSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Auto-resume at expiry with a warning that names the pause."""

@@ -25,7 +25,7 @@ class Counted:
             raise self._failures.pop(0)
 
 
-async def test_the_first_call_comes_at_once_and_then_again_and_again() -> None:
+async def test_first_call_runs_immediately_and_then_repeatedly() -> None:
     duty = Counted()
     loop = Periodic("Duty", duty.once, every=0.02, log=LOG)
     running = asyncio.create_task(loop.run())
@@ -36,7 +36,7 @@ async def test_the_first_call_comes_at_once_and_then_again_and_again() -> None:
     await asyncio.wait_for(running, 5)
 
 
-async def test_a_stop_lets_the_call_under_way_end() -> None:
+async def test_stop_lets_the_current_call_finish() -> None:
     going, enough, ended = asyncio.Event(), asyncio.Event(), False
 
     async def once() -> None:
@@ -55,7 +55,7 @@ async def test_a_stop_lets_the_call_under_way_end() -> None:
     assert ended
 
 
-async def test_a_nudge_brings_the_next_call_forward() -> None:
+async def test_nudge_advances_the_next_call() -> None:
     duty = Counted()
     loop = Periodic("Duty", duty.once, every=60, log=LOG)
     running = asyncio.create_task(loop.run())
@@ -68,7 +68,7 @@ async def test_a_nudge_brings_the_next_call_forward() -> None:
     await running
 
 
-async def test_an_error_is_told_and_the_loop_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+async def test_error_is_logged_and_the_loop_continues(caplog: pytest.LogCaptureFixture) -> None:
     duty = Counted(DatabaseUnavailable("the server restarts"), ZeroDivisionError("a bug"))
     loop = Periodic("Duty", duty.once, every=0.02, log=LOG)
     running = asyncio.create_task(loop.run())

@@ -40,7 +40,7 @@ def days(cron: Cron, first: date, last: date) -> list[date]:
 
 
 @pytest.mark.parametrize("zone", ODD)
-def test_a_daily_schedule_runs_once_on_every_local_day(zone: str) -> None:
+def test_daily_schedule_runs_once_on_every_local_day(zone: str) -> None:
     """Strictly one a day, whatever the clocks do, for years."""
     first, last = date(2024, 1, 2), date(2027, 1, 2)
     every_day = [first + timedelta(days=number) for number in range((last - first).days)]
@@ -51,7 +51,7 @@ def test_a_daily_schedule_runs_once_on_every_local_day(zone: str) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(sorted(available_timezones())), EXPRESSIONS, st.integers(0, 16 * 365 * 24 * 60))
-def test_slots_increase_and_do_not_depend_on_where_one_starts(zone: str, expression: str, minutes: int) -> None:
+def test_fire_times_increase_and_do_not_depend_on_the_start(zone: str, expression: str, minutes: int) -> None:
     """Whoever computes the next slot, from wherever, finds the same."""
     cron = Cron(expression, zone)
     start = datetime(2020, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes)
@@ -68,7 +68,7 @@ def test_slots_increase_and_do_not_depend_on_where_one_starts(zone: str, express
     [(NEW_YORK, (2026, 3, 8)), (NEW_YORK, (2026, 11, 1)), (BERLIN, (2026, 3, 29)), (LORD_HOWE, (2026, 4, 5))],
 )
 @pytest.mark.parametrize("expression", ["* * * * *", "*/7 * * * *", "30 * * * *", "15,45 1,2 * * *", "30 2 * * *"])
-def test_around_a_change_of_clocks_the_next_slot_is_the_same_from_every_minute(
+def test_next_fire_time_around_a_clock_change_is_independent_of_the_minute(
     zone: str, day: tuple[int, int, int], expression: str
 ) -> None:
     cron = Cron(expression, zone)
@@ -80,14 +80,14 @@ def test_around_a_change_of_clocks_the_next_slot_is_the_same_from_every_minute(
         assert next(cron.slots(moment)) == next(slot for slot in slots if slot >= moment)
 
 
-def test_a_local_time_that_is_skipped_runs_at_the_next_moment_that_exists() -> None:
+def test_skipped_local_time_runs_at_the_next_existing_time() -> None:
     """Half past two does not exist on the day on which clocks go forward."""
     [slot, _] = islice(Cron("30 2 * * *", NEW_YORK).slots(datetime(2026, 3, 8, 5, tzinfo=UTC)), 2)
 
     assert slot.astimezone(ZoneInfo(NEW_YORK)).isoformat() == "2026-03-08T03:00:00-04:00"
 
 
-def test_where_the_last_hour_of_a_day_is_skipped_its_run_comes_with_midnight() -> None:
+def test_run_in_a_skipped_last_hour_of_a_day_moves_to_midnight() -> None:
     """In Nuuk clocks go forward at eleven in the evening; neither that day nor the next goes without."""
     slots = between(
         Cron("30 23 * * *", "America/Nuuk"), datetime(2026, 3, 28, 2, tzinfo=UTC), datetime(2026, 3, 31, 2, tzinfo=UTC)
@@ -97,7 +97,7 @@ def test_where_the_last_hour_of_a_day_is_skipped_its_run_comes_with_midnight() -
     assert local == ["2026-03-29T00:00-01:00", "2026-03-29T23:30-01:00", "2026-03-30T23:30-01:00"]
 
 
-def test_a_local_time_that_comes_twice_runs_the_first_time() -> None:
+def test_repeated_local_time_runs_the_first_time() -> None:
     """Half past one comes twice on the day on which clocks go back."""
     slots = between(
         Cron("30 1 * * *", NEW_YORK), datetime(2026, 11, 1, 4, tzinfo=UTC), datetime(2026, 11, 2, 4, tzinfo=UTC)
@@ -106,13 +106,13 @@ def test_a_local_time_that_comes_twice_runs_the_first_time() -> None:
     assert [slot.isoformat() for slot in slots] == ["2026-11-01T05:30:00+00:00"]
 
 
-def test_every_half_hour_is_elapsed_time_when_clocks_are_changed() -> None:
+def test_half_hourly_schedule_uses_elapsed_time_across_clock_changes() -> None:
     slots = list(islice(Cron("*/30 * * * *", NEW_YORK).slots(datetime(2026, 11, 1, 4, tzinfo=UTC)), 10))
 
     assert {later - earlier for earlier, later in pairwise(slots)} == {timedelta(minutes=30)}
 
 
-def test_a_moment_that_is_a_slot_is_its_own_next_one() -> None:
+def test_fire_time_is_its_own_next_one() -> None:
     moment = datetime(2026, 1, 1, 4, 30, tzinfo=UTC)
 
     assert next(Cron("30 4 * * *").slots(moment)) == moment
@@ -123,7 +123,7 @@ def test_a_moment_that_is_a_slot_is_its_own_next_one() -> None:
     ("alias", "expression"),
     [("@hourly", "0 * * * *"), ("@Daily", "0 0 * * *"), ("@weekly", "0 0 * * SUN"), ("@yearly", "0 0 1 1 *")],
 )
-def test_an_alias_is_what_it_stands_for(alias: str, expression: str) -> None:
+def test_cron_alias_equals_its_expression(alias: str, expression: str) -> None:
     start = datetime(2026, 5, 5, tzinfo=UTC)
 
     assert next(Cron(alias).slots(start)) == next(Cron(expression).slots(start))
@@ -131,7 +131,7 @@ def test_an_alias_is_what_it_stands_for(alias: str, expression: str) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="0123456789*/,-#LWSUNMOTHJAFE @²\x00", max_size=24))
-def test_whatever_is_written_is_an_expression_or_refused(text: str) -> None:
+def test_any_text_is_a_valid_expression_or_rejected(text: str) -> None:
     cron = Cron(text)
     try:
         cron.check()
@@ -141,6 +141,6 @@ def test_whatever_is_written_is_an_expression_or_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("zone", ["", "Mars/Base", "America", "../UTC", "/etc/localtime", "A" * 500, "UTC\x00"])
-def test_what_is_no_zone_is_refused(zone: str) -> None:
+def test_unknown_time_zone_is_rejected(zone: str) -> None:
     with pytest.raises(InvalidSchedule, match="no time zone"):
         Cron("@daily", zone).check()

@@ -21,7 +21,7 @@ def of(cron: str, zone: str = "UTC") -> list[Stretch]:
     return stretches(schedule, NOON, NOON + DAY, GRAIN)
 
 
-def test_a_short_interval_is_one_stretch_that_ends_before_the_end() -> None:
+def test_short_interval_is_one_stretch_that_ends_before_the_end() -> None:
     [stretch] = stretches(SCHEDULE, NOON, NOON + DAY, GRAIN)
 
     assert (stretch.first, stretch.last, stretch.slots) == (
@@ -31,7 +31,7 @@ def test_a_short_interval_is_one_stretch_that_ends_before_the_end() -> None:
     )
 
 
-def test_a_long_interval_is_a_stretch_a_slot_from_the_present_on_even_if_its_next_run_is_overdue() -> None:
+def test_long_interval_has_one_stretch_per_future_fire_time_even_if_overdue() -> None:
     schedule = replace(SCHEDULE, every=14_400.0, next_run_at=NOON - timedelta(hours=2))
 
     found = stretches(schedule, NOON, NOON + DAY, GRAIN)
@@ -39,17 +39,17 @@ def test_a_long_interval_is_a_stretch_a_slot_from_the_present_on_even_if_its_nex
     assert [(each.first.hour, each.slots) for each in found] == [(14, 1), (18, 1), (22, 1), (2, 1), (6, 1), (10, 1)]
 
 
-def test_minutes_of_some_hours_are_a_stretch_for_each_day() -> None:
+def test_minutes_of_some_hours_form_one_stretch_per_day() -> None:
     [afternoon, morning] = of("* 9-13 * * *")
 
     assert (afternoon.first, afternoon.last, afternoon.slots) == (NOON, NOON.replace(hour=13, minute=59), 120)
     assert (morning.first.hour, morning.slots) == (9, 180)
 
 
-def test_a_slot_is_where_the_clocks_of_its_zone_say() -> None:
+def test_fire_time_follows_the_clocks_of_its_zone() -> None:
     """The clocks of Berlin go forward in this night"""
     assert [each.first.hour for each in of("30 2,4 * * *", "Europe/Berlin")] == [1, 2]
 
 
-def test_a_zone_that_is_gone_has_none() -> None:
+def test_unknown_zone_has_no_stretches() -> None:
     assert of("@hourly", "Europe/Atlantis") == []

@@ -42,11 +42,11 @@ def test_500_tasks_at_50_an_hour_need_10_3_and_2_workers(hours: float, needed: i
     assert workers_needed(500, rate, hours) == needed
 
 
-def test_no_work_needs_no_workers_whatever_the_rate() -> None:
+def test_no_tasks_need_no_workers_at_any_rate() -> None:
     assert workers_needed(0, None, 1) == 0
 
 
-def test_without_a_rate_nobody_knows() -> None:
+def test_workers_needed_are_unknown_without_a_rate() -> None:
     assert workers_needed(1, None, 1) is None
 
 
@@ -62,24 +62,24 @@ def test_without_a_rate_nobody_knows() -> None:
         (500, 10, None, ("unknown", None)),
     ],
 )
-def test_a_queue_drains_only_where_service_outruns_arrivals(
+def test_queue_drains_only_if_service_rate_exceeds_arrivals(
     pending: int, arriving: float, served: float | None, answer: tuple[str, float | None]
 ) -> None:
     assert hours_with_arrivals(pending, arriving, served) == answer
 
 
 @pytest.mark.parametrize(("seconds", "needed"), [(360, 80), (3_600, 8), (36_000, 3)])
-def test_a_target_wait_needs_workers_for_what_is_due_and_for_what_keeps_coming(seconds: float, needed: int) -> None:
+def test_target_wait_needs_workers_for_due_tasks_and_for_arrivals(seconds: float, needed: int) -> None:
     """The need is at least the number of workers that 120 arrivals an hour keep busy."""
     assert workers_for_wait(BUSY, seconds) == needed
 
 
-def test_a_target_wait_without_a_rate_is_unknown_where_there_is_work() -> None:
+def test_target_wait_without_a_rate_is_unknown_if_tasks_exist() -> None:
     assert workers_for_wait(UNKNOWN, 60) is None
     assert workers_for_wait(replace(UNKNOWN, ready_tasks=0, arrived_last_hour=0), 60) == 0
 
 
-def test_hour_by_hour_what_comes_is_added_and_what_is_served_taken_away() -> None:
+def test_forecast_adds_arrivals_and_subtracts_served_tasks_each_hour() -> None:
     first, second, third = look_ahead(100, [0, 200, 0], [10, 0, 0], 5.0, 120.0)
 
     assert (first.served, first.left_waiting) == (115.0, 0.0)
@@ -87,14 +87,14 @@ def test_hour_by_hour_what_comes_is_added_and_what_is_served_taken_away() -> Non
     assert (third.hour, third.left_waiting) == (3, 0.0)
 
 
-def test_without_a_rate_the_hours_ahead_say_what_comes_and_no_more() -> None:
+def test_forecast_without_a_rate_contains_arrivals_only() -> None:
     [hour] = look_ahead(100, [7], [1], 5.0, None)
 
     assert (hour.becoming_due, hour.scheduled, hour.arriving) == (7, 1, 5.0)
     assert (hour.served, hour.left_waiting) == (None, None)
 
 
-def test_a_question_about_other_workers_is_reckoned_with_them() -> None:
+def test_question_about_other_workers_is_answered_for_that_number() -> None:
     now = plan(BUSY, CapacityQuestion(), due=[0], scheduled=[0], routine=0)
     then = plan(BUSY, CapacityQuestion(workers=12), due=[0], scheduled=[0], routine=0)
 
@@ -105,13 +105,13 @@ def test_a_question_about_other_workers_is_reckoned_with_them() -> None:
     assert then.workers_needed == now.workers_needed == {"for_1_hour": 10, "for_4_hours": 3, "for_8_hours": 2}
 
 
-def test_without_workers_nothing_is_served_though_the_rate_is_unknown() -> None:
+def test_zero_workers_serve_nothing_even_if_the_rate_is_unknown() -> None:
     found = plan(UNKNOWN, CapacityQuestion(workers=0), due=[0], scheduled=[0], routine=0)
 
     assert (found.service_rate, found.drains, found.estimated_hours_to_drain) == (0.0, "never", None)
 
 
-def test_what_schedules_brought_does_not_arrive_twice() -> None:
+def test_tasks_of_schedules_are_not_counted_as_arrivals_again() -> None:
     found = plan(BUSY, CapacityQuestion(), due=[0], scheduled=[60], routine=60)
 
     assert (found.forecast[0].scheduled, found.forecast[0].arriving) == (60, 60.0)

@@ -9,11 +9,11 @@ from rolecall.model.dedupe import MergeRule
 from rolecall.model.errors import InvalidTask
 
 
-def test_what_is_not_said_is_left_to_the_database() -> None:
+def test_unset_options_are_omitted() -> None:
     assert Dedupe().to_json() == {"mode": "keep"}
 
 
-def test_everything_that_is_said_is_passed_on() -> None:
+def test_all_options_are_serialized() -> None:
     assert Dedupe(mode="error", scope="any", window=60, except_chain=7).to_json() == {
         "mode": "error", "scope": "any", "window": 60, "except_chain": 7,
     }  # fmt: skip
@@ -27,11 +27,11 @@ def test_everything_that_is_said_is_passed_on() -> None:
         (MergeRule(fields={"not-a-name": "max"}), {"fields": {"not-a-name": "max"}}),
     ],
 )
-def test_a_rule_to_merge_by_is_a_value(rule: MergeRule, said: dict[str, object]) -> None:
+def test_merge_rule_is_serialized(rule: MergeRule, said: dict[str, object]) -> None:
     assert Dedupe(mode="merge", merge=rule).to_json() == {"mode": "merge", "merge": said}
 
 
 @pytest.mark.parametrize("words", [{}, {"fields": {}, "function": "shop.merge"}], ids=str)
-def test_a_rule_has_either_fields_or_a_function(words: dict[str, Any]) -> None:
+def test_merge_rule_has_either_fields_or_a_function(words: dict[str, Any]) -> None:
     with pytest.raises(InvalidTask, match="needs either fields or a function"):
         MergeRule(**words)

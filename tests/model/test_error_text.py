@@ -59,7 +59,7 @@ def first(text: str) -> str:
     return text.partition("\n")[0]
 
 
-def test_plain_error_is_one_line_and_its_frames() -> None:
+def test_plain_error_is_shown_as_one_line_and_its_frames() -> None:
     text = describe(raised(lambda: fail(ValueError("bad price"))))
 
     assert text.startswith("ValueError: bad price\nTraceback (most recent call last):\n")
@@ -67,7 +67,7 @@ def test_plain_error_is_one_line_and_its_frames() -> None:
     assert text.endswith("\nValueError: bad price")
 
 
-def test_error_that_was_never_raised_is_one_line() -> None:
+def test_error_that_was_never_raised_is_shown_as_one_line() -> None:
     assert describe(ValueError("bad price")) == "ValueError: bad price"
     assert describe(ValueError()) == "ValueError"
 
@@ -86,7 +86,7 @@ def test_text_has_every_cause_and_first_line_names_the_innermost() -> None:
     assert places == sorted(places)
 
 
-def test_error_during_handling_of_another_shows_both() -> None:
+def test_error_raised_while_handling_another_shows_both() -> None:
     text = describe(raised(handled))
 
     assert (
@@ -100,7 +100,7 @@ def test_suppressed_context_is_not_shown() -> None:
     assert "Connection" not in describe(raised(suppressed))
 
 
-def test_only_member_of_a_group_is_the_headline() -> None:
+def test_only_member_of_a_group_is_named_in_the_first_line() -> None:
     async def pay() -> None:
         reset_by_peer()
 
@@ -137,7 +137,7 @@ def test_nested_groups_are_shown_as_their_leaves() -> None:
     assert describe(ExceptionGroup("one", [ExceptionGroup("in one", [KeyError("x")])])).startswith("KeyError: 'x'\n")
 
 
-def test_ten_leaves_are_shown_and_the_others_counted() -> None:
+def test_ten_leaves_are_shown_and_the_rest_counted() -> None:
     text = describe(ExceptionGroup("many", [ValueError(f"leaf {number}") for number in range(25)]))
 
     assert "leaf 9\n" in text
@@ -189,7 +189,7 @@ ENDS = pytest.mark.parametrize("end", [ValueError("x"), KeyboardInterrupt(), Sys
 
 
 @ENDS
-def test_error_whose_own_code_raises_is_named(end: BaseException) -> None:
+def test_error_whose_own_methods_raise_is_named(end: BaseException) -> None:
     class Odd(Exception):
         def __str__(self) -> str:
             raise end
@@ -224,7 +224,7 @@ def test_circular_causes_are_shown_once() -> None:
     assert text.count("\nValueError: other") == 1
 
 
-def test_circle_through_a_group_ends() -> None:
+def test_circle_through_a_group_terminates() -> None:
     member = ValueError("member")
     group = ExceptionGroup("group", [member])
     member.__cause__ = group
@@ -232,7 +232,7 @@ def test_circle_through_a_group_ends() -> None:
     assert describe(group).startswith("ValueError: member")
 
 
-def test_chain_of_ten_thousand_keeps_both_ends() -> None:
+def test_chain_of_ten_thousand_errors_keeps_both_ends() -> None:
     error = ValueError("the root")
     for number in range(10_000):
         outer = ValueError(f"link {number}")
@@ -254,7 +254,7 @@ def _free(error: BaseException | None) -> None:
         error = below
 
 
-def test_groups_ten_thousand_deep_are_named_by_their_leaf() -> None:
+def test_groups_nested_ten_thousand_deep_are_named_by_their_leaf() -> None:
     error: Exception = KeyError("leaf")
     for _ in range(10_000):
         error = ExceptionGroup("g", [error])
@@ -262,7 +262,7 @@ def test_groups_ten_thousand_deep_are_named_by_their_leaf() -> None:
     assert first(describe(error)) == "KeyError: 'leaf'"
 
 
-def test_huge_text_is_cut_in_its_middle() -> None:
+def test_huge_text_is_cut_in_the_middle() -> None:
     error = ValueError("ä" * 10_000_000)
     for number in range(20):
         error.add_note(f"{number} " + "ö" * 10_000_000)
@@ -274,7 +274,7 @@ def test_huge_text_is_cut_in_its_middle() -> None:
     assert "... cut ..." in text
 
 
-def test_recursion_error_shows_where_it_began_and_ended() -> None:
+def test_recursion_error_shows_first_and_last_frames() -> None:
     def down(depth: int) -> int:
         return down(depth + 1) + 1
 
@@ -286,7 +286,7 @@ def test_recursion_error_shows_where_it_began_and_ended() -> None:
     assert len(text) < 3_000
 
 
-def test_long_traceback_keeps_its_ends() -> None:
+def test_long_traceback_keeps_both_ends() -> None:
     def even(depth: int) -> None:
         odd(depth - 1)
 
@@ -313,13 +313,13 @@ def test_syntax_error_shows_the_line() -> None:
     assert "SyntaxError: " in describe(broken)
 
 
-def test_message_of_several_lines_follows_its_first_line() -> None:
+def test_multiline_message_follows_the_first_line() -> None:
     text = describe(ValueError("1 validation error\nprice\n  not a number"))
 
     assert text == "ValueError: 1 validation error\nValueError: 1 validation error\nprice\n  not a number"
 
 
-def test_frames_of_rolecall_are_left_out() -> None:
+def test_frames_of_rolecall_are_omitted() -> None:
     text = describe(raised(lambda: clean_error(None)))  # type: ignore[arg-type]  # it raises
 
     assert "in <lambda>" in text
@@ -327,7 +327,7 @@ def test_frames_of_rolecall_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("library", [asyncio, concurrent.futures])
-def test_frames_of_asyncio_are_left_out_only_where_nobody_else_led_there(library: ModuleType) -> None:
+def test_frames_of_asyncio_are_omitted_unless_called_by_user_code(library: ModuleType) -> None:
     scope: dict[str, Any] = {}
     file = Path(library.__file__ or "").parent / "spinning.py"
     exec(compile("def spin(call):\n    call()\n", str(file), "exec"), scope)  # noqa: S102 - a frame of that file
@@ -341,7 +341,7 @@ def test_frames_of_asyncio_are_left_out_only_where_nobody_else_led_there(library
     assert "in reset_by_peer" in describe(error)
 
 
-def test_hidden_values_are_removed_before_anything_is_cut() -> None:
+def test_hidden_values_are_redacted_before_truncation() -> None:
     secret = "s3cr3t-" * 8
     error = ValueError("x" * 3_980 + secret)
     error.add_note("y" * 3_990 + secret)

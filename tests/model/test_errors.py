@@ -22,7 +22,7 @@ def test_every_error_has_one_row_in_the_table() -> None:
     assert set(rows) == _tree(RolecallError)
 
 
-def test_no_row_hides_a_more_specific_one_below_it() -> None:
+def test_table_rows_do_not_hide_more_specific_rows_below() -> None:
     rows = [row.error for row in ERROR_TABLE]
 
     hidden = [low for n, low in enumerate(rows) if any(issubclass(low, high) for high in rows[:n])]
@@ -30,13 +30,13 @@ def test_no_row_hides_a_more_specific_one_below_it() -> None:
     assert hidden == []
 
 
-def test_each_sqlstate_stands_for_one_error() -> None:
+def test_each_sqlstate_maps_to_one_error() -> None:
     states = [state for row in ERROR_TABLE for state in row.sqlstates]
 
     assert len(states) == len(set(states))
 
 
-def test_each_sqlstate_can_be_built_into_its_error() -> None:
+def test_each_sqlstate_can_be_converted_to_its_error() -> None:
     built = {state: error_for_sqlstate(state, "why") for row in ERROR_TABLE for state in row.sqlstates}
 
     assert {state: type(error) for state, error in built.items()} == {
@@ -45,12 +45,12 @@ def test_each_sqlstate_can_be_built_into_its_error() -> None:
     assert all("why" in error.problem for error in built.values() if error)
 
 
-def test_an_unknown_sqlstate_stands_for_nothing() -> None:
+def test_unknown_sqlstate_maps_to_no_error() -> None:
     assert error_for_sqlstate("XX000", "why") is None
     assert error_for_sqlstate(None, "why") is None
 
 
-def test_the_drawn_tree_names_every_error() -> None:
+def test_module_docstring_names_every_error() -> None:
     drawn = set(re.findall(r"\b[A-Z][A-Za-z]+\b", errors.__doc__ or ""))
 
     assert {error.__name__ for error in _tree(RolecallError)} <= drawn
@@ -60,26 +60,26 @@ def test_every_error_is_exported() -> None:
     assert {error.__name__ for error in _tree(RolecallError)} <= set(errors.__all__)
 
 
-def test_no_error_ends_a_command_as_success() -> None:
+def test_exit_code_of_every_error_is_nonzero() -> None:
     assert all(row.exit_code > 0 for row in ERROR_TABLE)
 
 
 @pytest.mark.parametrize("row", ERROR_TABLE, ids=lambda row: row.error.__name__)
-def test_the_exit_code_is_that_of_the_row(row: ErrorRow) -> None:
+def test_exit_code_is_that_of_the_table_row(row: ErrorRow) -> None:
     bare = row.error.__new__(row.error)
 
     assert exit_code_for(bare) == row.exit_code
 
 
-def test_no_error_is_answered_as_success() -> None:
+def test_http_status_of_every_error_is_a_failure() -> None:
     assert all(400 <= row.http_status < 600 for row in ERROR_TABLE)
 
 
-def test_the_http_status_is_that_of_the_row() -> None:
+def test_http_status_is_that_of_the_table_row() -> None:
     assert http_status_for(InvalidTask("no")) == 422
 
 
-def test_an_invalid_task_says_its_place_in_the_batch() -> None:
+def test_invalid_task_error_contains_its_position_in_the_batch() -> None:
     assert str(InvalidTask("no", index=3)) == "task 3: no"
     assert InvalidTask("no", index=3).moved_by(20).index == 23
     assert InvalidTask("no").moved_by(20).index is None

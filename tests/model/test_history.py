@@ -13,7 +13,7 @@ MINUTES = [1, 60, 360, 1_440, 10_080, 43_200, 129_600]
 
 
 @pytest.mark.parametrize("minutes", MINUTES)
-def test_any_time_is_told_in_few_steps(minutes: int) -> None:
+def test_any_time_range_has_at_most_150_steps(minutes: int) -> None:
     scale = scale_for(minutes)
 
     assert minutes * 60 / scale.width <= 150
@@ -21,11 +21,11 @@ def test_any_time_is_told_in_few_steps(minutes: int) -> None:
 
 
 @pytest.mark.parametrize(("minutes", "width"), [(60, 30), (360, 180), (1_440, 600), (10_080, 7_200)])
-def test_usual_times_have_usual_steps(minutes: int, width: int) -> None:
+def test_common_time_ranges_have_fixed_step_widths(minutes: int, width: int) -> None:
     assert scale_for(minutes).width == width
 
 
-def test_a_percentile_is_found_within_its_bucket() -> None:
+def test_percentile_is_within_its_bucket() -> None:
     durations = durations_of({31: 50, 41: 50}, 15.0)  # 1 to 1.26 s, and 10 to 12.6 s
 
     assert durations is not None
@@ -34,18 +34,18 @@ def test_a_percentile_is_found_within_its_bucket() -> None:
     assert 10.0 <= durations.p95 <= 12.6
 
 
-def test_no_percentile_is_beyond_the_longest() -> None:
+def test_percentile_does_not_exceed_the_longest_duration() -> None:
     durations = durations_of({31: 1}, 1.01)
 
     assert durations is not None
     assert durations.p95 == 1.01
 
 
-def test_nothing_has_no_durations() -> None:
+def test_empty_histogram_has_no_durations() -> None:
     assert durations_of({}, None) is None
 
 
-def test_what_is_not_known_is_none_and_what_did_not_happen_is_zero() -> None:
+def test_unknown_periods_are_none_and_idle_periods_are_zero() -> None:
     known = (NOON + timedelta(minutes=1), NOON + timedelta(minutes=3, seconds=20))
     points = points_of({}, scale_for(120), NOON, NOON + timedelta(minutes=5), known)
 
@@ -55,7 +55,7 @@ def test_what_is_not_known_is_none_and_what_did_not_happen_is_zero() -> None:
     assert points[1].ready_tasks is None
 
 
-def test_a_stored_bin_is_told_as_it_is() -> None:
+def test_stored_bin_is_returned_unchanged() -> None:
     stored = StoredBin(
         at=NOON, completed=4, failed=1, cancelled=0, retried=2, ready=3.5, running=2.0,
         longest_wait=0.5, longest_run=2.0, waits={20: 5}, runs={31: 5},

@@ -57,7 +57,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("changes", "problem"), WRONG)
-def test_what_does_not_fit_is_named_with_its_place(changes: dict[str, Any], problem: str) -> None:
+def test_misfit_is_reported_with_its_position(changes: dict[str, Any], problem: str) -> None:
     payload = FITS | changes
 
     assert misfit(payload, pack.signature.schema) == problem
@@ -77,12 +77,12 @@ def test_what_does_not_fit_is_named_with_its_place(changes: dict[str, Any], prob
         {"anything": [{}]},
     ],
 )
-def test_what_fits_is_let_through(changes: dict[str, Any]) -> None:
+def test_fitting_payload_is_accepted(changes: dict[str, Any]) -> None:
     payload = FITS | changes
 
     assert misfit(payload, pack.signature.schema) is None
     assert pack.task(**payload).payload == payload
 
 
-def test_nothing_is_known_to_be_wrong_without_a_schema() -> None:
+def test_empty_schema_accepts_any_payload() -> None:
     assert misfit({"a": float("inf")}, {}) is None

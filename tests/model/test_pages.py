@@ -18,11 +18,11 @@ ROWS = [Row(id=each) for each in (5, 3, 2)]
 
 
 @pytest.mark.parametrize("found", [0, 1, 2])
-def test_the_last_page_has_no_next_one_even_where_it_is_full(found: int) -> None:
+def test_last_page_has_no_next_cursor_even_if_it_is_full(found: int) -> None:
     assert page_by_id(ROWS[:found], 2) == Page(items=ROWS[:found], next_cursor=None)
 
 
-def test_the_next_page_goes_on_from_the_last_row_shown() -> None:
+def test_next_page_starts_after_the_last_row_shown() -> None:
     page = page_by_id(ROWS, 2)
 
     assert (page.items, position(page.next_cursor)) == (ROWS[:2], 3)

@@ -32,18 +32,18 @@ def of(part: dict[str, Any], **definitions: Any) -> Redaction:
         ({"type": "string"}, "x", "x"),
     ],
 )
-def test_what_is_hidden_is_shown_as_a_sign(part: dict[str, Any], value: object, shown: object) -> None:
+def test_hidden_value_is_shown_as_redacted(part: dict[str, Any], value: object, shown: object) -> None:
     tree = {"properties": {"pin": HIDDEN, "below": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}}}
 
     assert of(part, Item=ITEM, Tree=tree).shown({"it": value, "other": 1}) == {"it": shown, "other": 1}
 
 
-def test_a_schema_that_hides_nothing_says_so() -> None:
+def test_schema_reports_whether_it_hides_anything() -> None:
     assert hides({"properties": {"a": {"items": HIDDEN}}})
     assert not hides({"properties": {"writeOnly": {"type": "boolean"}}})
 
 
-def test_a_sign_takes_the_value_that_stands_in_its_place() -> None:
+def test_redacted_placeholder_is_replaced_by_the_stored_value() -> None:
     redaction = of(ITEM)
 
     kept = redaction.kept({"it": {"n": 2, "pin": REDACTED}}, {"it": {"n": 1, "pin": "x"}})
@@ -51,16 +51,16 @@ def test_a_sign_takes_the_value_that_stands_in_its_place() -> None:
     assert kept == ({"it": {"n": 2, "pin": "x"}}, None)
 
 
-def test_a_value_of_its_own_is_not_replaced() -> None:
+def test_new_value_is_not_replaced_by_the_stored_value() -> None:
     assert of(ITEM).kept({"it": {"pin": "new"}}, {"it": {"pin": "x"}}) == ({"it": {"pin": "new"}}, None)
 
 
-def test_a_sign_without_a_value_is_told_by_its_place() -> None:
+def test_placeholder_without_a_stored_value_is_reported_with_its_position() -> None:
     assert of(ITEM).kept({"it": {"pin": REDACTED}}, {"it": {"n": 1}})[1] == ("it", "pin")
 
 
 @pytest.mark.parametrize("changed", [[{"n": 2}], [{"n": 2}, {"n": 1}], [{"n": 1}, {"n": 2}, {"n": 2}]])
-def test_within_a_list_that_changed_nobody_guesses_whose_a_value_was(changed: list[dict[str, Any]]) -> None:
+def test_placeholders_in_a_changed_list_are_not_matched_to_stored_values(changed: list[dict[str, Any]]) -> None:
     standing = {"it": [{"n": 1, "pin": "x"}, {"n": 2, "pin": "y"}]}
     redaction = of({"type": "array", "items": ITEM})
     typed = {"it": [{**each, "pin": REDACTED} for each in changed]}
@@ -80,11 +80,11 @@ def test_within_a_list_that_changed_nobody_guesses_whose_a_value_was(changed: li
         ("$.it['odd", (True, True)),
     ],
 )
-def test_a_place_is_known_to_be_hidden(place: str, told: tuple[bool, bool]) -> None:
+def test_hidden_position_is_recognized(place: str, told: tuple[bool, bool]) -> None:
     assert of(ITEM).hides_place(place) == told
 
 
-def test_secrets_are_found_in_a_text_however_they_are_written_there() -> None:
+def test_secrets_are_redacted_in_text_in_any_notation() -> None:
     secret = 'a "b"\n\\c'
     texts = of(HIDDEN).texts({"it": secret})
 
@@ -92,21 +92,21 @@ def test_secrets_are_found_in_a_text_however_they_are_written_there() -> None:
         assert "b" not in without(texts, f"no {written} yes").replace("[redacted]", "")
 
 
-def test_the_beginning_of_a_long_secret_is_found_where_a_text_was_cut() -> None:
+def test_prefix_of_a_long_secret_is_redacted_where_text_was_truncated() -> None:
     secret = "the beginning of a long key" + "x" * 5_000
 
     assert without([secret], f"cannot load {secret[:4_000]} ...") == "cannot load [redacted] ..."
 
 
-def test_what_is_short_may_stand_in_a_text_by_chance() -> None:
+def test_short_values_are_not_redacted_in_text() -> None:
     assert of({"writeOnly": True}).texts({"it": ["abc", 12, True, None, 1234]}) == ["1234"]
 
 
-def test_a_secret_that_is_the_sign_does_no_harm() -> None:
+def test_secret_equal_to_the_placeholder_is_redacted_once() -> None:
     assert without(["redacted"], "it is redacted") == "it is [redacted]"
 
 
-def test_union_hides_what_either_schema_hides_though_their_definitions_share_a_name() -> None:
+def test_union_hides_fields_of_both_schemas_despite_equal_definition_names() -> None:
     def schema(hidden: str) -> dict[str, Any]:
         item = {"type": "object", "properties": {hidden: {"type": "string", "writeOnly": True}}}
         return {"type": "object", "properties": {"it": {"$ref": "#/$defs/Item"}}, "$defs": {"Item": item}}

@@ -34,12 +34,12 @@ USES: list[Callable[[Any], object]] = [
 
 
 @pytest.mark.parametrize("use", USES)
-def test_any_use_of_the_missing_result_raises(use: Callable[[Any], object]) -> None:
+def test_any_use_of_a_missing_result_raises(use: Callable[[Any], object]) -> None:
     with pytest.raises(ResultNotStored, match="the result was not stored: 3 bytes too many"):
         use(UnstoredResult("3 bytes too many"))
 
 
-def test_it_can_be_shown_copied_and_sent() -> None:
+def test_missing_result_can_be_printed_copied_pickled_and_hashed() -> None:
     unstored = UnstoredResult("too large")
 
     assert "too large" in repr(unstored)

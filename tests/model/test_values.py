@@ -23,7 +23,7 @@ def test_three_states_are_final() -> None:
     ]
 
 
-def test_options_change_a_copy() -> None:
+def test_options_return_a_changed_copy() -> None:
     task = NewTask(handler="fetch")
 
     changed = task.options(priority=5, key="store:7")
@@ -32,30 +32,30 @@ def test_options_change_a_copy() -> None:
     assert task.priority == 0
 
 
-def test_a_task_cannot_be_changed_in_place() -> None:
+def test_task_is_immutable() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         NewTask(handler="fetch").priority = 3  # type: ignore[misc]  # that it is refused is the point
 
 
 @pytest.mark.parametrize("seconds", [-1, math.nan, math.inf])
-def test_a_snooze_must_end(seconds: float) -> None:
+def test_snooze_requires_a_finite_delay(seconds: float) -> None:
     with pytest.raises(ValueError, match="finite number of seconds"):
         Snooze(seconds)
 
 
 @pytest.mark.parametrize("seconds", [-1, math.nan, math.inf])
-def test_the_next_attempt_must_come(seconds: float) -> None:
+def test_retry_requires_a_finite_delay(seconds: float) -> None:
     with pytest.raises(ValueError, match="finite number of seconds"):
         Retry(after=seconds)
 
 
 @pytest.mark.parametrize("put_off", [Snooze, Retry])
-def test_putting_off_takes_either_seconds_or_a_moment(put_off: Callable[..., object]) -> None:
+def test_snooze_and_retry_require_a_delay_or_a_time(put_off: Callable[..., object]) -> None:
     with pytest.raises(ValueError, match="either a number of seconds or a moment"):
         put_off()
 
 
-def test_not_both_seconds_and_a_moment() -> None:
+def test_delay_and_time_together_are_rejected() -> None:
     moment = datetime(2031, 5, 2, tzinfo=UTC)
 
     with pytest.raises(ValueError, match="either a number of seconds or a moment"):
@@ -64,24 +64,24 @@ def test_not_both_seconds_and_a_moment() -> None:
         Retry(after=3, at=moment)
 
 
-def test_a_moment_needs_a_time_zone() -> None:
+def test_time_without_a_time_zone_is_rejected() -> None:
     with pytest.raises(ValueError, match="time zone"):
         Snooze(until=datetime(2031, 5, 2))  # noqa: DTZ001 - that it is refused is the point
 
 
 @pytest.mark.parametrize("field", ["first", "factor", "step", "cap", "jitter"])
 @pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])
-def test_a_policy_of_absurd_numbers_is_refused(field: str, value: float) -> None:
+def test_policy_with_out_of_range_numbers_is_rejected(field: str, value: float) -> None:
     with pytest.raises(ValueError, match=field):
         RetryPolicy(kind=RetryKind.LINEAR, **{field: value})
 
 
-def test_jitter_is_a_share() -> None:
+def test_jitter_above_1_is_rejected() -> None:
     with pytest.raises(ValueError, match="at most 1"):
         exponential(jitter=1.5)
 
 
-def test_the_presets_have_the_promised_numbers() -> None:
+def test_presets_have_the_documented_numbers() -> None:
     assert exponential().to_json() == {
         "kind": "exponential", "first": 10.0, "factor": 2.0, "step": 0.0, "cap": 300.0, "jitter": 0.1,
     }  # fmt: skip

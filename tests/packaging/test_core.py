@@ -84,7 +84,7 @@ def run(core: Environment, tmp_path: Path, database: str) -> Run:
     return run
 
 
-def test_client_worker_schedules_and_command_work_by_the_wheel_alone(run: Run) -> None:
+def test_wheel_without_extras_runs_client_worker_schedules_and_command(run: Run) -> None:
     sent = run("python send.py")
     worked = run("rolecall worker --app shop:app --until-idle")
     listed = run("rolecall tasks list --json")
@@ -96,7 +96,7 @@ def test_client_worker_schedules_and_command_work_by_the_wheel_alone(run: Run) -
     assert previewed.returncode == 0, previewed.stderr
 
 
-def test_without_time_zones_others_than_utc_are_refused_by_the_name_of_what_has_them(run: Run) -> None:
+def test_missing_time_zone_data_is_reported_with_the_package_to_install(run: Run) -> None:
     said = run(f"python -c '{ABROAD}'")
 
     assert (
@@ -105,7 +105,7 @@ def test_without_time_zones_others_than_utc_are_refused_by_the_name_of_what_has_
 
 
 @pytest.mark.parametrize("name", ASKS)
-def test_what_asks_for_a_missing_extra_says_what_it_would_give(run: Run, name: str) -> None:
+def test_missing_extra_is_reported_with_its_purpose(run: Run, name: str) -> None:
     command, variables = ASKS[name]
 
     done = run(command, **variables)
@@ -116,7 +116,7 @@ def test_what_asks_for_a_missing_extra_says_what_it_would_give(run: Run, name: s
     assert f"pip install 'rolecall[{name}]'" in done.stderr
 
 
-def test_without_a_postgres_the_error_says_what_to_install(run: Run) -> None:
+def test_missing_postgres_is_reported_with_installation_advice(run: Run) -> None:
     done = run("rolecall up", DATABASE_URL="", ROLECALL_PG_BIN="nowhere")
 
     assert done.returncode != 0
@@ -124,7 +124,7 @@ def test_without_a_postgres_the_error_says_what_to_install(run: Run) -> None:
     assert "pip install 'rolecall[embedded]'" in done.stderr
 
 
-def test_the_list_of_extras_says_what_is_missing(run: Run) -> None:
+def test_list_of_extras_shows_missing_ones(run: Run) -> None:
     listed = json.loads(run("rolecall extras --json").stdout)
 
     assert {each["name"] for each in listed if not each["installed"]} == EXTRAS.keys()

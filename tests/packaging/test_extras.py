@@ -30,19 +30,19 @@ def plain(name: str) -> str:
     return name.lower().replace("_", "-")
 
 
-def test_the_table_has_the_extras_that_the_package_declares() -> None:
+def test_table_contains_the_extras_that_the_package_declares() -> None:
     assert EXTRAS.keys() == declared().keys()
 
 
 @pytest.mark.parametrize("name", EXTRAS)
-def test_the_modules_of_an_extra_are_those_of_its_distributions(name: str) -> None:
+def test_modules_of_an_extra_match_its_distributions(name: str) -> None:
     brought = packages_distributions()
 
     for module in EXTRAS[name].modules:
         assert declared()[name] & set(map(plain, brought[module])), module
 
 
-def test_a_missing_extra_says_what_it_is_for_what_is_missing_and_how_to_install_it(
+def test_missing_extra_error_names_its_purpose_modules_and_installation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "limits", None)
@@ -56,5 +56,5 @@ def test_a_missing_extra_says_what_it_is_for_what_is_missing_and_how_to_install_
     assert str(refused.value).endswith(f"this needs the extra `web`, {said}")
 
 
-def test_what_is_installed_is_not_complained_of() -> None:
+def test_installed_extra_is_not_reported() -> None:
     require("redis")

@@ -37,36 +37,36 @@ def metadata(wheel: dict[str, str]) -> Message:
     return HeaderParser().parsestr(wheel["METADATA"])
 
 
-def test_a_wheel_holds_the_licence(wheel: dict[str, str], metadata: Message) -> None:
+def test_wheel_contains_the_license(wheel: dict[str, str], metadata: Message) -> None:
     assert metadata["License-Expression"] == "Apache-2.0"
     assert wheel["licenses/LICENSE"] == (ROOT / "LICENSE").read_text()
     assert "Version 2.0, January 2004" in wheel["licenses/LICENSE"]
 
 
-def test_a_wheel_tells_what_it_is_and_whom_it_is_by(project: str, metadata: Message) -> None:
+def test_wheel_metadata_names_project_and_author(project: str, metadata: Message) -> None:
     assert metadata["Author"] == "Rolecall contributors"
     assert metadata.get_payload() == (PROJECTS[project] / "README.md").read_text()
     assert "Programming Language :: Python :: 3.11" in metadata.get_all("Classifier", [])
     assert metadata["Keywords"]
 
 
-def test_no_address_is_named_before_there_is_one(metadata: Message) -> None:
+def test_metadata_names_no_url_before_one_exists(metadata: Message) -> None:
     assert metadata.get_all("Project-URL", []) == []
 
 
-def test_a_source_distribution_holds_the_licence(project: str, tmp_path: Path) -> None:
+def test_source_distribution_contains_the_license(project: str, tmp_path: Path) -> None:
     with tarfile.open(build(project, "sdist", tmp_path)) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
 
     assert {"LICENSE", "README.md", "pyproject.toml"} <= names
 
 
-def test_what_is_bundled_brings_its_licence_along(tmp_path: Path) -> None:
+def test_bundled_code_includes_its_license(tmp_path: Path) -> None:
     with ZipFile(build("rolecall", "wheel", tmp_path)) as packed:
         assert any(name.endswith("LICENSE.uPlot.txt") for name in packed.namelist())
 
 
-def test_the_library_alone_asks_for_five_packages_at_most(tmp_path: Path) -> None:
+def test_library_without_extras_requires_at_most_five_packages(tmp_path: Path) -> None:
     with ZipFile(build("rolecall", "wheel", tmp_path)) as packed:
         [name] = [name for name in packed.namelist() if name.endswith(".dist-info/METADATA")]
         wanted = HeaderParser().parsestr(packed.read(name).decode()).get_all("Requires-Dist", [])

@@ -75,7 +75,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_program_runs_on_each_python(python: Path, database: str, tmp_path: Path) -> None:
+def test_program_runs_on_each_python(python: Path, database: str, tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(PROGRAM)
 
     command = [str(python), "-W", "error", "shop.py", database]

@@ -17,7 +17,7 @@ from rolecall.scaling import Scaler, scaler_for
 from tests.scaling.cluster import Cluster, kubeconfig
 
 
-async def test_the_object_tells_how_many_pods_are_there_wanted_and_ready(cluster: Cluster, scaler: Scaler) -> None:
+async def test_workload_reports_current_desired_and_ready_pods(cluster: Cluster, scaler: Scaler) -> None:
     found = await scaler.look()
 
     assert (found.current, found.desired, found.ready) == (4, 4, 3)
@@ -25,7 +25,7 @@ async def test_the_object_tells_how_many_pods_are_there_wanted_and_ready(cluster
     assert (found.least, found.most) == (1, 8)
 
 
-async def test_without_a_namespace_that_of_the_kubeconfig_is_meant(cluster: Cluster, tmp_path: Path) -> None:
+async def test_missing_namespace_defaults_to_that_of_the_kubeconfig(cluster: Cluster, tmp_path: Path) -> None:
     config = json.loads(cluster.settings.kubeconfig.read_text() if cluster.settings.kubeconfig else "")
     config["contexts"][0]["context"]["namespace"] = "crawling"
     file = tmp_path / "of-a-namespace"
@@ -36,7 +36,7 @@ async def test_without_a_namespace_that_of_the_kubeconfig_is_meant(cluster: Clus
     assert found.namespace == "crawling"
 
 
-async def test_who_may_read_the_scale_only_is_not_told_what_is_ready(cluster: Cluster, scaler: Scaler) -> None:
+async def test_ready_count_is_unknown_with_permission_for_the_scale_only(cluster: Cluster, scaler: Scaler) -> None:
     cluster.deny("get statefulsets")
 
     found = await scaler.look()
@@ -44,14 +44,14 @@ async def test_who_may_read_the_scale_only_is_not_told_what_is_ready(cluster: Cl
     assert (found.current, found.desired, found.ready) == (4, 4, None)
 
 
-async def test_the_number_is_changed_through_the_scale_sub_resource(cluster: Cluster, scaler: Scaler) -> None:
+async def test_replicas_are_changed_through_the_scale_subresource(cluster: Cluster, scaler: Scaler) -> None:
     assert await scaler.scale(6) is ScalingWay.SCALE
 
     assert cluster.desired == 6
     assert cluster.asked == ["patch statefulsets/scale"]
 
 
-async def test_where_the_scale_is_refused_the_object_is_patched(cluster: Cluster, scaler: Scaler) -> None:
+async def test_object_is_patched_if_the_scale_subresource_is_denied(cluster: Cluster, scaler: Scaler) -> None:
     cluster.deny("patch statefulsets/scale")
 
     assert await scaler.scale(6) is ScalingWay.OBJECT
@@ -60,20 +60,20 @@ async def test_where_the_scale_is_refused_the_object_is_patched(cluster: Cluster
     assert cluster.asked == ["patch statefulsets/scale", "patch statefulsets"]
 
 
-async def test_a_rehearsal_changes_nothing(cluster: Cluster, scaler: Scaler) -> None:
+async def test_dry_run_changes_nothing(cluster: Cluster, scaler: Scaler) -> None:
     await scaler.scale(6, rehearse=True)
 
     assert cluster.desired == 4
 
 
-async def test_a_deployment_is_scaled_in_the_same_way(deployed: Cluster) -> None:
+async def test_deployment_is_scaled_in_the_same_way(deployed: Cluster) -> None:
     await scaler_for(deployed.settings).scale(2)
 
     assert deployed.desired == 2
     assert deployed.asked == ["patch deployments/scale"]
 
 
-async def test_the_cost_of_a_pod_is_written_on_it_and_one_that_is_gone_is_passed_over(deployed: Cluster) -> None:
+async def test_deletion_cost_is_set_on_a_pod_and_missing_pods_are_skipped(deployed: Cluster) -> None:
     deployed.add_pods("rolecall-worker-a", "rolecall-worker-b")
 
     await scaler_for(deployed.settings).mark({"rolecall-worker-gone": 2, "rolecall-worker-b": 7})
@@ -81,7 +81,7 @@ async def test_the_cost_of_a_pod_is_written_on_it_and_one_that_is_gone_is_passed
     assert deployed.costs() == {"rolecall-worker-b": "7"}
 
 
-async def test_without_permission_the_error_names_what_is_missing(cluster: Cluster, scaler: Scaler) -> None:
+async def test_permission_error_names_the_missing_permission(cluster: Cluster, scaler: Scaler) -> None:
     cluster.deny("patch statefulsets/scale", "patch statefulsets")
 
     with pytest.raises(
@@ -92,7 +92,7 @@ async def test_without_permission_the_error_names_what_is_missing(cluster: Clust
     assert (caught.value.verb, caught.value.resource) == ("patch", "statefulsets/scale")
 
 
-async def test_a_set_that_the_cluster_does_not_have_is_named(cluster: Cluster) -> None:
+async def test_missing_workload_is_named(cluster: Cluster) -> None:
     scaler = scaler_for(replace(cluster.settings, workload="no-such-set"))
 
     for call in (scaler.look(), scaler.scale(2), scaler.scale(2, rehearse=True)):
@@ -100,21 +100,21 @@ async def test_a_set_that_the_cluster_does_not_have_is_named(cluster: Cluster) -
             await call
 
 
-async def test_a_cluster_that_cannot_answer_now_is_unavailable(cluster: Cluster, scaler: Scaler) -> None:
+async def test_overloaded_cluster_is_unavailable(cluster: Cluster, scaler: Scaler) -> None:
     cluster.answer(502, "<html>Bad Gateway</html>")
 
     with pytest.raises(ClusterUnavailable, match="answered 502 to get statefulsets"):
         await scaler.look()
 
 
-async def test_what_is_no_kubernetes_is_told_apart(cluster: Cluster, scaler: Scaler) -> None:
+async def test_non_kubernetes_response_is_distinguished(cluster: Cluster, scaler: Scaler) -> None:
     cluster.answer(200, "<html>Welcome</html>")
 
     with pytest.raises(ClusterUnavailable, match="is not from Kubernetes"):
         await scaler.look()
 
 
-async def test_a_cluster_where_nobody_listens_is_unavailable(tmp_path: Path) -> None:
+async def test_unreachable_cluster_is_unavailable(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         file = tmp_path / "kubeconfig"
@@ -125,7 +125,7 @@ async def test_a_cluster_where_nobody_listens_is_unavailable(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("text", ["", "{", "- a list", "token: very-secret\n  bad", "{}"])
-async def test_a_kubeconfig_that_is_none_is_named_without_what_it_holds(tmp_path: Path, text: str) -> None:
+async def test_invalid_kubeconfig_is_named_without_its_content(tmp_path: Path, text: str) -> None:
     file = tmp_path / "kubeconfig"
     file.write_text(text)
 
@@ -135,12 +135,12 @@ async def test_a_kubeconfig_that_is_none_is_named_without_what_it_holds(tmp_path
     assert "secret" not in str(caught.value)
 
 
-async def test_a_pod_without_a_token_has_no_cluster_to_scale() -> None:
+async def test_pod_without_a_token_has_no_cluster_to_scale() -> None:
     with pytest.raises(ClusterMissing, match="the token of this pod cannot be read"):
         await scaler_for(ScalingSettings(in_cluster=True)).look()
 
 
-async def test_outside_of_a_cluster_every_question_is_answered_with_the_reason() -> None:
+async def test_every_call_outside_a_cluster_returns_the_reason() -> None:
     nowhere = scaler_for(ScalingSettings())
 
     for call in (nowhere.look(), nowhere.scale(1), nowhere.mark({})):
@@ -148,7 +148,7 @@ async def test_outside_of_a_cluster_every_question_is_answered_with_the_reason()
             await call
 
 
-async def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_extra_is_reported_with_installation_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lightkube", None)
 
     with pytest.raises(ClusterMissing, match=r"pip install 'rolecall\[kubernetes\]'"):

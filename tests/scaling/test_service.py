@@ -56,7 +56,9 @@ async def told(services: Services) -> dict[str | None, str]:
     return {worker.pod: worker.command for worker in await services.workers.list() if worker.command}
 
 
-async def test_more_replicas_send_nobody_away(services: Services, cluster: Cluster, aconnection: Connection) -> None:
+async def test_scaling_up_decommissions_no_worker(
+    services: Services, cluster: Cluster, aconnection: Connection
+) -> None:
     await add_pod(aconnection, "rolecall-worker-3")
 
     scaled = await services.scaling.scale(6)
@@ -66,7 +68,7 @@ async def test_more_replicas_send_nobody_away(services: Services, cluster: Clust
     assert (scaled.leaving, scaled.decommissioned) == ((), ())
 
 
-async def test_of_a_stateful_set_the_highest_ordinals_leave(
+async def test_highest_ordinals_of_a_stateful_set_leave_first(
     services: Services, cluster: Cluster, aconnection: Connection
 ) -> None:
     workers = [await add_pod(aconnection, f"rolecall-worker-{ordinal}", running=ordinal) for ordinal in range(4)]
@@ -79,7 +81,7 @@ async def test_of_a_stateful_set_the_highest_ordinals_leave(
     assert cluster.desired == 2
 
 
-async def test_of_a_deployment_those_with_the_least_to_lose_leave(
+async def test_deployment_pods_with_the_fewest_running_tasks_leave_first(
     deployed_services: Services, deployed: Cluster, aconnection: Connection
 ) -> None:
     names = [deployed_pod(letter) for letter in "abcd"]
@@ -94,7 +96,7 @@ async def test_of_a_deployment_those_with_the_least_to_lose_leave(
     assert deployed.asked[-1] == "patch deployments/scale"
 
 
-async def test_pods_that_no_worker_registered_from_leave_before_any_other(
+async def test_pods_without_a_registered_worker_leave_first(
     deployed_services: Services, deployed: Cluster, aconnection: Connection
 ) -> None:
     deployed.add_pods(deployed_pod("a"), deployed_pod("b"))
@@ -104,7 +106,7 @@ async def test_pods_that_no_worker_registered_from_leave_before_any_other(
     assert (await deployed_services.scaling.scale(2)).leaving == []
 
 
-async def test_pods_of_a_set_with_a_longer_name_are_left_alone(
+async def test_pods_of_a_set_with_a_longer_name_are_ignored(
     deployed_services: Services, deployed: Cluster, aconnection: Connection
 ) -> None:
     others = ["rolecall-worker-resync-7d4b9c-aaaaa", "rolecall-worker-0", "rolecall-workers-7d4b9c-aaaaa"]
@@ -116,7 +118,7 @@ async def test_pods_of_a_set_with_a_longer_name_are_left_alone(
     assert deployed.costs() == {}
 
 
-async def test_where_pods_may_not_be_marked_scaling_says_so_and_goes_on(
+async def test_scaling_without_permission_to_mark_pods_reports_it_and_continues(
     deployed_services: Services, deployed: Cluster, aconnection: Connection
 ) -> None:
     await add_pod(aconnection, deployed_pod("a"))
@@ -128,7 +130,7 @@ async def test_where_pods_may_not_be_marked_scaling_says_so_and_goes_on(
     assert deployed.desired == 2
 
 
-async def test_a_change_is_written_down_with_who_asked_for_it(services: Services) -> None:
+async def test_change_is_recorded_with_its_actor(services: Services) -> None:
     await services.scaling.scale(3)
 
     [event] = await services.audit.list(AuditFilter(action="scaling.scale"))
@@ -137,7 +139,7 @@ async def test_a_change_is_written_down_with_who_asked_for_it(services: Services
     assert event.outcome == {"leaving": ["rolecall-worker-3"]}
 
 
-async def test_a_number_that_the_cluster_refuses_sends_nobody_away(
+async def test_number_rejected_by_the_cluster_decommissions_no_worker(
     services: Services, cluster: Cluster, aconnection: Connection
 ) -> None:
     await add_pod(aconnection, "rolecall-worker-3")
@@ -152,7 +154,7 @@ async def test_a_number_that_the_cluster_refuses_sends_nobody_away(
 
 
 @pytest.mark.parametrize("replicas", [-1, 0, 9])
-async def test_a_number_out_of_bounds_is_refused_before_the_cluster_is_asked(
+async def test_number_out_of_range_is_rejected_before_the_cluster_is_called(
     services: Services, cluster: Cluster, replicas: int
 ) -> None:
     with pytest.raises(ReplicasOutOfBounds, match=f"the number of replicas must be 1 to 8, got {replicas}"):

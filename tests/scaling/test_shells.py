@@ -46,7 +46,7 @@ def declare(database: str) -> None:
         connection.execute("select rolecall.enqueue('sums', '{}')")
 
 
-async def test_the_replicas_are_told(http: httpx2.AsyncClient) -> None:
+async def test_replicas_are_shown(http: httpx2.AsyncClient) -> None:
     response = await http.get("/api/workers/k8s/replicas")
 
     assert response.status_code == 200
@@ -62,7 +62,7 @@ async def test_the_replicas_are_told(http: httpx2.AsyncClient) -> None:
     }
 
 
-async def test_the_replicas_are_changed(http: httpx2.AsyncClient, cluster: Cluster) -> None:
+async def test_replicas_can_be_changed(http: httpx2.AsyncClient, cluster: Cluster) -> None:
     response = await http.post("/api/workers/k8s/scale", json={"replicas": 3})
 
     assert response.status_code == 200
@@ -80,7 +80,7 @@ async def test_the_replicas_are_changed(http: httpx2.AsyncClient, cluster: Clust
 @pytest.mark.parametrize(
     "body", [{}, {"replicas": True}, {"replicas": "3"}, {"replicas": 2.5}, {"replicas": 2, "n": 1}, {"replicas": 99}]
 )
-async def test_what_is_no_number_within_the_bounds_is_refused(
+async def test_invalid_or_out_of_range_number_is_rejected(
     http: httpx2.AsyncClient, cluster: Cluster, body: dict[str, Any]
 ) -> None:
     response = await http.post("/api/workers/k8s/scale", json=body)
@@ -90,7 +90,7 @@ async def test_what_is_no_number_within_the_bounds_is_refused(
     assert cluster.desired == 4
 
 
-async def test_a_missing_permission_is_answered_with_its_name(http: httpx2.AsyncClient, cluster: Cluster) -> None:
+async def test_missing_permission_is_named_in_the_response(http: httpx2.AsyncClient, cluster: Cluster) -> None:
     cluster.deny("patch statefulsets/scale", "patch statefulsets")
 
     response = await http.post("/api/workers/k8s/scale", json={"replicas": 2})
@@ -100,34 +100,34 @@ async def test_a_missing_permission_is_answered_with_its_name(http: httpx2.Async
     assert "patch statefulsets/scale" in response.json()["detail"]
 
 
-async def test_a_missing_set_is_answered_as_not_found(http: httpx2.AsyncClient, cluster: Cluster) -> None:
+async def test_missing_workload_returns_not_found(http: httpx2.AsyncClient, cluster: Cluster) -> None:
     cluster.forget_the_set()
 
     assert (await http.get("/api/workers/k8s/replicas")).status_code == 404
     assert (await http.post("/api/workers/k8s/scale", json={"replicas": 2})).status_code == 404
 
 
-async def test_a_cluster_that_fails_is_answered_as_unavailable(http: httpx2.AsyncClient, cluster: Cluster) -> None:
+async def test_failing_cluster_returns_unavailable(http: httpx2.AsyncClient, cluster: Cluster) -> None:
     cluster.answer(500, "out of order")
 
     assert (await http.get("/api/workers/k8s/replicas")).status_code == 503
 
 
-async def test_without_a_cluster_the_answer_says_why(http_without_cluster: httpx2.AsyncClient) -> None:
+async def test_response_without_a_cluster_contains_the_reason(http_without_cluster: httpx2.AsyncClient) -> None:
     response = await http_without_cluster.post("/api/workers/k8s/scale", json={"replicas": 2})
 
     assert response.status_code == 503
     assert "KUBECONFIG is not set" in response.json()["detail"]
 
 
-async def test_an_autoscaler_is_told_its_number(http_without_cluster: httpx2.AsyncClient, database: str) -> None:
+async def test_autoscaler_can_read_its_number(http_without_cluster: httpx2.AsyncClient, database: str) -> None:
     declare(database)
 
     assert (await http_without_cluster.get("/api/workers/k8s/target/sums")).json() == {"role": "sums", "target": 1}
     assert (await http_without_cluster.get("/api/workers/k8s/target/smus")).status_code == 422
 
 
-async def test_the_command_line_shows_and_scales(cluster: Cluster, database: str) -> None:
+async def test_command_line_shows_and_changes_replicas(cluster: Cluster, database: str) -> None:
     declare(database)
     shown, target, refused = await asyncio.gather(
         rolecall(cluster, database, "replicas", "--json"),

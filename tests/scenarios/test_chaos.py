@@ -10,7 +10,7 @@ from tools import servers
 
 
 @pytest.mark.timeout(600)
-def test_no_fault_loses_doubles_or_confuses_a_task(tmp_path: Path) -> None:
+def test_no_fault_loses_duplicates_or_mixes_up_a_task(tmp_path: Path) -> None:
     report = soak(Options(seed=DEFAULTS.seed), tmp_path)
 
     assert report.violations == []
@@ -18,7 +18,9 @@ def test_no_fault_loses_doubles_or_confuses_a_task(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_no_fault_does_so_on_debians_postgres(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_fault_loses_duplicates_or_mixes_up_a_task_on_debians_postgres(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = servers.find()
     if found is None:
         pytest.skip("there is no Postgres of Debian's here: ./dev servers")

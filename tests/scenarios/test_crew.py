@@ -38,12 +38,12 @@ def stuck(how: str, folder: Path) -> Iterator[Member]:
         member.end()
 
 
-def test_a_stop_signal_holds_nobody_up_wherever_it_comes() -> None:
+def test_stop_signal_at_any_line_never_blocks_the_shutdown() -> None:
     subprocess.run([sys.executable, "-c", STRUCK_AT_EVERY_LINE], cwd=REPOSITORY, timeout=PATIENCE, check=True)
 
 
 @pytest.mark.parametrize(("how", "where"), [("thread", "in wait_in_a_thread"), ("task", "in never_ending")])
-def test_a_process_that_does_not_stop_says_where_it_stands(how: str, where: str, tmp_path: Path) -> None:
+def test_process_that_does_not_stop_reports_its_location(how: str, where: str, tmp_path: Path) -> None:
     with stuck(how, tmp_path) as member:
         member.process.terminate()
 

@@ -92,7 +92,7 @@ WAYS: list[Way] = [
 ]
 
 
-async def test_two_tasks_of_one_store_never_run_together_whichever_door_they_came_by(
+async def test_two_tasks_of_one_store_never_run_concurrently_from_any_enqueue_path(
     bench: Bench,
 ) -> None:
     running: set[str] = set()

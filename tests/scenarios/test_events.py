@@ -73,14 +73,14 @@ async def client_of(bench: Bench) -> AsyncIterator[AsyncClient]:
         yield client
 
 
-def test_the_list_in_the_docs_names_each_event_once() -> None:
+def test_documented_list_names_each_event_once() -> None:
     rows = re.findall(r"^\| `([a-z_]+)` \| (debug|info|warning|critical) \|", LIST.read_text(), re.MULTILINE)
 
     levels = {kind: logging.getLevelName(Event(type=kind, at=0).level).lower() for kind in EventType}
     assert rows == [(str(kind), level) for kind, level in levels.items()]
 
 
-async def test_a_worker_tells_of_its_life(bench: Bench, sink: Kept) -> None:
+async def test_worker_emits_events_over_its_lifetime(bench: Bench, sink: Kept) -> None:
     async with bench.working(name="postman", roles=("mail",)):
         started = await sink.comes(E.WORKER_STARTED)
     await sink.comes(E.WORKER_STOPPED)
@@ -92,7 +92,7 @@ async def test_a_worker_tells_of_its_life(bench: Bench, sink: Kept) -> None:
     assert started.data == {"roles": ["mail"], "slots": 1}
 
 
-async def test_a_worker_that_cannot_start_tells_why(bench: Bench, sink: Kept) -> None:
+async def test_worker_that_cannot_start_emits_the_reason(bench: Bench, sink: Kept) -> None:
     async def around(_ctx: Any, go_on: Any) -> Any:
         return await go_on()
 
@@ -108,7 +108,7 @@ async def test_a_worker_that_cannot_start_tells_why(bench: Bench, sink: Kept) ->
     assert "InvalidDeclaration" in str(sink.events[1].error)
 
 
-async def test_a_plain_task_is_told_of_from_its_creation_to_its_end(bench: Bench, sink: Kept) -> None:
+async def test_plain_task_emits_events_from_its_creation_to_its_end(bench: Bench, sink: Kept) -> None:
     @bench.app.task(role="mail")
     async def send() -> None: ...
 
@@ -134,7 +134,7 @@ async def test_a_plain_task_is_told_of_from_its_creation_to_its_end(bench: Bench
     assert attempt.worker.name == "postman"
 
 
-async def test_a_longer_chain_is_told_of_from_its_first_task_on(bench: Bench, sink: Kept) -> None:
+async def test_longer_chain_emits_events_from_its_first_task_on(bench: Bench, sink: Kept) -> None:
     @bench.app.task
     async def last() -> None: ...
 
@@ -154,7 +154,7 @@ async def test_a_longer_chain_is_told_of_from_its_first_task_on(bench: Bench, si
     assert len(sink.has(E.CHAIN_COMPLETED)) == 1
 
 
-async def test_the_last_failure_ends_task_and_chain(bench: Bench, sink: Kept) -> None:
+async def test_last_failure_ends_task_and_chain(bench: Bench, sink: Kept) -> None:
     @bench.app.task(max_attempts=2, retry=immediate())
     async def broken() -> None:
         raise ValueError("no")
@@ -168,7 +168,7 @@ async def test_the_last_failure_ends_task_and_chain(bench: Bench, sink: Kept) ->
     assert str(failed.error).startswith("ValueError: no")
 
 
-async def test_children_and_needs_are_told_of(bench: Bench, sink: Kept) -> None:
+async def test_children_and_needs_emit_events(bench: Bench, sink: Kept) -> None:
     @bench.app.task
     async def child() -> None: ...
 
@@ -194,7 +194,7 @@ async def test_children_and_needs_are_told_of(bench: Bench, sink: Kept) -> None:
     assert sink.has(E.JOB_UNBLOCKED, second.id)
 
 
-async def test_a_snooze_and_a_release_end_an_attempt(bench: Bench, sink: Kept) -> None:
+async def test_snooze_and_release_end_an_attempt(bench: Bench, sink: Kept) -> None:
     begun = asyncio.Event()
 
     @bench.app.task
@@ -215,7 +215,7 @@ async def test_a_snooze_and_a_release_end_an_attempt(bench: Bench, sink: Kept) -
     assert returned.data == {"outcome": "released"}
 
 
-async def test_an_attempt_whose_result_is_rejected_by_content_is_reported_as_failed(bench: Bench, sink: Kept) -> None:
+async def test_attempt_whose_result_is_rejected_by_content_is_reported_as_failed(bench: Bench, sink: Kept) -> None:
     @bench.app.task(max_attempts=1)
     async def send() -> None: ...
 
@@ -232,7 +232,7 @@ async def test_an_attempt_whose_result_is_rejected_by_content_is_reported_as_fai
     assert bench.ask("select state::text from rolecall.finished_tasks where id = %s", task_id) == "failed"
 
 
-async def test_what_a_client_does_is_told_of(bench: Bench, sink: Kept) -> None:
+async def test_client_calls_emit_events(bench: Bench, sink: Kept) -> None:
     @bench.app.task
     async def later() -> None: ...
 
@@ -259,7 +259,7 @@ async def test_what_a_client_does_is_told_of(bench: Bench, sink: Kept) -> None:
     assert deleted.task.chain_id == task.id
 
 
-async def test_what_a_callers_transaction_may_still_undo_is_not_told(bench: Bench, sink: Kept) -> None:
+async def test_uncommitted_change_in_a_callers_transaction_emits_no_event(bench: Bench, sink: Kept) -> None:
     @bench.app.task
     async def later() -> None: ...
 
@@ -272,7 +272,7 @@ async def test_what_a_callers_transaction_may_still_undo_is_not_told(bench: Benc
     assert {event.task.id for event in sink.events if event.task} == {kept.id}
 
 
-async def test_what_happens_in_a_clients_transaction_is_told_after_its_commit(bench: Bench, sink: Kept) -> None:
+async def test_events_of_a_client_transaction_are_emitted_after_its_commit(bench: Bench, sink: Kept) -> None:
     @bench.app.task
     async def later() -> None: ...
 
@@ -288,7 +288,7 @@ async def test_what_happens_in_a_clients_transaction_is_told_after_its_commit(be
     assert {event.task.id for event in sink.events if event.task} == {kept.id}
 
 
-async def test_a_rescue_is_told_of_by_who_rescues(bench: Bench, sink: Kept) -> None:
+async def test_rescue_is_emitted_by_the_rescuing_process(bench: Bench, sink: Kept) -> None:
     @bench.app.task
     async def slow() -> None: ...
 
@@ -312,9 +312,7 @@ async def test_a_rescue_is_told_of_by_who_rescues(bench: Bench, sink: Kept) -> N
         ("select rolecall.complete_task(%s, null, null)", E.JOB_ATTEMPT_ALREADY_COMPLETED),
     ],
 )
-async def test_an_outcome_that_comes_too_late_is_told_of(
-    bench: Bench, sink: Kept, ended_by: str, kind: EventType
-) -> None:
+async def test_late_outcome_emits_an_event(bench: Bench, sink: Kept, ended_by: str, kind: EventType) -> None:
     begun, go_on = asyncio.Event(), asyncio.Event()
 
     @bench.app.task
@@ -330,7 +328,7 @@ async def test_an_outcome_that_comes_too_late_is_told_of(
         await sink.comes(kind, task_id)
 
 
-async def test_leases_are_told_of_when_they_are_renewed_and_when_they_have_run_out(bench: Bench, sink: Kept) -> None:
+async def test_lease_renewal_and_expiry_emit_events(bench: Bench, sink: Kept) -> None:
     begun, go_on = asyncio.Event(), asyncio.Event()
 
     @bench.app.task(lease=1)
@@ -349,7 +347,7 @@ async def test_leases_are_told_of_when_they_are_renewed_and_when_they_have_run_o
         go_on.set()
 
 
-async def test_adapters_that_fail_are_told_of(bench: Bench, sink: Kept) -> None:
+async def test_failing_adapters_emit_events(bench: Bench, sink: Kept) -> None:
     async with bench.working():
         await until(lambda: bench.ask(LISTENING) == 1)
         bench.ask(END_LISTENER)
@@ -362,7 +360,7 @@ async def test_adapters_that_fail_are_told_of(bench: Bench, sink: Kept) -> None:
         await sink.comes(E.STATE_ADAPTER_ERROR)
 
 
-async def test_what_is_not_as_declared_is_told_of_by_the_client_and_the_worker(bench: Bench, sink: Kept) -> None:
+async def test_contract_violation_is_emitted_by_client_and_worker(bench: Bench, sink: Kept) -> None:
     @bench.app.task(max_attempts=1)
     async def add(n: int) -> int:
         return "three"  # type: ignore[return-value]
@@ -378,7 +376,7 @@ async def test_what_is_not_as_declared_is_told_of_by_the_client_and_the_worker(b
             await sink.comes(E.JOB_TYPE_VALIDATION_ERROR, task.id)
 
 
-def test_each_event_is_shown_to_happen_in_this_file() -> None:
+def test_each_event_type_is_covered_in_this_file() -> None:
     shown = set(re.findall(r"E\.([A-Z_]+)", Path(__file__).read_text()))
 
     assert shown == {kind.name for kind in EventType}
@@ -397,7 +395,7 @@ class Hanging:
         self.let_go.wait()
 
 
-async def test_a_sink_that_raises_and_one_that_hangs_harm_no_task(bench: Bench) -> None:
+async def test_raising_or_hanging_sink_does_not_affect_any_task(bench: Bench) -> None:
     hanging = Hanging()
     bench.app = App("told", sinks=[Raising(), hanging])
 

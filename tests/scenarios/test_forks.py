@@ -54,7 +54,7 @@ def has_gone(folder: Path) -> bool:
         ("careless_process", "return"),
     ],
 )
-async def test_a_forked_child_that_comes_back_does_no_work(
+async def test_forked_child_that_returns_to_the_worker_does_no_work(
     bench: Bench, tmp_path: Path, handler: str, how: str
 ) -> None:
     bench.app = make_app()
@@ -74,7 +74,7 @@ async def test_a_forked_child_that_comes_back_does_no_work(
     assert CAME_BACK in (tmp_path / "log").read_text()
 
 
-async def test_a_forked_child_that_minds_its_own_business_is_let_alone(bench: Bench, tmp_path: Path) -> None:
+async def test_forked_child_that_exits_on_its_own_is_not_disturbed(bench: Bench, tmp_path: Path) -> None:
     bench.app = make_app()
     (task_id,) = bench.enqueue(bench.app.handlers["careful"].task(folder=str(tmp_path)))
 

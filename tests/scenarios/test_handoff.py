@@ -62,7 +62,7 @@ async def a_dispatcher_leads(link: RedisLink) -> None:
 
 
 @pytest.mark.timeout(600)
-async def test_kills_at_every_point_lose_nothing_and_double_nothing(
+async def test_kill_at_any_point_loses_nothing_and_duplicates_nothing(
     victims: Victims, redis_server: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROLECALL_REDIS_URL", redis_server.url)
@@ -100,7 +100,7 @@ async def test_kills_at_every_point_lose_nothing_and_double_nothing(
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("place", ["before_push:2", "after_push:2"])
-async def test_a_dispatcher_that_dies_as_it_pushes_loses_and_doubles_nothing(
+async def test_dispatcher_death_during_a_push_loses_and_duplicates_nothing(
     place: str, victims: Victims, redis_server: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROLECALL_REDIS_URL", redis_server.url)
@@ -122,7 +122,7 @@ async def test_a_dispatcher_that_dies_as_it_pushes_loses_and_doubles_nothing(
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("place", ["before_put_back", "after_put_back"])
-async def test_a_dispatcher_that_dies_as_it_puts_entries_back_loses_and_doubles_nothing(
+async def test_dispatcher_death_while_returning_entries_loses_and_duplicates_nothing(
     place: str, victims: Victims, redis_server: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROLECALL_REDIS_URL", redis_server.url)

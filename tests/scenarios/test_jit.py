@@ -86,18 +86,18 @@ def scenery(connection: psycopg.Connection, database: str) -> Scenery:
     return scenery
 
 
-def test_sessions_of_the_product_turn_jit_off(database: str) -> None:
+def test_own_sessions_turn_jit_off(database: str) -> None:
     with connect(database, "test") as connection:
         assert connection.execute("show jit").fetchone() == ("off",)
 
 
-def test_sessions_behind_a_pooler_leave_jit_as_it_is(pooled: str) -> None:
+def test_sessions_behind_a_pooler_leave_jit_unchanged(pooled: str) -> None:
     with connect(pooled, "test") as connection:
         assert connection.execute("show jit").fetchone() == ("on",)
 
 
 @pytest.mark.timeout(300)
-async def test_no_request_is_compiled(connection: psycopg.Connection, pooled: str, scenery: Scenery) -> None:
+async def test_no_request_is_jit_compiled(connection: psycopg.Connection, pooled: str, scenery: Scenery) -> None:
     application = unguarded(pooled, App("test"))
     gets = [entry for entry in TABLE if entry.method == "GET"]
     paths = [path_of(entry, scenery) for entry in gets if not entry.path.endswith(ENDLESS)]
@@ -113,7 +113,7 @@ async def test_no_request_is_compiled(connection: psycopg.Connection, pooled: st
 
 
 @pytest.mark.timeout(300)
-def test_no_command_is_compiled(connection: psycopg.Connection, pooled: str, scenery: Scenery) -> None:
+def test_no_command_is_jit_compiled(connection: psycopg.Connection, pooled: str, scenery: Scenery) -> None:
     for words in COMMANDS:
         command = [sys.executable, "-m", "rolecall", *words, "--database-url", pooled]
         subprocess.run(command, check=False, capture_output=True, timeout=60)
@@ -122,7 +122,7 @@ def test_no_command_is_compiled(connection: psycopg.Connection, pooled: str, sce
 
 
 @pytest.mark.timeout(300)
-async def test_no_statement_of_a_worker_or_a_client_is_compiled(
+async def test_no_statement_of_a_worker_or_a_client_is_jit_compiled(
     connection: psycopg.Connection, pooled: str, scenery: Scenery
 ) -> None:
     bench = Bench(pooled, connection)

@@ -15,7 +15,7 @@ PROCESSES = 4
 KILLED_AFTER = (5, 15, 25, 35)
 
 
-async def test_of_a_key_with_room_for_three_no_fourth_task_runs_however_many_workers_are_killed(
+async def test_key_of_capacity_three_never_runs_four_tasks_despite_worker_kills(
     victims: Victims,
 ) -> None:
     """The handlers' own files say how many ran at once."""

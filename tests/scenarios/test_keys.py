@@ -5,7 +5,7 @@ import asyncio
 from tests.worker.bench import Bench
 
 
-async def test_two_workers_never_run_two_tasks_of_one_key(bench: Bench) -> None:
+async def test_two_workers_never_run_two_tasks_of_one_key_concurrently(bench: Bench) -> None:
     active, most = 0, 0
 
     @bench.app.task

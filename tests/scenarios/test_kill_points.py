@@ -13,7 +13,7 @@ NUMBER = 12
 
 
 @pytest.mark.parametrize("place", ["after_claim:2", "mid_handler:3", "before_finish:2", "after_finish:2"])
-async def test_a_worker_killed_there_loses_nothing_and_doubles_nothing(victims: Victims, place: str) -> None:
+async def test_worker_killed_at_any_point_loses_nothing_and_duplicates_nothing(victims: Victims, place: str) -> None:
     ids = victims.enqueue("record", NUMBER)
     with victims.process("first", failpoint=place) as first:
         assert await ended(first) == EXIT_CODE
@@ -29,7 +29,7 @@ async def test_a_worker_killed_there_loses_nothing_and_doubles_nothing(victims: 
         assert 1 <= len(victims.effects(task.id)) <= 2
 
 
-async def test_a_kill_after_the_finish_repeats_nothing_that_was_finished(victims: Victims) -> None:
+async def test_kill_after_the_finish_repeats_no_finished_task(victims: Victims) -> None:
     ids = victims.enqueue("record", NUMBER)
     with victims.process("first", failpoint="after_finish:2") as first:
         assert await ended(first) == EXIT_CODE
@@ -44,7 +44,7 @@ async def test_a_kill_after_the_finish_repeats_nothing_that_was_finished(victims
 
 
 @pytest.mark.parametrize("place", ["after_claim:2", "mid_handler:4"])
-async def test_what_commits_with_the_completion_happens_exactly_once(victims: Victims, place: str) -> None:
+async def test_writes_committed_with_the_completion_happen_exactly_once(victims: Victims, place: str) -> None:
     ids = victims.enqueue("record_and_complete", NUMBER)
     with victims.process("first", failpoint=place) as first:
         assert await ended(first) == EXIT_CODE
@@ -56,7 +56,7 @@ async def test_what_commits_with_the_completion_happens_exactly_once(victims: Vi
     assert [len(victims.effects(task_id)) for task_id in ids] == [1] * NUMBER
 
 
-async def test_a_worker_killed_inside_its_finish_leaves_each_task_finished_once(victims: Victims) -> None:
+async def test_worker_killed_during_its_finish_leaves_each_task_finished_once(victims: Victims) -> None:
     (task_id,) = victims.enqueue("record", 1)
     with victims.process("first") as first:
         await until(lambda: victims.effects(task_id) or first.poll() is not None)
@@ -72,7 +72,7 @@ async def test_a_worker_killed_inside_its_finish_leaves_each_task_finished_once(
     assert victims.times_finished(task_id) == 1
 
 
-async def test_a_task_that_kills_its_worker_ends_as_failed(victims: Victims) -> None:
+async def test_task_that_kills_its_worker_finally_fails(victims: Victims) -> None:
     (task_id,) = victims.bench.enqueue(victims.bench.app.handlers["record"].task(n=1).options(max_attempts=2))
     for name in ("first", "second"):
         with victims.process(name, failpoint="mid_handler") as process:

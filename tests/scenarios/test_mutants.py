@@ -14,13 +14,13 @@ WHOSE_TURN = MUTANTS[TURN % len(MUTANTS)]
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_what_a_mutant_breaks_still_stands_in_the_engine(mutant: Mutant) -> None:
+def test_code_changed_by_a_mutant_still_exists_in_the_engine(mutant: Mutant) -> None:
     for change in mutant.changes:
         assert change.old in ENGINE.by_name[change.function].file.read_text()
 
 
 @pytest.mark.timeout(420)
 @pytest.mark.parametrize("mutant", [WHOSE_TURN], ids=lambda mutant: f"{mutant.name}, seed {TURN}")
-def test_the_checker_tells_of_the_mutant_whose_turn_it_is(mutant: Mutant) -> None:
+def test_checker_detects_the_mutant_of_this_run(mutant: Mutant) -> None:
     """Again by hand: python -m tests.scenarios.chaos.mutants --seed SEED NAME"""
     assert any(hunt(mutant, TURN + n) for n in range(HUNTS))

@@ -23,15 +23,15 @@ class Machine:
         return self.pace.seconds() - before
 
 
-def test_a_soaks_time_passes_as_on_the_wall_where_enough_is_worked() -> None:
+def test_soak_time_equals_wall_time_if_enough_work_is_done() -> None:
     assert Machine(10 * RUNS_A_SECOND).passed_in(60) == pytest.approx(60)
 
 
-def test_a_soaks_time_passes_as_slowly_as_the_machine_works() -> None:
+def test_soak_time_slows_down_with_the_machine() -> None:
     assert Machine(RUNS_A_SECOND / 5).passed_in(60) == pytest.approx(12)
 
 
-def test_a_soaks_time_stands_still_soon_after_the_last_work() -> None:
+def test_soak_time_stops_soon_after_the_last_work() -> None:
     machine = Machine(100 * RUNS_A_SECOND)
     machine.passed_in(60)
     machine.runs_a_second = 0

@@ -68,7 +68,7 @@ def grind(bench: Bench, folder: Path) -> NewTask:
     return grind.task(folder=str(folder))
 
 
-async def test_a_worker_killed_in_its_tracks_leaves_no_busy_process_behind(bench: Bench, tmp_path: Path) -> None:
+async def test_killed_worker_leaves_no_busy_process_behind(bench: Bench, tmp_path: Path) -> None:
     (task_id,) = bench.enqueue(grind(bench, tmp_path))
 
     with running(bench, tmp_path, GUARDED) as worker:
@@ -82,7 +82,7 @@ async def test_a_worker_killed_in_its_tracks_leaves_no_busy_process_behind(bench
     assert bench.task(task_id).state == "running"
 
 
-async def test_a_worker_killed_in_its_tracks_leaves_no_idle_process_behind(bench: Bench, tmp_path: Path) -> None:
+async def test_killed_worker_leaves_no_idle_process_behind(bench: Bench, tmp_path: Path) -> None:
     (task_id,) = bench.enqueue(here(bench))
 
     with running(bench, tmp_path, GUARDED) as worker:
@@ -92,7 +92,7 @@ async def test_a_worker_killed_in_its_tracks_leaves_no_idle_process_behind(bench
         await until(lambda: not psutil.pid_exists(task.result["pid"]))
 
 
-async def test_the_handlers_of_a_script_are_found_without_running_its_main_part(bench: Bench, tmp_path: Path) -> None:
+async def test_handlers_of_a_script_are_found_without_running_its_main_part(bench: Bench, tmp_path: Path) -> None:
     (task_id,) = bench.enqueue(here(bench))
 
     with running(bench, tmp_path, GUARDED) as worker:
@@ -102,7 +102,7 @@ async def test_the_handlers_of_a_script_are_found_without_running_its_main_part(
     assert bench.ask("select count(*) from rolecall.workers") == 1
 
 
-async def test_the_handlers_of_a_module_run_as_main_are_found_by_its_name(bench: Bench, tmp_path: Path) -> None:
+async def test_handlers_of_a_module_run_as_main_are_found_by_its_name(bench: Bench, tmp_path: Path) -> None:
     (task_id,) = bench.enqueue(here(bench))
 
     with running(bench, tmp_path, GUARDED, "-m", "program"):
@@ -111,7 +111,7 @@ async def test_the_handlers_of_a_module_run_as_main_are_found_by_its_name(bench:
     assert task.state == "completed"
 
 
-async def test_a_script_that_starts_a_worker_whenever_it_is_read_is_told_so(bench: Bench, tmp_path: Path) -> None:
+async def test_script_that_starts_a_worker_on_import_fails_with_advice(bench: Bench, tmp_path: Path) -> None:
     (task_id,) = bench.enqueue(here(bench))
 
     with running(bench, tmp_path, UNGUARDED):

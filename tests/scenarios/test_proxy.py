@@ -11,7 +11,7 @@ from tests.scenarios.chaos.proxy import Proxy
 
 
 @pytest.mark.parametrize("tcp", [False, True], ids=["a socket", "a port"])
-def test_a_way_leads_to_a_server_wherever_it_listens(tcp: bool) -> None:
+def test_proxy_connects_over_a_socket_or_tcp(tcp: bool) -> None:
     with (
         # A socket's name must be short.
         tempfile.TemporaryDirectory() as folder,

@@ -123,7 +123,7 @@ def every(season: Season, minutes: int) -> list[datetime]:
     return [first + timedelta(minutes=n) for n in range(0, int((last - first).total_seconds() // 60), minutes)]
 
 
-def test_each_due_run_happens_once_through_both_changes_of_clocks_and_the_database_s_death(tmp_path: Path) -> None:
+def test_each_due_run_happens_once_through_clock_changes_and_a_database_crash(tmp_path: Path) -> None:
     """Two processes tick, none of the runs is left out or doubled."""
     with Server(tmp_path).running() as server, schedulers(server.dsn, 2):
         world = World(server)

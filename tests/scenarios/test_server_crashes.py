@@ -63,7 +63,7 @@ def crashing(tmp_path: Path) -> Iterator[Crashing]:
         yield Crashing(tmp_path, server)
 
 
-async def test_the_claim_of_an_ordinary_task_may_be_undone(crashing: Crashing) -> None:
+async def test_claim_of_an_ordinary_task_can_be_lost(crashing: Crashing) -> None:
     """Nothing else is promised of it, and the other tests prove something."""
     crashing.enqueue(NewTask(role="work"))
     (first,) = await crashing.claim(0)
@@ -74,7 +74,7 @@ async def test_the_claim_of_an_ordinary_task_may_be_undone(crashing: Crashing) -
     assert (second.id, second.fence, second.attempt) == (first.id, 1, 1)
 
 
-async def test_after_a_crash_a_key_is_still_held_by_who_held_it(crashing: Crashing) -> None:
+async def test_key_held_before_a_crash_is_still_held_by_the_same_task(crashing: Crashing) -> None:
     crashing.enqueue(NewTask(role="work", key="store:7"))
     assert len(await crashing.claim(0)) == 1
     crashing.crash()
@@ -83,7 +83,7 @@ async def test_after_a_crash_a_key_is_still_held_by_who_held_it(crashing: Crashi
     assert await crashing.claim(1) == []
 
 
-async def test_after_a_crash_an_only_attempt_has_still_been_made(crashing: Crashing) -> None:
+async def test_only_attempt_made_before_a_crash_still_counts(crashing: Crashing) -> None:
     crashing.enqueue(NewTask(role="work", max_attempts=1))
     assert len(await crashing.claim(0)) == 1
     crashing.crash()

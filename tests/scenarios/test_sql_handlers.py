@@ -58,7 +58,7 @@ def sessions(bench: Bench) -> int | None:
     return pid
 
 
-async def test_workers_side_by_side_finish_a_tree_of_procedures(bench: Bench, tmp_path: Path) -> None:
+async def test_concurrent_workers_finish_a_tree_of_procedures(bench: Bench, tmp_path: Path) -> None:
     """Real processes over a database of their own, and the states that are left."""
     declare(bench, lease=60)
     bench.ask("select nextval('shop.tries')")
@@ -78,9 +78,7 @@ async def test_workers_side_by_side_finish_a_tree_of_procedures(bench: Bench, tm
     assert bench.ask("select count(*) from rolecall.all_tasks where state = 'completed' and attempt = 1") == 21
 
 
-async def test_a_session_that_outlives_its_killed_worker_is_ended_and_its_task_runs_again(
-    bench: Bench, tmp_path: Path
-) -> None:
+async def test_session_of_a_killed_worker_is_ended_and_its_task_runs_again(bench: Bench, tmp_path: Path) -> None:
     declare(bench, lease=1)
     (task_id,) = bench.enqueue(NewTask(handler="count"))
 

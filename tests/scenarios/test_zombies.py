@@ -12,7 +12,7 @@ where state = 'running' and not exists (select from begins where begins.task_id 
 """
 
 
-async def test_a_worker_stopped_past_its_lease_changes_nothing_when_it_returns(victims: Victims) -> None:
+async def test_worker_suspended_past_its_lease_changes_nothing_when_it_resumes(victims: Victims) -> None:
     bench = victims.bench
     (task_id,) = bench.enqueue(bench.app.handlers["linger"].task())
     with victims.process("zombie") as zombie:
@@ -34,7 +34,7 @@ async def test_a_worker_stopped_past_its_lease_changes_nothing_when_it_returns(v
     assert (task.state, task.result) == ("completed", {"attempt": 2})
 
 
-async def test_what_a_worker_held_unbegun_when_it_was_stopped_past_its_lease_does_not_begin(victims: Victims) -> None:
+async def test_unstarted_tasks_of_a_worker_suspended_past_its_lease_do_not_start(victims: Victims) -> None:
     bench = victims.bench
     ids = victims.enqueue("note", 1000)
     with victims.process("zombie") as zombie:
@@ -53,7 +53,7 @@ async def test_what_a_worker_held_unbegun_when_it_was_stopped_past_its_lease_doe
     assert bench.ask("select count(*) from begins where began > %s", thawed_at) == 0
 
 
-async def test_a_stopped_process_gives_its_running_task_back_and_exits_well(victims: Victims) -> None:
+async def test_stopped_process_returns_its_running_task_and_exits_successfully(victims: Victims) -> None:
     bench = victims.bench
     (task_id,) = bench.enqueue(bench.app.handlers["linger"].task())
     with victims.process("first") as first:

@@ -43,7 +43,7 @@ async def examined(connection: Connection, app: App) -> Diagnosis:
     return Diagnosis(verdict=diagnosis.verdict, findings=own, checks=diagnosis.checks)
 
 
-async def test_a_finding_of_an_app_says_which_check_and_whose(aconnection: Connection) -> None:
+async def test_finding_of_an_app_names_its_check_and_app(aconnection: Connection) -> None:
     found = await examined(aconnection, App("shop", checks=[shelves]))
 
     [finding] = found.findings
@@ -52,7 +52,7 @@ async def test_a_finding_of_an_app_says_which_check_and_whose(aconnection: Conne
     assert "shop.shelves" in found.checks
 
 
-async def test_a_check_that_fails_is_a_warning_and_the_others_are_made(aconnection: Connection) -> None:
+async def test_failing_check_becomes_a_warning_and_the_others_still_run(aconnection: Connection) -> None:
     found = await examined(aconnection, App("shop", checks=[no_table, shelves]))
 
     broken, well = found.findings
@@ -62,7 +62,7 @@ async def test_a_check_that_fails_is_a_warning_and_the_others_are_made(aconnecti
     assert 'failed to run: UndefinedTable: relation "shop.shelves" does not exist' in broken.problem
 
 
-async def test_a_check_that_does_not_end_is_left(aconnection: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_check_that_does_not_end_is_abandoned(aconnection: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "CHECK_SECONDS", 0.05)
 
     found = await examined(aconnection, App("shop", checks=[endless]))
@@ -70,7 +70,7 @@ async def test_a_check_that_does_not_end_is_left(aconnection: Connection, monkey
     assert "failed to run: TimeoutError" in found.findings[0].problem
 
 
-async def test_a_check_that_fails_leaves_the_callers_transaction_whole(aconnection: Connection) -> None:
+async def test_failing_check_leaves_the_callers_transaction_usable(aconnection: Connection) -> None:
     async with aconnection.transaction():
         database = InTransaction(aconnection, ACTOR)
         await Doctor(database, checks=App("shop", checks=[no_table]).checks).examine(listening=False)
@@ -78,7 +78,7 @@ async def test_a_check_that_fails_leaves_the_callers_transaction_whole(aconnecti
         assert (await (await aconnection.execute("select 7")).fetchone()) == (7,)
 
 
-async def test_an_alert_of_an_app_leads_to_its_page_and_is_none_of_the_servers(aconnection: Connection) -> None:
+async def test_app_alert_links_to_its_page_and_is_no_server_alert(aconnection: Connection) -> None:
     found = await examined(aconnection, App("shop", checks=[shelves]))
 
     [alert] = alerts.of_findings(found.findings)

@@ -14,7 +14,7 @@ async def last(services: Services) -> StoredAuditEvent:
     return (await services.audit.list(AuditFilter(limit=1)))[0]
 
 
-async def test_a_change_names_who_asked_and_what_came_of_it(services: Services) -> None:
+async def test_audit_entry_contains_actor_and_outcome(services: Services) -> None:
     task = await services.tasks.enqueue(NewTask(handler="add"))
     await services.tasks.cancel([task.id])
 
@@ -24,7 +24,7 @@ async def test_a_change_names_who_asked_and_what_came_of_it(services: Services) 
     assert (event.detail, event.outcome) == ({"ids": [task.id]}, {str(task.id): "cancelled"})
 
 
-async def test_a_task_tells_who_stored_it(services: Services) -> None:
+async def test_audit_entry_of_a_task_names_who_enqueued_it(services: Services) -> None:
     task = await services.tasks.enqueue(NewTask(handler="add"))
 
     event = await last(services)
@@ -33,20 +33,20 @@ async def test_a_task_tells_who_stored_it(services: Services) -> None:
     assert event.outcome[0]["id"] == task.id
 
 
-async def test_a_change_that_is_refused_leaves_no_row(services: Services) -> None:
+async def test_rejected_change_leaves_no_audit_entry(services: Services) -> None:
     with pytest.raises(UnknownRole):
         await services.tasks.enqueue(NewTask(handler="ad"))
 
     assert await services.audit.list(AuditFilter()) == []
 
 
-async def test_a_long_answer_is_told_by_its_length(services: Services) -> None:
+async def test_long_outcome_is_recorded_as_its_length(services: Services) -> None:
     await services.tasks.enqueue_many([NewTask(handler="add")] * 500)
 
     assert (await last(services)).outcome == {"number": 500}
 
 
-async def test_of_a_long_change_the_short_parts_are_told(services: Services) -> None:
+async def test_long_change_records_only_its_short_parts(services: Services) -> None:
     tasks = await services.tasks.enqueue_many([NewTask(handler="add")] * 800)
     await services.tasks.delete([task.id for task in tasks])
 
@@ -58,7 +58,7 @@ async def test_of_a_long_change_the_short_parts_are_told(services: Services) -> 
     }
 
 
-async def test_what_was_deleted_stands_there_by_role_handler_and_state(services: Services) -> None:
+async def test_deletion_records_role_handler_and_state(services: Services) -> None:
     first, second, third = [task.id for task in await services.tasks.enqueue_many([NewTask(handler="add")] * 3)]
     await services.tasks.cancel([first])
     await services.tasks.delete([first, second, 10**9])
@@ -76,7 +76,7 @@ async def test_what_was_deleted_stands_there_by_role_handler_and_state(services:
     }
 
 
-async def test_of_a_chain_that_was_deleted_all_its_tasks_are_told(services: Services) -> None:
+async def test_deletion_of_a_chain_records_all_its_tasks(services: Services) -> None:
     task = await services.tasks.enqueue(NewTask(handler="add"))
     await services.tasks.complete(task.id)
     await services.chains.delete([task.id])
@@ -89,13 +89,13 @@ async def test_of_a_chain_that_was_deleted_all_its_tasks_are_told(services: Serv
     )
 
 
-async def test_reading_leaves_no_row(services: Services) -> None:
+async def test_read_requests_leave_no_audit_entry(services: Services) -> None:
     await services.insight.counts()
 
     assert await services.audit.list(AuditFilter()) == []
 
 
-async def test_the_log_is_paged_from_the_newest_on(services: Services) -> None:
+async def test_log_is_paginated_newest_first(services: Services) -> None:
     for _ in range(3):
         await services.maintenance.rescue()
     newest, *_ = await services.audit.list(AuditFilter(limit=1))

@@ -10,7 +10,7 @@ from rolecall.service.services import Services
 ADD = NewTask(handler="add", payload={"a": 1, "b": 2})
 
 
-async def test_a_chain_is_shown_with_its_tasks(services: Services) -> None:
+async def test_chain_is_shown_with_its_tasks(services: Services) -> None:
     stored = await services.tasks.enqueue(ADD)
     await services.tasks.complete(stored.id, 3)
 
@@ -20,12 +20,12 @@ async def test_a_chain_is_shown_with_its_tasks(services: Services) -> None:
     assert [task.id for task in history.tasks] == [stored.id]
 
 
-async def test_a_chain_that_is_not_there_cannot_be_shown(services: Services) -> None:
+async def test_missing_chain_cannot_be_shown(services: Services) -> None:
     with pytest.raises(ChainNotFound):
         await services.chains.show(4711)
 
 
-async def test_a_wait_ends_in_time(services: Services) -> None:
+async def test_wait_times_out(services: Services) -> None:
     stored = await services.tasks.enqueue(ADD)
 
     with pytest.raises(WaitTimeout, match="chain"):
@@ -36,7 +36,7 @@ async def test_a_wait_ends_in_time(services: Services) -> None:
 
 
 @pytest.mark.parametrize("which", [ChainFilter(limit=0), ChainFilter(limit=1001), ChainFilter(state="closed")], ids=str)
-async def test_a_filter_that_makes_no_sense_is_refused(services: Services, which: ChainFilter) -> None:
+async def test_invalid_filter_is_rejected(services: Services, which: ChainFilter) -> None:
     with pytest.raises(ConfigError):
         await services.chains.list(which)
 
@@ -49,13 +49,13 @@ async def test_open_chains_are_listed(services: Services) -> None:
     assert [chain.id for chain in page.items] == [second.id]
 
 
-async def test_chains_are_deleted(services: Services) -> None:
+async def test_chains_can_be_deleted(services: Services) -> None:
     stored = await services.tasks.enqueue(ADD)
 
     assert await services.chains.delete([stored.id]) == {stored.id: 1}
 
 
-async def test_a_trigger_is_all_or_nothing(services: Services) -> None:
+async def test_trigger_is_all_or_nothing(services: Services) -> None:
     later, done = await services.tasks.enqueue_many([ADD.options(after=60), ADD])
     await services.tasks.complete(done.id)
 

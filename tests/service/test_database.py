@@ -20,7 +20,7 @@ SLEEPERS = "select count(*) from pg_stat_activity where datname = current_databa
 
 
 @pytest.mark.parametrize("pooled", [False, True], ids=["direct", "pooled"])
-async def test_a_question_that_takes_too_long_is_ended_in_the_server_and_nothing_is_set_for_others(
+async def test_slow_query_is_cancelled_on_the_server_and_leaves_no_setting_behind(
     database: str, pgbouncer: Bouncer, connection: psycopg.Connection[Any], pooled: bool
 ) -> None:
     async with async_pool(pgbouncer.through(database) if pooled else database, "test") as pool:

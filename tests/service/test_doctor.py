@@ -81,11 +81,11 @@ async def setting(pool: Connection, name: str, value: str) -> AsyncIterator[None
 
 
 @pytest.mark.usefixtures("pool")
-async def test_with_a_healthy_pool_nothing_is_wrong(database: str) -> None:
+async def test_healthy_pool_has_no_findings(database: str) -> None:
     assert await findings(database) == {}
 
 
-async def test_a_session_that_pins_the_oldest_snapshot_is_named(database: str, pool: Connection) -> None:
+async def test_session_that_pins_the_oldest_snapshot_is_reported(database: str, pool: Connection) -> None:
     with psycopg.connect(database, application_name="report") as holder:
         holder.execute("set transaction isolation level repeatable read")
         holder.execute("select 'the long one'")
@@ -107,7 +107,7 @@ async def test_a_session_that_pins_the_oldest_snapshot_is_named(database: str, p
         ("search_path", "rolecall", "search_path", Severity.WARNING),
     ],
 )
-async def test_a_setting_that_harms_is_found(  # sizes: a case's four parts and two fixtures
+async def test_harmful_setting_is_reported(  # sizes: a case's four parts and two fixtures
     database: str, pool: Connection, name: str, value: str, check: str, severity: Severity
 ) -> None:
     async with setting(pool, name, value):
@@ -123,7 +123,7 @@ async def test_a_setting_that_harms_is_found(  # sizes: a case's four parts and 
         ("set (autovacuum_enabled = false)", Severity.TROUBLE),
     ],
 )
-async def test_a_hot_table_that_is_not_cleaned_up_as_it_needs_is_found(
+async def test_hot_table_without_sufficient_vacuuming_is_reported(
     database: str, pool: Connection, change: str, severity: Severity
 ) -> None:
     pool.execute(f"alter table rolecall.tasks {change}".encode())
@@ -134,7 +134,7 @@ async def test_a_hot_table_that_is_not_cleaned_up_as_it_needs_is_found(
     assert "rolecall.tasks" in found.advice
 
 
-async def test_a_worker_whose_clock_is_off_is_found(database: str, pool: Connection) -> None:
+async def test_worker_with_clock_skew_is_reported(database: str, pool: Connection) -> None:
     worker = register(pool)
     pool.execute("select rolecall.beat(%s, 0, false, %s)", [worker, Jsonb({"clock": time.time() + 3000})])
 
@@ -145,7 +145,7 @@ async def test_a_worker_whose_clock_is_off_is_found(database: str, pool: Connect
     assert int(ahead) == pytest.approx(3000, abs=60)
 
 
-async def test_tasks_of_a_role_that_nobody_serves_are_found(database: str, pool: Connection) -> None:
+async def test_tasks_of_an_unserved_role_are_reported(database: str, pool: Connection) -> None:
     enqueue(pool)
 
     found = (await findings(database))["stranded_work"]
@@ -153,7 +153,7 @@ async def test_tasks_of_a_role_that_nobody_serves_are_found(database: str, pool:
     assert found.problem == "1 due tasks of role 'work' (handler 'work'): no active worker serves the role"
 
 
-async def test_tasks_whose_handler_no_worker_has_are_found(database: str, pool: Connection) -> None:
+async def test_tasks_of_a_handler_without_workers_are_reported(database: str, pool: Connection) -> None:
     enqueue(pool)
     register(pool, "other")
 
@@ -161,14 +161,16 @@ async def test_tasks_whose_handler_no_worker_has_are_found(database: str, pool: 
 
 
 @pytest.mark.parametrize("rest", ["select rolecall.pause_role('work')", "select rolecall.cancel(array[1])"])
-async def test_tasks_that_are_not_to_run_do_not_count_as_stranded(database: str, pool: Connection, rest: str) -> None:
+async def test_tasks_that_cannot_run_yet_do_not_count_as_stranded(database: str, pool: Connection, rest: str) -> None:
     enqueue(pool)
     pool.execute(rest.encode())
 
     assert await findings(database) == {}
 
 
-async def test_a_day_without_a_partition_is_found_whatever_is_called_like_it(database: str, pool: Connection) -> None:
+async def test_day_without_a_partition_is_reported_despite_a_table_of_that_name(
+    database: str, pool: Connection
+) -> None:
     [[tomorrow]] = pool.execute("select ((rolecall.clock() at time zone 'utc')::date + 1)::text").fetchall()
     name = Identifier("rolecall", f"task_events_{tomorrow.replace('-', '')}")
     pool.execute(SQL("drop table {}").format(name))
@@ -188,7 +190,7 @@ def begin_duty(pool: Connection, name: str, *, ago: float, error: str | None = N
     pool.execute(shift, [ago, name])
 
 
-async def test_a_duty_that_fails_is_found_with_its_error(database: str, pool: Connection) -> None:
+async def test_failing_duty_is_reported_with_its_error(database: str, pool: Connection) -> None:
     begin_duty(pool, "rescue", ago=20, error="out of shared memory")
     assert "duties" not in await findings(database)
     error = 'date/time field value out of range: "97559544" {}'
@@ -203,13 +205,13 @@ async def test_a_duty_that_fails_is_found_with_its_error(database: str, pool: Co
     )
 
 
-async def test_a_duty_that_begins_and_never_ends_is_found(database: str, pool: Connection) -> None:
+async def test_duty_that_never_ends_is_reported(database: str, pool: Connection) -> None:
     begin_duty(pool, "housekeeping", ago=700)
 
     assert "housekeeping has been running for 7" in (await findings(database))["duties"].problem
 
 
-async def test_duties_that_no_process_does_are_one_finding(database: str, pool: Connection) -> None:
+async def test_duties_done_by_no_process_are_one_finding(database: str, pool: Connection) -> None:
     for name in ("counting", "rescue"):
         pool.execute("select rolecall.take_duty(%s, 5, 'w'), rolecall.record_duty(%s, 5, 'w')", [name, name])
     assert await findings(database) == {}
@@ -237,7 +239,7 @@ async def test_duties_that_no_process_does_are_one_finding(database: str, pool: 
         ("keys", "next_at = rolecall.clock() - interval '2 hours'", "keys have not been pruned"),
     ],
 )
-async def test_what_stays_past_its_time_is_found(
+async def test_data_past_its_retention_is_reported(
     database: str, pool: Connection, kind: str, changed: str, told: str
 ) -> None:
     query = SQL("update rolecall.retention set {} where kind = %s")
@@ -246,7 +248,7 @@ async def test_what_stays_past_its_time_is_found(
     assert told in (await findings(database))["retention"].problem
 
 
-async def test_a_lease_that_nobody_rescues_is_found(database: str, pool: Connection) -> None:
+async def test_expired_lease_that_nobody_rescues_is_reported(database: str, pool: Connection) -> None:
     enqueue(pool)
     worker = register(pool, "work")
     pool.execute("select from rolecall.claim(%s, '{}', '{work}', 1)", [worker])
@@ -257,7 +259,7 @@ async def test_a_lease_that_nobody_rescues_is_found(database: str, pool: Connect
     assert found["expired_leases"].severity is Severity.TROUBLE
 
 
-async def test_uncounted_ends_are_found_with_the_session_that_may_be_the_cause(database: str, pool: Connection) -> None:
+async def test_uncounted_finished_tasks_are_reported_with_the_likely_session(database: str, pool: Connection) -> None:
     enqueue(pool)
     enqueue(pool)
     pool.execute("select rolecall.complete_task(1)")
@@ -276,7 +278,7 @@ async def test_uncounted_ends_are_found_with_the_session_that_may_be_the_cause(d
 
 
 @pytest.mark.usefixtures("pool")
-async def test_a_pooler_that_swallows_notifications_is_found(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_pooler_that_drops_notifications_is_reported(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rolecall.service.doctor.notifications_arrive", partial(notifications_arrive, within=0.2))
     async with deaf(database) as through:
         found = await findings(through)
@@ -297,7 +299,7 @@ async def test_a_pooler_that_swallows_notifications_is_found(database: str, monk
     ],
     ids=str,
 )
-def test_server_settings_that_a_test_cannot_change_are_judged_by_the_rule_alone(
+def test_unchangeable_server_settings_are_judged_by_the_rule_alone(
     change: dict[str, Any], check: str, severity: Severity
 ) -> None:
     server = replace(HEALTHY, **change)
@@ -307,7 +309,7 @@ def test_server_settings_that_a_test_cannot_change_are_judged_by_the_rule_alone(
     assert (found.check, found.severity) == (check, severity)
 
 
-def test_a_transaction_that_waits_for_its_second_phase_and_a_slot_that_nobody_reads_are_found() -> None:
+def test_prepared_transaction_and_unread_replication_slot_are_reported() -> None:
     [prepared] = health_checks.prepared([PreparedTransaction("t1", 4_000.0)], Limits())
     [slot] = health_checks.slots([StaleSlot("standby", 3 * 2**20)], Limits())
 
@@ -315,7 +317,7 @@ def test_a_transaction_that_waits_for_its_second_phase_and_a_slot_that_nobody_re
     assert "3 MB" in slot.problem
 
 
-async def test_where_the_log_position_is_refused_all_checks_are_made(database: str, pool: Connection) -> None:
+async def test_all_checks_run_without_permission_to_read_the_log_position(database: str, pool: Connection) -> None:
     name = f"tenant_{uuid4().hex[:12]}"
     pool.execute("revoke execute on function pg_current_wal_lsn() from public")
     pool.execute(SQL("create role {0}; grant usage on schema rolecall to {0}").format(Identifier(name)))
@@ -331,7 +333,7 @@ async def test_where_the_log_position_is_refused_all_checks_are_made(database: s
     assert {found.check for found in diagnosis.findings} <= {"fsync"}
 
 
-def test_a_slot_of_which_nobody_is_told_how_much_is_kept_is_found() -> None:
+def test_replication_slot_without_a_visible_backlog_is_reported() -> None:
     [found] = health_checks.slots([StaleSlot("standby", None)], Limits())
 
     assert found.severity is Severity.WARNING
@@ -339,13 +341,13 @@ def test_a_slot_of_which_nobody_is_told_how_much_is_kept_is_found() -> None:
 
 
 @pytest.mark.parametrize(("here", "way"), [(9.0, "9 s ahead of"), (-9.0, "9 s behind")])
-def test_a_clock_of_this_machine_that_is_off_is_found(here: float, way: str) -> None:
+def test_clock_skew_of_this_machine_is_reported(here: float, way: str) -> None:
     [found] = health_checks.clocks([], here, Limits())
 
     assert found.problem == f"the clock of this machine is {way} the database's"
 
 
-async def test_the_worst_comes_first_and_is_the_verdict(database: str, pool: Connection) -> None:
+async def test_worst_finding_comes_first_and_determines_the_verdict(database: str, pool: Connection) -> None:
     pool.execute("alter table rolecall.tasks reset (autovacuum_vacuum_scale_factor)")
     enqueue(pool)
     async with await connect_async(database, "patient") as connection:
@@ -356,7 +358,7 @@ async def test_the_worst_comes_first_and_is_the_verdict(database: str, pool: Con
     assert diagnosis.verdict is Verdict.TROUBLE
 
 
-async def test_an_admin_key_without_an_end_is_named(pool: Connection, database: str) -> None:
+async def test_admin_key_without_an_expiry_is_reported(pool: Connection, database: str) -> None:
     async with await connect_async(database, "test") as connection:
         keys = Keys(OneConnection(connection, Actor(name="ada", via="cli")))
         made = [

@@ -79,7 +79,7 @@ async def test_filters_combine_over_open_and_finished_tasks(
     assert page.next_cursor is None
 
 
-async def test_ids_and_chains_are_found_among_all(services: Services, pool: dict[str, int]) -> None:
+async def test_ids_and_chains_are_found_among_open_and_finished_tasks(services: Services, pool: dict[str, int]) -> None:
     ids = [pool["gone"], pool["plain"]]
 
     assert [task.id for task in (await services.tasks.list(TaskFilter(ids=ids))).items] == ids
@@ -87,7 +87,7 @@ async def test_ids_and_chains_are_found_among_all(services: Services, pool: dict
     assert only.id == pool["keyed"]
 
 
-async def test_a_list_does_not_read_payloads(services: Services, pool: dict[str, int]) -> None:
+async def test_list_does_not_read_payloads(services: Services, pool: dict[str, int]) -> None:
     """The payload is excluded from lists and loaded on demand."""
     page = await services.tasks.list(TaskFilter())
 
@@ -95,30 +95,30 @@ async def test_a_list_does_not_read_payloads(services: Services, pool: dict[str,
     assert (await services.tasks.get(pool["plain"])).payload == {"a": 1}
 
 
-async def test_a_page_that_is_just_full_has_no_next_one(services: Services, pool: dict[str, int]) -> None:
+async def test_exactly_full_page_has_no_next_page(services: Services, pool: dict[str, int]) -> None:
     page = await services.tasks.list(TaskFilter(limit=len(pool)))
 
     assert (len(page.items), page.next_cursor) == (len(pool), None)
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "AAAA", "é", "💥", write_cursor(7)[:-1], write_cursor(7) + "A", "%00"])
-async def test_a_cursor_that_no_page_named_is_refused(services: Services, cursor: str) -> None:
+async def test_unknown_cursor_is_rejected(services: Services, cursor: str) -> None:
     with pytest.raises(InvalidCursor):
         await services.tasks.list(TaskFilter(cursor=cursor))
 
 
-def test_a_cursor_comes_back_as_it_went() -> None:
+def test_cursor_round_trips_unchanged() -> None:
     assert [read_cursor(write_cursor(each)) for each in (0, 1, 2**63 - 1)] == [0, 1, 2**63 - 1]
 
 
-async def test_a_filter_that_makes_no_sense_is_refused(services: Services) -> None:
+async def test_invalid_filter_is_rejected(services: Services) -> None:
     with pytest.raises(ConfigError, match="time zone"):
         await services.tasks.list(TaskFilter(created_from=NOW.replace(tzinfo=None)))
     with pytest.raises(FilterError):
         await services.tasks.list(TaskFilter(text="\0"))
 
 
-async def test_a_dry_run_says_what_is_meant_and_changes_nothing(services: Services, pool: dict[str, int]) -> None:
+async def test_dry_run_reports_the_matching_tasks_and_changes_nothing(services: Services, pool: dict[str, int]) -> None:
     meant = await services.tasks.bulk("cancel", TaskFilter(key="store:7"), dry_run=True)
 
     assert (meant.matched, meant.more, meant.outcomes) == (3, False, {})
@@ -126,9 +126,7 @@ async def test_a_dry_run_says_what_is_meant_and_changes_nothing(services: Servic
     assert (await services.tasks.get(pool["keyed"])).status == "ready"
 
 
-async def test_one_thing_is_done_to_all_that_match_and_outcomes_are_counted(
-    services: Services, pool: dict[str, int]
-) -> None:
+async def test_bulk_action_applies_to_all_matches_and_counts_outcomes(services: Services, pool: dict[str, int]) -> None:
     done = await services.tasks.bulk("cancel", TaskFilter(key="store:7"))
 
     assert (done.matched, done.outcomes) == (3, {"cancelled": 2, "finished": 1})
@@ -136,7 +134,7 @@ async def test_one_thing_is_done_to_all_that_match_and_outcomes_are_counted(
     assert (await services.tasks.get(pool["gone"])).status == "ready"
 
 
-async def test_the_limit_takes_the_newest_and_says_that_there_are_more(
+async def test_limit_selects_the_newest_tasks_and_reports_that_more_match(
     services: Services, pool: dict[str, int]
 ) -> None:
     done = await services.tasks.bulk("cancel", TaskFilter(state="ready"), limit=2)
@@ -144,14 +142,14 @@ async def test_the_limit_takes_the_newest_and_says_that_there_are_more(
     assert (done.matched, done.more, done.ids) == (2, True, [pool["other"], pool["keyed"]])
 
 
-async def test_bulk_is_audited_with_its_filter(services: Services, pool: dict[str, int]) -> None:
+async def test_bulk_action_is_audited_with_its_filter(services: Services, pool: dict[str, int]) -> None:
     await services.tasks.bulk("retry", TaskFilter(state="failed"))
 
     [event] = [event for event in await services.audit.list(AuditFilter()) if event.action == "tasks.retry"]
     assert event.detail == {"which": {"state": "failed"}, "limit": 1_000}
 
 
-async def test_everything_is_never_meant(services: Services, pool: dict[str, int]) -> None:
+async def test_bulk_action_without_a_filter_is_rejected(services: Services, pool: dict[str, int]) -> None:
     for nothing in (TaskFilter(), TaskFilter(limit=5), TaskFilter(roots=False)):
         with pytest.raises(NoFilter):
             await services.tasks.bulk("delete", nothing)
@@ -159,7 +157,7 @@ async def test_everything_is_never_meant(services: Services, pool: dict[str, int
         await services.tasks.bulk("delete", TaskFilter(state="failed"), limit=0)
 
 
-async def test_deleting_spares_what_something_open_needs_and_chains_that_went_on(
+async def test_deletion_skips_tasks_that_are_needed_or_continued(
     services: Services, pool: dict[str, int], aconnection: psycopg.AsyncConnection[Any]
 ) -> None:
     await services.tasks.complete(pool["other"])
@@ -175,7 +173,7 @@ async def test_deleting_spares_what_something_open_needs_and_chains_that_went_on
     assert [task.id for task in (await services.tasks.list(TaskFilter())).items] == [pool["other"]]
 
 
-async def test_a_task_that_another_needs_stays_and_the_others_go(services: Services, pool: dict[str, int]) -> None:
+async def test_deletion_skips_a_needed_task_and_deletes_the_others(services: Services, pool: dict[str, int]) -> None:
     done = await services.tasks.bulk("delete", replace(TaskFilter(), ids=[pool["plain"], pool["later"]]))
 
     assert done.outcomes == {"needed": 1, "deleted": 1}

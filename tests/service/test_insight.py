@@ -19,13 +19,13 @@ Connection = psycopg.AsyncConnection[Any]
 REGISTER = "select rolecall.register_worker(%s, '{sums}', '{add}', 2, 'host', 1, '0')"
 
 
-async def test_counts_are_by_role_and_state(services: Services) -> None:
+async def test_tasks_are_counted_by_role_and_state(services: Services) -> None:
     await services.tasks.enqueue_many([ADD, ADD])
 
     assert await services.insight.counts() == [RoleCount(role="sums", state="pending", number=2)]
 
 
-async def test_a_role_tells_what_it_needs(services: Services) -> None:
+async def test_role_capacity_is_planned_from_its_tasks_and_workers(services: Services) -> None:
     await services.tasks.enqueue(ADD)
 
     need = await services.capacity.plan("sums")
@@ -34,7 +34,7 @@ async def test_a_role_tells_what_it_needs(services: Services) -> None:
     assert need.workers_needed == {"for_1_hour": None, "for_4_hours": None, "for_8_hours": None}
 
 
-async def test_an_unknown_role_needs_nothing_but_a_close_name(services: Services) -> None:
+async def test_unknown_role_is_rejected_and_a_similar_name_suggested(services: Services) -> None:
     with pytest.raises(UnknownRole, match="did you mean 'sums'"):
         await services.capacity.plan("sum")
 
@@ -46,7 +46,7 @@ async def test_declared_roles_are_listed(services: Services) -> None:
     assert role.paused_at is None
 
 
-async def test_a_worker_is_active_for_five_minutes_after_its_heartbeat(
+async def test_worker_is_active_for_five_minutes_after_its_heartbeat(
     services: Services, aconnection: Connection
 ) -> None:
     await aconnection.execute(REGISTER, ["early"])
@@ -59,7 +59,7 @@ async def test_a_worker_is_active_for_five_minutes_after_its_heartbeat(
     assert {worker.name for worker in await services.workers.list(everyone=True)} == {"early", "late"}
 
 
-async def test_a_fleet_is_counted_by_what_its_workers_take(services: Services, aconnection: Connection) -> None:
+async def test_workers_are_counted_by_the_handlers_they_serve(services: Services, aconnection: Connection) -> None:
     """A page that shows a thousand workers as numbers is not brought a row of each."""
     for name in ("a", "b", "c"):
         await aconnection.execute(REGISTER, [name])
@@ -71,7 +71,7 @@ async def test_a_fleet_is_counted_by_what_its_workers_take(services: Services, a
     assert (await services.workers.coverage()).workers("sums", ["add", "see"]) == 4
 
 
-async def test_what_a_dead_worker_held_is_rescued(services: Services, aconnection: Connection) -> None:
+async def test_tasks_of_a_dead_worker_are_rescued(services: Services, aconnection: Connection) -> None:
     stored = await services.tasks.enqueue(ADD)
     cursor = await aconnection.execute(REGISTER, ["dead"])
     [worker_id] = await cursor.fetchone() or [0]
@@ -84,7 +84,7 @@ async def test_what_a_dead_worker_held_is_rescued(services: Services, aconnectio
     assert await services.maintenance.rescue() == {stored.id: TaskState.PENDING}
 
 
-async def test_pruning_counts_what_it_drops_until_nothing_is_left(services: Services, aconnection: Connection) -> None:
+async def test_prune_counts_deleted_records_until_none_is_left(services: Services, aconnection: Connection) -> None:
     await aconnection.execute(REGISTER, ["long gone"])
     await aconnection.execute("update rolecall.workers set heartbeat_at = heartbeat_at - interval '2 days'")
 

@@ -18,7 +18,7 @@ NO_TEXT = urlsafe_b64encode(b"\x02\xff" + crc32(b"\x02\xff").to_bytes(4, "big"))
 WILD = ["💥" * 200, "a b", "tenant:*", "*"]
 
 
-async def test_the_answer_is_what_was_set_until_now(services: Services) -> None:
+async def test_set_and_reset_return_the_previous_capacity(services: Services) -> None:
     answers = [
         await services.key_capacities.set("tenant:*", 2),
         await services.key_capacities.set("tenant:*", 3),
@@ -29,9 +29,7 @@ async def test_the_answer_is_what_was_set_until_now(services: Services) -> None:
     assert answers == [None, 2, 3, None]
 
 
-async def test_a_key_that_is_a_patterns_text_to_tasks_is_not_taken_for_the_pattern(
-    services: Services, pool: Engine
-) -> None:
+async def test_key_identical_to_a_pattern_is_not_treated_as_the_pattern(services: Services, pool: Engine) -> None:
     pool.enqueue("sums", key="tenant:*")
     pool.claim_one()
     await services.key_capacities.set("tenant:*", 2)
@@ -39,7 +37,7 @@ async def test_a_key_that_is_a_patterns_text_to_tasks_is_not_taken_for_the_patte
     assert await services.key_capacities.reset("tenant:*") == 2
 
 
-async def test_who_has_set_what_stands_in_the_audit_log(services: Services) -> None:
+async def test_capacity_changes_are_recorded_in_the_audit_log(services: Services) -> None:
     await services.key_capacities.set("tenant:*", 2)
     await services.key_capacities.reset("tenant:*")
 
@@ -51,14 +49,14 @@ async def test_who_has_set_what_stands_in_the_audit_log(services: Services) -> N
     assert (reset.action, reset.detail, reset.outcome) == ("key_capacities.reset", {"pattern": "tenant:*"}, 2)
 
 
-async def test_what_is_refused_stands_in_no_log(services: Services) -> None:
+async def test_rejected_capacity_is_not_recorded(services: Services) -> None:
     with pytest.raises(InvalidDeclaration):
         await services.key_capacities.set("a*b", 2)
 
     assert await services.audit.list(AuditFilter()) == []
 
 
-async def test_the_list_is_paged_whatever_the_keys_are_made_of(services: Services) -> None:
+async def test_list_is_paginated_with_any_characters_in_keys(services: Services) -> None:
     for pattern in WILD:
         await services.key_capacities.set(pattern, 2)
     found: list[str] = []
@@ -73,12 +71,12 @@ async def test_the_list_is_paged_whatever_the_keys_are_made_of(services: Service
 
 
 @pytest.mark.parametrize("cursor", ["", "x", write_cursor(7), write_text_cursor("a")[:-1], NO_TEXT])
-async def test_a_cursor_that_no_page_named_is_refused(services: Services, cursor: str) -> None:
+async def test_unknown_cursor_is_rejected(services: Services, cursor: str) -> None:
     with pytest.raises(InvalidCursor):
         await services.key_capacities.list(cursor)
 
 
-async def test_a_key_is_told_with_the_tasks_that_hold_it(services: Services, pool: Engine) -> None:
+async def test_key_is_shown_with_the_tasks_that_hold_its_permits(services: Services, pool: Engine) -> None:
     await services.key_capacities.set("tenant:*", 2)
     pool.enqueue_many([{"role": "sums", "key": "tenant:7"}] * 5)
     holders = sorted(claim.id for claim in pool.claim(5))
@@ -90,13 +88,13 @@ async def test_a_key_is_told_with_the_tasks_that_hold_it(services: Services, poo
     assert (detail.key.waiting, detail.key.later, detail.key.more) == (3, 0, False)
 
 
-async def test_a_key_that_nobody_has_is_told_too(services: Services) -> None:
+async def test_unused_key_is_shown_too(services: Services) -> None:
     detail = await services.key_capacities.show("nobody's")
 
     assert (detail.key.capacity, detail.key.pattern, detail.tasks) == (1, None, [])
 
 
 @pytest.mark.parametrize("key", ["", "x" * 201])
-async def test_what_can_be_no_key_is_refused(services: Services, key: str) -> None:
+async def test_invalid_key_is_rejected(services: Services, key: str) -> None:
     with pytest.raises(ConfigError, match="1 to 200 characters"):
         await services.key_capacities.show(key)

@@ -13,7 +13,7 @@ from rolecall.model.errors import ConfigError
 from rolecall.service.access import keep_token
 
 
-def test_a_token_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
+def test_token_is_created_once_and_readable_only_by_its_owner(tmp_path: Path) -> None:
     file = tmp_path / "state" / "rolecall" / "local-token"
     before = os.umask(0)
     try:
@@ -27,14 +27,14 @@ def test_a_token_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
     assert [each.name for each in file.parent.iterdir()] == ["local-token"]
 
 
-def test_a_token_is_256_random_bits(tmp_path: Path) -> None:
+def test_token_has_256_random_bits(tmp_path: Path) -> None:
     tokens = {keep_token(tmp_path / str(number)) for number in range(20)}
 
     assert len(tokens) == 20
     assert {len(token) for token in tokens} == {len("rl_") + 43}
 
 
-def test_servers_that_start_at_once_keep_one_token(tmp_path: Path) -> None:
+def test_servers_that_start_simultaneously_share_one_token(tmp_path: Path) -> None:
     with ThreadPoolExecutor(16) as starting:
         kept = list(starting.map(keep_token, [tmp_path / "token"] * 200))
 
@@ -42,7 +42,7 @@ def test_servers_that_start_at_once_keep_one_token(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o666])
-def test_a_token_that_others_may_know_is_refused(tmp_path: Path, mode: int) -> None:
+def test_token_file_readable_by_others_is_rejected(tmp_path: Path, mode: int) -> None:
     keep_token(tmp_path / "token")
     (tmp_path / "token").chmod(mode)
 
@@ -50,7 +50,7 @@ def test_a_token_that_others_may_know_is_refused(tmp_path: Path, mode: int) -> N
         keep_token(tmp_path / "token")
 
 
-def test_a_link_to_somewhere_else_is_refused(tmp_path: Path) -> None:
+def test_symbolic_link_is_rejected(tmp_path: Path) -> None:
     keep_token(tmp_path / "token")
     (tmp_path / "link").symlink_to(tmp_path / "token")
 
@@ -59,7 +59,7 @@ def test_a_link_to_somewhere_else_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n", "password\n", "rl_short\n"])
-def test_what_is_no_token_is_refused(tmp_path: Path, text: str) -> None:
+def test_file_without_a_valid_token_is_rejected(tmp_path: Path, text: str) -> None:
     (tmp_path / "token").write_text(text)
     (tmp_path / "token").chmod(0o600)
 
@@ -69,7 +69,7 @@ def test_what_is_no_token_is_refused(tmp_path: Path, text: str) -> None:
     assert "ROLECALL_TOKEN_FILE" in str(refused.value)
 
 
-def test_a_place_where_nothing_can_be_kept_is_refused_by_name(tmp_path: Path) -> None:
+def test_unwritable_location_is_rejected_by_name(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(ConfigError, match="cannot be stored") as refused:

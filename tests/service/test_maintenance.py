@@ -13,7 +13,7 @@ from rolecall.service.maintenance import Maintenance
 DAY = 86_400.0
 
 
-async def test_how_long_the_audit_log_is_kept_is_said_and_noted(database: str) -> None:
+async def test_audit_log_retention_can_be_set_and_is_recorded(database: str) -> None:
     async with await connect_async(database, "test") as connection:
         await Maintenance(OneConnection(connection, Actor(name="ada", via="cli"))).keep_audit(30 * DAY)
 
@@ -26,7 +26,7 @@ async def test_how_long_the_audit_log_is_kept_is_said_and_noted(database: str) -
 
 
 @pytest.mark.parametrize("seconds", [0.0, DAY - 1, 200 * 365.25 * DAY])
-async def test_a_time_that_is_none_is_refused(database: str, seconds: float) -> None:
+async def test_invalid_retention_is_rejected(database: str, seconds: float) -> None:
     async with await connect_async(database, "test") as connection:
         with pytest.raises(ConfigError, match="must be a day to a hundred years"):
             await Maintenance(OneConnection(connection, Actor(name="ada", via="cli"))).keep_audit(seconds)

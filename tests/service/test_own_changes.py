@@ -18,14 +18,14 @@ def rows(database: str) -> list[tuple[object, ...]]:
         ).fetchall()
 
 
-def test_a_program_writes_down_what_it_changed(database: str) -> None:
+def test_program_can_record_its_own_changes(database: str) -> None:
     with connect(database, "test") as connection:
         audit.record(connection, ADA, "routes.add", {"route": 7}, "added")
 
     assert rows(database) == [("ada", "routes.add", {"route": 7}, "added")]
 
 
-async def test_the_row_stands_in_the_transaction_of_the_change(database: str) -> None:
+async def test_audit_entry_belongs_to_the_transaction_of_the_change(database: str) -> None:
     async with await connect_async(database, "test") as connection:
         async with audit.change_async(connection, ADA, "routes.add", route=7) as outcome:
             await connection.execute("insert into rolecall.roles (name) values ('new')")

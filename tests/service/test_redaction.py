@@ -40,7 +40,7 @@ async def ended(services: Services, connection: Sql, **more: Any) -> int:
     return task_id
 
 
-async def test_a_task_is_shown_with_signs_in_place_of_what_is_hidden(services: Services, connection: Sql) -> None:
+async def test_task_is_shown_with_placeholders_for_redacted_values(services: Services, connection: Sql) -> None:
     task_id = await ended(services, connection)
 
     task = await services.tasks.get(task_id)
@@ -48,7 +48,7 @@ async def test_a_task_is_shown_with_signs_in_place_of_what_is_hidden(services: S
     assert (task.payload, task.result) == (SHOWN, {"number": 1, "pin": SIGN})
 
 
-async def test_what_is_stored_and_read_by_programs_is_the_value_itself(services: Services, connection: Sql) -> None:
+async def test_stored_value_read_by_programs_is_unredacted(services: Services, connection: Sql) -> None:
     task_id = await ended(services, connection)
 
     task = run(connection, tasks.get(task_id))
@@ -56,7 +56,7 @@ async def test_what_is_stored_and_read_by_programs_is_the_value_itself(services:
     assert (task.payload, task.result["pin"]) == (payload(), f"{CANARY}-result")
 
 
-async def test_no_answer_about_tasks_tells_what_is_hidden(services: Services, connection: Sql) -> None:
+async def test_no_task_response_contains_redacted_values(services: Services, connection: Sql) -> None:
     needed = await ended(services, connection)
     parent = await enqueued(services, needs=[needed])
     answers = [
@@ -77,7 +77,7 @@ async def test_no_answer_about_tasks_tells_what_is_hidden(services: Services, co
     assert repr(answers).count(SIGN) > len(answers)
 
 
-async def test_a_chain_has_the_result_of_its_last_handler(services: Services, connection: Sql) -> None:
+async def test_chain_result_is_redacted_by_its_last_handler(services: Services, connection: Sql) -> None:
     first = (await services.tasks.enqueue(NewTask(handler="open", payload={"shop": "x"}))).id
     worker_id = connection.execute("select rolecall.register_worker('w', '{}', '{open}', 1, 'h', 1, '0')").fetchone()
     claimed = connection.execute("select fence from rolecall.claim(%s, '{}', '{open}', 1)", worker_id).fetchone()
@@ -92,17 +92,17 @@ async def test_a_chain_has_the_result_of_its_last_handler(services: Services, co
     assert (await services.chains.get(first)).result == {"number": 1, "pin": SIGN}
 
 
-async def test_a_result_that_is_not_there_yet_is_shown_as_none(services: Services) -> None:
+async def test_missing_result_is_shown_as_none(services: Services) -> None:
     assert (await services.tasks.get(await enqueued(services))).result is None
 
 
-async def test_who_made_a_task_is_not_told_either(services: Services) -> None:
+async def test_owner_of_a_task_also_sees_placeholders(services: Services) -> None:
     task = await services.owned_tasks.enqueue(NewTask(handler="sync", payload=payload()), "ada", "mine")
 
     assert task.payload == SHOWN
 
 
-async def test_no_search_finds_a_task_by_what_is_hidden(services: Services) -> None:
+async def test_search_cannot_find_a_task_by_a_redacted_value(services: Services) -> None:
     """By whether a text is found, one would read the value letter by letter."""
     await enqueued(services)
     plain = (await services.tasks.enqueue(NewTask(handler="open", payload={"shop": "x", "token": CANARY}))).id
@@ -112,12 +112,12 @@ async def test_no_search_finds_a_task_by_what_is_hidden(services: Services) -> N
     assert [task.id for task in found.items] == [plain]
 
 
-async def test_a_payload_that_was_copied_from_where_it_is_shown_is_refused(services: Services) -> None:
+async def test_payload_copied_with_placeholders_is_rejected(services: Services) -> None:
     with pytest.raises(InvalidPayload, match=r"give the value itself - at `\$\.accounts\[0\]\.pin`"):
         await services.tasks.enqueue(NewTask(handler="sync", payload=payload(accounts=[{"number": 7, "pin": SIGN}])))
 
 
-async def test_the_sign_is_a_text_like_any_other_where_nothing_is_hidden(services: Services) -> None:
+async def test_placeholder_is_an_ordinary_string_where_nothing_is_redacted(services: Services) -> None:
     task = await services.tasks.enqueue(NewTask(handler="open", payload={"shop": SIGN}))
 
     assert (await services.tasks.get(task.id)).payload == {"shop": SIGN}
@@ -132,7 +132,7 @@ POINTER = {
 }
 
 
-async def test_of_what_is_kept_elsewhere_only_the_size_is_shown(services: Services, connection: Sql) -> None:
+async def test_large_redacted_value_shows_only_its_size(services: Services, connection: Sql) -> None:
     pointers = {"shop": POINTER, "token": {**POINTER, "more": 1}}
     [task] = run(connection, enqueue.enqueue_many([NewTask(handler="open", payload=pointers)]))
 
@@ -142,7 +142,7 @@ async def test_of_what_is_kept_elsewhere_only_the_size_is_shown(services: Servic
 
 
 @pytest.mark.parametrize("said", [POINTER, "[kept elsewhere, 70000 bytes]"])
-async def test_nobody_has_a_worker_read_what_is_kept_elsewhere(services: Services, said: object) -> None:
+async def test_pointer_to_a_stored_value_cannot_be_enqueued(services: Services, said: object) -> None:
     """Not by a pointer, wherever that leads, and not by what is shown of one."""
     with pytest.raises(InvalidPayload, match=r"it contains a pointer instead of the value - at `\$\.shop`"):
         await services.tasks.enqueue(NewTask(handler="open", payload={"shop": said}))
@@ -160,12 +160,12 @@ def stored(connection: Sql) -> Any:
     return schedule.payload
 
 
-async def test_a_schedule_is_shown_with_signs(services: Services, nightly: StoredSchedule) -> None:
+async def test_schedule_is_shown_with_placeholders(services: Services, nightly: StoredSchedule) -> None:
     assert nightly.payload == SHOWN
     assert [each.payload for each in await services.schedules.list()] == [SHOWN]
 
 
-async def test_a_change_of_a_schedule_keeps_what_is_hidden(
+async def test_schedule_change_preserves_redacted_values(
     services: Services, nightly: StoredSchedule, connection: Sql
 ) -> None:
     """Its payload is sent back as it was shown, with another shop."""
@@ -174,7 +174,7 @@ async def test_a_change_of_a_schedule_keeps_what_is_hidden(
     assert stored(connection) == payload(shop="paris")
 
 
-async def test_a_schedule_takes_a_new_value_of_what_is_hidden(
+async def test_schedule_accepts_a_new_redacted_value(
     services: Services, nightly: StoredSchedule, connection: Sql
 ) -> None:
     await services.schedules.put(
@@ -192,7 +192,7 @@ async def test_a_schedule_takes_a_new_value_of_what_is_hidden(
         lambda _shown: {"handler": "open"},
     ],
 )
-async def test_what_is_hidden_goes_nowhere_else(
+async def test_redacted_value_cannot_be_moved_to_another_place(
     services: Services, nightly: StoredSchedule, connection: Sql, change: Callable[[Any], dict[str, Any]]
 ) -> None:
     """To another item of a list; to a handler that would show it."""
@@ -202,7 +202,7 @@ async def test_what_is_hidden_goes_nowhere_else(
     assert stored(connection) == payload()
 
 
-async def test_what_is_kept_is_what_stood_when_the_change_was_asked_for(
+async def test_redacted_value_is_preserved_as_of_the_time_of_the_change(
     services: Services, nightly: StoredSchedule, connection: Sql
 ) -> None:
     find = services.schedules._find
@@ -220,7 +220,7 @@ async def test_what_is_kept_is_what_stood_when_the_change_was_asked_for(
 
 
 @pytest.mark.usefixtures("nightly")
-async def test_the_audit_log_is_not_told(services: Services, connection: Sql) -> None:
+async def test_audit_log_contains_no_redacted_values(services: Services, connection: Sql) -> None:
     await enqueued(services)
     await services.schedules.change("nightly", {"payload": payload(shop="rome")})
 
@@ -230,7 +230,7 @@ async def test_the_audit_log_is_not_told(services: Services, connection: Sql) ->
     assert CANARY not in repr(told)
 
 
-async def test_a_handler_shows_the_schemas_of_payload_and_result(services: Services) -> None:
+async def test_handler_shows_the_schemas_of_payload_and_result(services: Services) -> None:
     handler = await services.handlers.get("sync")
 
     assert "writeOnly" in str(handler.signature)
@@ -238,7 +238,7 @@ async def test_a_handler_shows_the_schemas_of_payload_and_result(services: Servi
     assert "writeOnly" in str(handler.result_schema)
 
 
-async def test_hidden_values_stay_hidden_when_another_release_does_not_hide_them(
+async def test_redacted_values_stay_redacted_when_another_release_declares_them_visible(
     services: Services, connection: Sql
 ) -> None:
     task_id = await ended(services, connection)
@@ -250,7 +250,9 @@ async def test_hidden_values_stay_hidden_when_another_release_does_not_hide_them
     assert (await services.handlers.get("sync")).retained_redactions != []
 
 
-async def test_admin_reveals_values_that_only_earlier_declarations_hid(services: Services, connection: Sql) -> None:
+async def test_admin_reveals_values_that_only_earlier_declarations_redacted(
+    services: Services, connection: Sql
+) -> None:
     task_id = await ended(services, connection)
     run(connection, roles.declare(*plain_declaration()))
 
@@ -262,7 +264,7 @@ async def test_admin_reveals_values_that_only_earlier_declarations_hid(services:
     assert entry.detail == {"handler": "sync"}
 
 
-async def test_nothing_is_retained_once_the_handler_hides_its_values_again(services: Services, connection: Sql) -> None:
+async def test_no_redactions_are_retained_once_the_handler_redacts_again(services: Services, connection: Sql) -> None:
     for declaration in (plain_declaration(), program().declaration(), plain_declaration(), program().declaration()):
         run(connection, roles.declare(*declaration))
 
@@ -270,12 +272,12 @@ async def test_nothing_is_retained_once_the_handler_hides_its_values_again(servi
     assert await services.handlers.reveal("sync") is False
 
 
-async def test_an_unknown_handler_cannot_be_revealed(services: Services) -> None:
+async def test_unknown_handler_cannot_be_revealed(services: Services) -> None:
     with pytest.raises(HandlerNotFound):
         await services.handlers.reveal("nobody")
 
 
-async def test_doctor_reports_a_declaration_that_hides_less(services: Services, connection: Sql) -> None:
+async def test_doctor_reports_a_declaration_that_redacts_less(services: Services, connection: Sql) -> None:
     run(connection, roles.declare(*plain_declaration()))
 
     findings = (await services.doctor.examine(listening=False)).findings

@@ -34,14 +34,14 @@ def at(clock: Clock, aconnection: psycopg.AsyncConnection[Any]) -> At:
 NIGHTLY = Schedule(name="nightly", handler="add", every=86_400, payload={"a": 1}, priority=5, key="k")
 
 
-async def test_a_schedule_is_stored_with_its_handlers_role(services: Services) -> None:
+async def test_schedule_is_stored_with_its_handlers_role(services: Services) -> None:
     stored = await services.schedules.put(NIGHTLY)
 
     assert (stored.role, stored.every, stored.payload, stored.key) == ("sums", 86_400, {"a": 1}, "k")
     assert await services.schedules.list() == [stored]
 
 
-async def test_a_change_keeps_the_rest_and_the_next_run(services: Services) -> None:
+async def test_change_preserves_the_other_fields_and_the_next_run(services: Services) -> None:
     stored = await services.schedules.put(NIGHTLY)
 
     changed = await services.schedules.change("nightly", {"priority": 9})
@@ -50,23 +50,23 @@ async def test_a_change_keeps_the_rest_and_the_next_run(services: Services) -> N
     assert (changed.payload, changed.key, changed.next_run_at) == (stored.payload, stored.key, stored.next_run_at)
 
 
-async def test_a_change_without_a_schedule_needs_an_interval(services: Services) -> None:
+async def test_change_that_creates_a_schedule_needs_an_interval(services: Services) -> None:
     with pytest.raises(InvalidSchedule, match="interval"):
         await services.schedules.change("nightly", {"handler": "add"}, create=True)
 
 
-async def test_run_now_twice_gives_one_task(services: Services) -> None:
+async def test_run_now_called_twice_creates_one_task(services: Services) -> None:
     await services.schedules.put(NIGHTLY)
 
     assert await services.schedules.trigger("nightly") == await services.schedules.trigger("nightly")
 
 
-async def test_an_unknown_handler_is_met_with_a_close_one(services: Services) -> None:
+async def test_unknown_handler_is_rejected_and_a_similar_name_suggested(services: Services) -> None:
     with pytest.raises(UnknownRole, match="did you mean 'stumble'"):
         await services.schedules.put(Schedule(name="odd", handler="stumbel", every=60))
 
 
-async def test_a_daily_schedule_is_planned_as_soon_as_it_is_stored(services: Services, at: At) -> None:
+async def test_next_run_of_a_daily_schedule_is_planned_when_it_is_stored(services: Services, at: At) -> None:
     await at(datetime(2026, 3, 7, 12, tzinfo=UTC))
     stored = await services.schedules.create(Schedule(name="d", handler="add", cron="30 2 * * *", zone=NEW_YORK))
 
@@ -79,9 +79,7 @@ async def test_a_daily_schedule_is_planned_as_soon_as_it_is_stored(services: Ser
     ]
 
 
-async def test_a_preview_tells_the_jitter_that_is_drawn(
-    services: Services, connection: psycopg.Connection[Any]
-) -> None:
+async def test_preview_includes_the_jitter(services: Services, connection: psycopg.Connection[Any]) -> None:
     stored = await services.schedules.put(replace(NIGHTLY, jitter=600.0))
     [planned, *_] = await services.schedules.preview("nightly")
 
@@ -93,7 +91,7 @@ async def test_a_preview_tells_the_jitter_that_is_drawn(
     assert timedelta() <= planned.due_at - planned.slot <= timedelta(seconds=600)
 
 
-async def test_a_preview_of_a_disabled_schedule_begins_in_the_future(services: Services, at: At) -> None:
+async def test_preview_of_a_disabled_schedule_starts_in_the_future(services: Services, at: At) -> None:
     now = await at(datetime(2026, 1, 1, tzinfo=UTC))
     await services.schedules.put(replace(NIGHTLY, every=3600, enabled=False, first_run_at=now - timedelta(minutes=90)))
 
@@ -102,7 +100,7 @@ async def test_a_preview_of_a_disabled_schedule_begins_in_the_future(services: S
     assert [run.slot - now for run in coming] == [timedelta(minutes=30), timedelta(minutes=90)]
 
 
-async def test_a_zone_alone_is_checked_and_moves_the_plan(services: Services, at: At) -> None:
+async def test_time_zone_change_is_validated_and_moves_the_next_run(services: Services, at: At) -> None:
     await at(datetime(2026, 1, 1, 12, tzinfo=UTC))
     await services.schedules.create(Schedule(name="d", handler="add", cron="0 0 * * *"))
 
@@ -113,7 +111,7 @@ async def test_a_zone_alone_is_checked_and_moves_the_plan(services: Services, at
     assert changed.next_run_at == datetime(2026, 1, 2, 5, tzinfo=UTC)
 
 
-async def test_what_a_run_brought_is_told(services: Services, connection: psycopg.Connection[Any]) -> None:
+async def test_outcomes_of_runs_are_shown(services: Services, connection: psycopg.Connection[Any]) -> None:
     """last_run_at, last_task_count, last_error; and lateness in the history."""
     await services.schedules.put(NIGHTLY)
     connection.execute("select rolecall.fire_schedules()")
@@ -129,14 +127,14 @@ async def test_what_a_run_brought_is_told(services: Services, connection: psycop
 
 
 @pytest.mark.parametrize("which", ["nobody", 4711])
-async def test_a_schedule_that_is_not_there_is_told_at_every_door(services: Services, which: str | int) -> None:
+async def test_missing_schedule_is_not_found_by_any_method(services: Services, which: str | int) -> None:
     doors = services.schedules
     for ask in (doors.get, doors.trigger, doors.delete, doors.preview, doors.runs, doors.enable, doors.disable):
         with pytest.raises(ScheduleNotFound):
             await ask(which)
 
 
-async def test_deleting_is_for_what_is_there(services: Services) -> None:
+async def test_deletion_requires_an_existing_schedule(services: Services) -> None:
     await services.schedules.put(NIGHTLY)
     await services.schedules.delete("nightly")
 

@@ -54,7 +54,7 @@ async def kept_for(shared: Shared[int], database: Database) -> float:
     return database.now - began
 
 
-async def test_a_caller_shortly_afterwards_gets_the_same_answer(shared: Shared[int], database: Database) -> None:
+async def test_call_within_the_cache_time_returns_the_same_value(shared: Shared[int], database: Database) -> None:
     assert [await shared.get(), await shared.get()] == [1, 1]
     database.now += SECONDS
     assert await shared.get() == 2
@@ -64,13 +64,15 @@ async def test_simultaneous_callers_share_one_query(shared: Shared[int], databas
     assert await asyncio.gather(*(shared.get() for _ in range(10))) == [1] * 10
 
 
-async def test_what_is_dear_each_time_is_kept_long(shared: Shared[int], database: Database) -> None:
+async def test_repeatedly_expensive_value_is_cached_longer(shared: Shared[int], database: Database) -> None:
     database.takes = DEAR
 
     assert [await kept_for(shared, database) for _ in range(4)] == pytest.approx([2, 2, 20, 20], abs=0.1)
 
 
-async def test_one_slow_answer_among_cheap_ones_is_not_kept_long(shared: Shared[int], database: Database) -> None:
+async def test_single_slow_query_among_cheap_ones_does_not_extend_the_cache_time(
+    shared: Shared[int], database: Database
+) -> None:
     for _ in range(5):
         await kept_for(shared, database)
     database.takes = DEAR
@@ -80,7 +82,7 @@ async def test_one_slow_answer_among_cheap_ones_is_not_kept_long(shared: Shared[
     assert await kept_for(shared, database) == pytest.approx(SECONDS, abs=0.1)
 
 
-async def test_nothing_is_kept_for_more_than_a_minute(shared: Shared[int], database: Database) -> None:
+async def test_value_is_cached_for_at_most_a_minute(shared: Shared[int], database: Database) -> None:
     database.takes = LONGEST
     for _ in range(2):
         await kept_for(shared, database)
@@ -88,16 +90,16 @@ async def test_nothing_is_kept_for_more_than_a_minute(shared: Shared[int], datab
     assert await kept_for(shared, database) == pytest.approx(2 * LONGEST, abs=1)
 
 
-async def test_a_caller_that_needs_an_answer_is_told_that_the_database_is_away(
-    shared: Shared[int], database: Database
-) -> None:
+async def test_required_value_raises_while_the_database_is_unavailable(shared: Shared[int], database: Database) -> None:
     database.is_away = True
 
     with pytest.raises(DatabaseUnavailable):
         await shared.get()
 
 
-async def test_an_optional_answer_is_kept_while_the_database_is_away(shared: Shared[int], database: Database) -> None:
+async def test_optional_value_stays_cached_while_the_database_is_unavailable(
+    shared: Shared[int], database: Database
+) -> None:
     assert await shared.peek() == 1
     database.is_away = True
     database.now += SECONDS
@@ -105,7 +107,7 @@ async def test_an_optional_answer_is_kept_while_the_database_is_away(shared: Sha
     assert await shared.peek() == 1
 
 
-async def test_a_database_that_is_away_is_not_asked_by_everybody(shared: Shared[int], database: Database) -> None:
+async def test_unavailable_database_is_not_queried_by_every_caller(shared: Shared[int], database: Database) -> None:
     database.is_away = True
     assert [await shared.peek() for _ in range(3)] == [None] * 3
     assert database.asked == 1
@@ -115,7 +117,7 @@ async def test_a_database_that_is_away_is_not_asked_by_everybody(shared: Shared[
     assert await shared.peek() == 2
 
 
-async def test_nobody_waits_longer_than_their_patience(database: Database) -> None:
+async def test_caller_waits_no_longer_than_its_patience(database: Database) -> None:
     answered = asyncio.Event()
 
     async def ask() -> int:

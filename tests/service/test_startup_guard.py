@@ -24,7 +24,7 @@ KEYS, TOKEN, OFF = AuthMode.keys, AuthMode.token, AuthMode.off
         (OFF, True, False, OFF),
     ],
 )
-def test_unless_it_is_said_otherwise_this_machine_comes_in_by_token_and_others_by_key(
+def test_default_mode_is_token_on_this_machine_and_keys_elsewhere(
     asked: AuthMode | None, private: bool, as_root: bool, mode: AuthMode
 ) -> None:
     assert mode_for(asked, private=private, as_root=as_root) is mode
@@ -38,6 +38,6 @@ def test_unless_it_is_said_otherwise_this_machine_comes_in_by_token_and_others_b
         (OFF, True, True, "every account of this machine the rights of root"),
     ],
 )
-def test_a_door_that_is_open_too_wide_is_refused(asked: AuthMode, private: bool, as_root: bool, why: str) -> None:
+def test_insecure_mode_is_rejected(asked: AuthMode, private: bool, as_root: bool, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         mode_for(asked, private=private, as_root=as_root)

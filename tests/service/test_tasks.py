@@ -16,7 +16,7 @@ from rolecall.service.tasks import BATCH, STATUSES
 ADD = NewTask(handler="add", payload={"a": 1, "b": 2})
 
 
-async def test_a_batch_is_stored_in_order(services: Services) -> None:
+async def test_batch_is_stored_in_order(services: Services) -> None:
     stored = await services.tasks.enqueue_many([ADD.options(priority=number) for number in range(5)])
 
     listed = (await services.tasks.list(TaskFilter())).items
@@ -24,7 +24,7 @@ async def test_a_batch_is_stored_in_order(services: Services) -> None:
     assert [task.priority for task in listed] == [4, 3, 2, 1, 0]
 
 
-async def test_nothing_of_a_batch_is_stored_when_one_is_wrong(services: Services) -> None:
+async def test_batch_with_one_invalid_task_stores_nothing(services: Services) -> None:
     with pytest.raises(InvalidTask):
         await services.tasks.enqueue_many([ADD, ADD.options(priority=1_000)])
 
@@ -39,19 +39,19 @@ async def test_nothing_of_a_batch_is_stored_when_one_is_wrong(services: Services
         (NewTask(handler="add", role="summs"), "'sums'"),
     ],
 )
-async def test_an_unknown_role_is_met_with_a_close_name(services: Services, task: NewTask, close: str) -> None:
+async def test_unknown_role_suggests_a_similar_name(services: Services, task: NewTask, close: str) -> None:
     with pytest.raises(UnknownRole, match=f"did you mean {close}"):
         await services.tasks.enqueue(task)
 
 
-async def test_nothing_is_proposed_where_nothing_is_close(services: Services) -> None:
+async def test_unknown_role_without_a_similar_name_suggests_nothing(services: Services) -> None:
     with pytest.raises(UnknownRole) as raised:
         await services.tasks.enqueue(NewTask(role="zebra"))
 
     assert "did you mean" not in str(raised.value)
 
 
-async def test_pages_follow_one_another_without_gap_or_overlap(services: Services) -> None:
+async def test_pages_have_no_gap_or_overlap(services: Services) -> None:
     stored = await services.tasks.enqueue_many([ADD] * 5)
 
     page = await services.tasks.list(TaskFilter(limit=2))
@@ -64,22 +64,22 @@ async def test_pages_follow_one_another_without_gap_or_overlap(services: Service
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1_001])
-async def test_a_page_has_a_sensible_length(services: Services, limit: int) -> None:
+async def test_invalid_page_size_is_rejected(services: Services, limit: int) -> None:
     with pytest.raises(ConfigError):
         await services.tasks.list(TaskFilter(limit=limit))
 
 
-async def test_a_state_that_nobody_knows_is_refused(services: Services) -> None:
+async def test_unknown_state_is_rejected(services: Services) -> None:
     with pytest.raises(ConfigError):
         await services.tasks.list(TaskFilter(state="lost"))
 
 
 @pytest.mark.parametrize("status", STATUSES)
-async def test_every_status_that_is_known_can_be_asked_for(services: Services, status: str) -> None:
+async def test_every_known_status_can_be_filtered(services: Services, status: str) -> None:
     assert (await services.tasks.list(TaskFilter(state=status))).items == []
 
 
-async def test_a_task_is_shown_with_its_story(services: Services) -> None:
+async def test_task_is_shown_with_its_history(services: Services) -> None:
     stored = await services.tasks.enqueue(ADD)
 
     history = await services.tasks.show(stored.id)
@@ -88,12 +88,12 @@ async def test_a_task_is_shown_with_its_story(services: Services) -> None:
     assert [entry.kind for entry in history.timeline] == ["created"]
 
 
-async def test_a_task_that_is_not_there_is_not_found(services: Services) -> None:
+async def test_missing_task_is_not_found(services: Services) -> None:
     with pytest.raises(TaskNotFound):
         await services.tasks.show(4711)
 
 
-async def test_more_ids_than_a_batch_are_all_answered_in_order(services: Services) -> None:
+async def test_ids_beyond_one_batch_are_all_answered_in_order(services: Services) -> None:
     stored = await services.tasks.enqueue_many([ADD] * (BATCH + 1))
     ids = [task.id for task in stored]
 
@@ -103,7 +103,7 @@ async def test_more_ids_than_a_batch_are_all_answered_in_order(services: Service
     assert set(outcomes.values()) == {"cancelled", "missing"}
 
 
-async def test_a_cancelled_task_can_be_retried(services: Services) -> None:
+async def test_cancelled_task_can_be_retried(services: Services) -> None:
     stored = await services.tasks.enqueue(ADD)
     await services.tasks.cancel([stored.id])
 
@@ -111,7 +111,7 @@ async def test_a_cancelled_task_can_be_retried(services: Services) -> None:
     assert (await services.tasks.get(stored.id)).state is TaskState.PENDING
 
 
-async def test_waiting_ends_when_the_task_does(services: Services, database: str) -> None:
+async def test_wait_ends_when_the_task_finishes(services: Services, database: str) -> None:
     stored = await services.tasks.enqueue(ADD)
     waiting = asyncio.create_task(services.tasks.wait(stored.id, 20))
 
@@ -121,14 +121,14 @@ async def test_waiting_ends_when_the_task_does(services: Services, database: str
     assert (await waiting).state is TaskState.CANCELLED
 
 
-async def test_waiting_has_an_end(services: Services) -> None:
+async def test_wait_times_out(services: Services) -> None:
     stored = await services.tasks.enqueue(ADD)
 
     with pytest.raises(WaitTimeout):
         await services.tasks.wait(stored.id, 0.02)
 
 
-async def test_python_and_the_service_refuse_the_same_things(services: Services) -> None:
+async def test_python_client_and_service_reject_the_same_input(services: Services) -> None:
     strange: list[dict[str, Any]] = [
         {"payload": {"x": float("nan")}},
         {"payload": {"x": "\0"}},

@@ -19,12 +19,12 @@ async def later(pool: Engine, aconnection: psycopg.AsyncConnection[Any], **step:
     await pool.clock.show(aconnection)
 
 
-async def test_an_unknown_task_is_not_found(services: Services) -> None:
+async def test_unknown_task_is_not_found(services: Services) -> None:
     with pytest.raises(TaskNotFound):
         await services.tasks.why(4711)
 
 
-async def test_a_finished_task_says_how_it_ended_and_when(services: Services, pool: Engine) -> None:
+async def test_finished_task_shows_its_outcome_and_time(services: Services, pool: Engine) -> None:
     task_id = pool.enqueue("sums", max_attempts=1)
     pool.fail(pool.claim_one(), "no such store")
 
@@ -35,7 +35,7 @@ async def test_a_finished_task_says_how_it_ended_and_when(services: Services, po
     assert cause.change == f"retry it: rolecall tasks retry {task_id}"
 
 
-async def test_a_running_task_names_its_worker(services: Services, pool: Engine) -> None:
+async def test_running_task_names_its_worker(services: Services, pool: Engine) -> None:
     task_id = pool.enqueue("sums")
     claim = pool.claim_one()
 
@@ -45,7 +45,7 @@ async def test_a_running_task_names_its_worker(services: Services, pool: Engine)
     assert cause.until == START + timedelta(hours=1)
 
 
-async def test_a_cancellation_that_was_asked_for_is_told(services: Services, pool: Engine) -> None:
+async def test_requested_cancellation_is_shown(services: Services, pool: Engine) -> None:
     task_id = pool.enqueue("sums")
     pool.claim_one()
     pool.cancel(task_id)
@@ -53,7 +53,7 @@ async def test_a_cancellation_that_was_asked_for_is_told(services: Services, poo
     assert "its cancellation was requested at" in (await only(services, task_id)).sentence
 
 
-async def test_a_prefetched_task_is_claimed_and_not_started(services: Services, pool: Engine) -> None:
+async def test_prefetched_task_is_claimed_and_not_started(services: Services, pool: Engine) -> None:
     task_id = pool.enqueue("sums")
     [claim] = pool.claim(1, start=0)
 
@@ -62,7 +62,7 @@ async def test_a_prefetched_task_is_claimed_and_not_started(services: Services, 
     assert (cause.kind, cause.workers) == ("claimed", (claim.worker_id,))
 
 
-async def test_a_stale_task_says_from_when_it_is_rescued(
+async def test_stale_task_shows_the_time_of_its_rescue(
     services: Services, pool: Engine, aconnection: psycopg.AsyncConnection[Any]
 ) -> None:
     task_id = pool.enqueue("sums")
@@ -76,7 +76,7 @@ async def test_a_stale_task_says_from_when_it_is_rescued(
     assert pool.rescue() == {task_id: "pending"}
 
 
-async def test_a_task_not_yet_rescued_after_a_restart_is_said_to_be_rescued_later(
+async def test_rescue_time_is_later_after_a_server_restart(
     services: Services, pool: Engine, aconnection: psycopg.AsyncConnection[Any]
 ) -> None:
     task_id = pool.enqueue("sums")
@@ -88,7 +88,7 @@ async def test_a_task_not_yet_rescued_after_a_restart_is_said_to_be_rescued_late
     assert pool.rescue() == {}
 
 
-async def test_a_task_that_a_drain_still_runs_is_rescued_after_its_deadline(
+async def test_stale_task_running_in_an_sql_worker_is_rescued_after_its_deadline(
     services: Services, pool: Engine, aconnection: psycopg.AsyncConnection[Any]
 ) -> None:
     task_id = pool.enqueue("sums")
@@ -102,7 +102,7 @@ async def test_a_task_that_a_drain_still_runs_is_rescued_after_its_deadline(
         assert pool.rescue() == {}
 
 
-async def test_a_parent_waits_for_its_children(services: Services, pool: Engine) -> None:
+async def test_parent_waits_for_its_children(services: Services, pool: Engine) -> None:
     task_id = pool.enqueue("sums")
     worker_id = pool.worker()
     claim = pool.claim_one(worker=worker_id)
@@ -115,9 +115,7 @@ async def test_a_parent_waits_for_its_children(services: Services, pool: Engine)
     assert "12 open children" in cause.sentence
 
 
-async def test_a_blocked_task_names_what_it_needs_and_of_a_chain_the_open_link(
-    services: Services, pool: Engine
-) -> None:
+async def test_blocked_task_names_its_needs_and_the_open_task_of_a_chain(services: Services, pool: Engine) -> None:
     first, single = pool.enqueue("sums", priority=1), pool.enqueue("sums")
     needs = [{"chain": first}, {"task": single}]
     task_id = pool.enqueue("sums", needs=needs)
@@ -132,7 +130,7 @@ async def test_a_blocked_task_names_what_it_needs_and_of_a_chain_the_open_link(
     assert f"{link[0]} of the chain {first}" in cause.sentence
 
 
-async def test_a_task_that_is_not_due_says_until_when(services: Services, pool: Engine) -> None:
+async def test_scheduled_task_shows_its_due_time(services: Services, pool: Engine) -> None:
     pool.worker()
 
     cause = await only(services, pool.enqueue("sums", after=60))
@@ -140,7 +138,7 @@ async def test_a_task_that_is_not_due_says_until_when(services: Services, pool: 
     assert (cause.kind, cause.until) == ("scheduled", START + timedelta(seconds=60))
 
 
-async def test_what_a_blocked_task_meets_afterwards_is_told_too(services: Services, pool: Engine) -> None:
+async def test_later_causes_of_a_blocked_task_are_shown_too(services: Services, pool: Engine) -> None:
     worker_id = pool.worker(slots=5)
     holder = pool.enqueue("sums", key="k")
     pool.claim_one(worker=worker_id)
@@ -152,7 +150,7 @@ async def test_what_a_blocked_task_meets_afterwards_is_told_too(services: Servic
     assert causes[1].change == "it becomes due"
 
 
-async def test_a_task_that_is_retried_says_after_which_error(services: Services, pool: Engine) -> None:
+async def test_retrying_task_shows_its_last_error(services: Services, pool: Engine) -> None:
     task_id = pool.enqueue("sums", retry={"kind": "linear", "step": 30, "cap": 300})
     pool.fail(pool.claim_one(), "boom {braces}\nand a traceback")
 
@@ -163,7 +161,7 @@ async def test_a_task_that_is_retried_says_after_which_error(services: Services,
     assert cause.error == "boom {braces}\nand a traceback"
 
 
-async def test_a_task_that_put_itself_off_is_not_said_to_have_failed(services: Services, pool: Engine) -> None:
+async def test_snoozed_task_is_not_shown_as_failed(services: Services, pool: Engine) -> None:
     task_id = pool.enqueue("sums")
     pool.snooze(pool.claim_one(), 90)
 
@@ -172,7 +170,7 @@ async def test_a_task_that_put_itself_off_is_not_said_to_have_failed(services: S
     assert (cause.kind, cause.until, cause.error) == ("snoozed", START + timedelta(seconds=90), None)
 
 
-async def test_a_paused_role_says_since_when_until_when_and_by_whom(services: Services, pool: Engine) -> None:
+async def test_paused_role_shows_start_end_and_actor(services: Services, pool: Engine) -> None:
     pool.worker()
     task_id = pool.enqueue("sums")
     pool.rows("select rolecall.pause_role('sums', 600, 'ada')")
@@ -183,7 +181,7 @@ async def test_a_paused_role_says_since_when_until_when_and_by_whom(services: Se
     assert (cause.since, cause.until) == (START, START + timedelta(seconds=600))
 
 
-async def test_a_pause_that_is_over_is_none_even_before_somebody_clears_it(
+async def test_expired_pause_is_ignored_before_it_is_cleared(
     services: Services, pool: Engine, aconnection: psycopg.AsyncConnection[Any]
 ) -> None:
     pool.worker()
@@ -195,7 +193,7 @@ async def test_a_pause_that_is_over_is_none_even_before_somebody_clears_it(
     assert pool.claim_one().id == task_id
 
 
-async def test_all_that_holds_is_told_the_most_important_first(services: Services, pool: Engine) -> None:
+async def test_all_causes_are_shown_in_order_of_importance(services: Services, pool: Engine) -> None:
     holder = pool.enqueue("sums", key="store:7")
     pool.claim_one("sums")
     pool.rows("select rolecall.pause_role('other')")
@@ -208,7 +206,7 @@ async def test_all_that_holds_is_told_the_most_important_first(services: Service
     assert causes[1].tasks == (holder,)
 
 
-async def test_a_task_that_waits_says_until_when_it_may(services: Services, pool: Engine) -> None:
+async def test_pending_task_shows_its_expiry(services: Services, pool: Engine) -> None:
     pool.worker()
 
     causes = (await services.tasks.why(pool.enqueue("sums", after=60, expires=30))).causes
@@ -217,7 +215,7 @@ async def test_a_task_that_waits_says_until_when_it_may(services: Services, pool
     assert causes[1].until == START + timedelta(seconds=90)
 
 
-async def test_one_that_has_expired_says_that_alone(
+async def test_expired_task_shows_only_its_expiry(
     services: Services, pool: Engine, aconnection: psycopg.AsyncConnection[Any]
 ) -> None:
     task_id = pool.enqueue("sums", expires=30)
@@ -230,7 +228,7 @@ async def test_one_that_has_expired_says_that_alone(
     assert (await only(services, task_id)).sentence.endswith("it expired at 2026-01-01 00:00:30Z, before it began")
 
 
-async def test_one_that_began_in_time_runs_and_waits_for_its_children(
+async def test_task_started_before_its_expiry_runs_and_waits_for_its_children(
     services: Services, pool: Engine, aconnection: psycopg.AsyncConnection[Any]
 ) -> None:
     task_id = pool.enqueue("sums", expires=30)

@@ -14,7 +14,7 @@ from tests.sql.costs import buffers
 from tests.sql.engine import Engine
 
 
-async def test_a_key_names_the_task_that_holds_it(services: Services, pool: Engine) -> None:
+async def test_held_key_names_the_task_that_holds_it(services: Services, pool: Engine) -> None:
     worker_id = pool.worker(slots=5)
     holder, task_id = pool.enqueue("sums", key="store:7"), pool.enqueue("sums", key="store:7")
     assert set(pool.claim_all(worker_id)) == {holder}
@@ -25,7 +25,7 @@ async def test_a_key_names_the_task_that_holds_it(services: Services, pool: Engi
     assert cause.sentence == f"its key 'store:7' is held by task {holder}"
 
 
-async def test_a_key_with_places_names_all_that_have_them(services: Services, pool: Engine) -> None:
+async def test_key_with_capacity_two_names_all_its_holders(services: Services, pool: Engine) -> None:
     pool.rows("insert into rolecall.keys (key, capacity) values ('api', 2)")
     worker_id = pool.worker(slots=5)
     ids = [pool.enqueue("sums", key="api") for _ in range(3)]
@@ -37,7 +37,7 @@ async def test_a_key_with_places_names_all_that_have_them(services: Services, po
     assert len(held) == 2
 
 
-async def test_a_task_behind_better_ones_for_its_key_names_them(services: Services, pool: Engine) -> None:
+async def test_task_behind_higher_priority_tasks_of_its_key_names_them(services: Services, pool: Engine) -> None:
     pool.worker(slots=5)
     task_id, better = pool.enqueue("sums", key="k"), pool.enqueue("other", key="k", priority=5)
 
@@ -47,7 +47,7 @@ async def test_a_task_behind_better_ones_for_its_key_names_them(services: Servic
     assert await kinds(services, better) == ["claimable"]
 
 
-async def test_better_ones_keep_a_task_only_from_a_key_without_a_place_more(services: Services, pool: Engine) -> None:
+async def test_higher_priority_tasks_block_a_key_only_without_free_capacity(services: Services, pool: Engine) -> None:
     pool.rows("insert into rolecall.keys (key, capacity) values ('api', 2)")
     pool.worker(slots=5)
     first, second, third = (pool.enqueue("sums", key="api") for _ in range(3))
@@ -57,7 +57,7 @@ async def test_better_ones_keep_a_task_only_from_a_key_without_a_place_more(serv
     assert set(pool.claim_all()) == {first, second}
 
 
-async def test_a_better_task_that_no_worker_would_take_is_in_nobodys_way(services: Services, pool: Engine) -> None:
+async def test_higher_priority_task_without_a_worker_blocks_nobody(services: Services, pool: Engine) -> None:
     pool.worker("sums", slots=5)
     task_id = pool.enqueue("sums", key="k")
     pool.enqueue("other", key="k", priority=5)
@@ -66,9 +66,7 @@ async def test_a_better_task_that_no_worker_would_take_is_in_nobodys_way(service
     assert pool.claim_one("sums").id == task_id
 
 
-async def test_a_parked_task_whose_key_got_room_by_hand_is_told_to_stand_aside(
-    services: Services, pool: Engine
-) -> None:
+async def test_task_of_a_key_with_manually_raised_capacity_is_shown_as_parked(services: Services, pool: Engine) -> None:
     worker_id = pool.worker(slots=5)
     task_id = [pool.enqueue("sums", key="k") for _ in range(2)][-1]
     pool.claim_all(worker_id)
@@ -78,7 +76,7 @@ async def test_a_parked_task_whose_key_got_room_by_hand_is_told_to_stand_aside(
     assert pool.claim_all(worker_id) == {}
 
 
-async def test_a_parent_between_two_steps_has_its_key_and_waits_for_nobody(services: Services, pool: Engine) -> None:
+async def test_parent_between_two_steps_keeps_its_key_and_waits_for_nobody(services: Services, pool: Engine) -> None:
     worker_id = pool.worker(slots=5)
     task_id = pool.enqueue("sums", key="k")
     claim = pool.claim_one(worker=worker_id)
@@ -91,7 +89,7 @@ async def test_a_parent_between_two_steps_has_its_key_and_waits_for_nobody(servi
     assert await kinds(services, task_id) == ["claimable"]
 
 
-async def test_a_role_that_runs_one_root_names_it(services: Services, pool: Engine) -> None:
+async def test_role_limited_to_one_root_names_it(services: Services, pool: Engine) -> None:
     pool.declare({"name": "sums", "one_root": True})
     worker_id = pool.worker(slots=5)
     root, task_id = pool.enqueue("sums"), pool.enqueue("sums")
@@ -102,7 +100,7 @@ async def test_a_role_that_runs_one_root_names_it(services: Services, pool: Engi
     assert (cause.kind, cause.tasks, cause.role) == ("one_root", (root,), "sums")
 
 
-async def test_no_live_worker_serves_the_role(
+async def test_role_without_live_workers_is_shown(
     services: Services, pool: Engine, clock: Clock, aconnection: psycopg.AsyncConnection[Any]
 ) -> None:
     pool.worker("other")
@@ -114,7 +112,7 @@ async def test_no_live_worker_serves_the_role(
     assert await kinds(services, task_id) == ["no_worker"]
 
 
-async def test_workers_that_lack_the_handler_are_named(services: Services, pool: Engine) -> None:
+async def test_workers_without_the_handler_are_named(services: Services, pool: Engine) -> None:
     worker_id = pool.worker("sums")
     pool.rows("update rolecall.workers set handlers = '{add}'")
 
@@ -124,7 +122,7 @@ async def test_workers_that_lack_the_handler_are_named(services: Services, pool:
     assert "lacks the handler stumble" in cause.sentence
 
 
-async def test_workers_that_drain_or_back_off_are_named_with_the_reason(services: Services, pool: Engine) -> None:
+async def test_draining_or_backing_off_workers_are_named_with_the_reason(services: Services, pool: Engine) -> None:
     draining, hot = pool.worker(slots=5), pool.worker(slots=5)
     pool.rows("select rolecall.command_worker(%s, 'drain')", draining)
     pool.enqueue("sums", priority=1)
@@ -137,9 +135,7 @@ async def test_workers_that_drain_or_back_off_are_named_with_the_reason(services
     assert f"{draining} (command: drain), {hot} (backing off: memory is short)" in cause.sentence
 
 
-async def test_a_worker_that_backs_off_and_runs_nothing_takes_one_all_the_same(
-    services: Services, pool: Engine
-) -> None:
+async def test_idle_worker_that_backs_off_still_claims_one_task(services: Services, pool: Engine) -> None:
     hot = pool.worker(slots=5)
     pool.rows('select * from rolecall.beat(%s, 0, false, \'{"backing_off": "memory is short"}\')', hot)
     first, second = pool.enqueue("sums"), pool.enqueue("sums")
@@ -149,9 +145,7 @@ async def test_a_worker_that_backs_off_and_runs_nothing_takes_one_all_the_same(
 
 
 @pytest.mark.parametrize(("before", "told"), [(0, "no task is"), (1, "1 task is"), (3, "3 tasks are")])
-async def test_busy_slots_and_what_stands_before_are_told(
-    services: Services, pool: Engine, before: int, told: str
-) -> None:
+async def test_busy_slots_and_earlier_tasks_are_shown(services: Services, pool: Engine, before: int, told: str) -> None:
     worker_id = pool.worker(slots=1)
     pool.enqueue("sums")
     pool.claim_one(worker=worker_id)
@@ -167,9 +161,7 @@ async def test_busy_slots_and_what_stands_before_are_told(
     assert cause.sentence == f"the 1 slot of the workers that could run it is busy, and {told} ahead of it in line"
 
 
-async def test_with_fewer_free_slots_than_tasks_before_it_a_task_stands_in_line(
-    services: Services, pool: Engine
-) -> None:
+async def test_task_with_fewer_free_slots_than_earlier_tasks_is_in_line(services: Services, pool: Engine) -> None:
     pool.worker(slots=2)
     first, second, third = (pool.enqueue("sums") for _ in range(3))
 
@@ -182,7 +174,7 @@ async def test_with_fewer_free_slots_than_tasks_before_it_a_task_stands_in_line(
     assert {claim.id for claim in pool.claim(2)} == {first, second}
 
 
-async def test_counting_ends_at_ten_thousand_and_costs_no_more_beyond(services: Services, pool: Engine) -> None:
+async def test_counting_stops_at_ten_thousand_tasks_and_its_cost_is_bounded(services: Services, pool: Engine) -> None:
     pool.worker(slots=1)
     pool.rows("""
         insert into rolecall.tasks (chain_id, created_at, scheduled_for, line_id, payload, key, parked)

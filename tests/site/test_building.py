@@ -7,7 +7,7 @@ from tools.site import sources
 from tools.site.building import HTML, build
 
 
-def test_the_site_is_built_without_a_fault_and_has_every_page_of_docs(tmp_path: Path) -> None:
+def test_site_builds_without_errors_and_contains_every_docs_page(tmp_path: Path) -> None:
     build(ROOT, tmp_path)
 
     built = {file.relative_to(tmp_path / HTML).with_suffix(".md").as_posix() for file in tmp_path.rglob("*.html")}

@@ -32,7 +32,7 @@ def root(tmp_path: Path, seed: Seed) -> Path:
     return tmp_path
 
 
-def test_a_pattern_finds_what_is_named_nowhere_else(root: Path) -> None:
+def test_pattern_matches_pages_not_named_elsewhere(root: Path) -> None:
     [start, guides] = navigation.read(root, ["guides/rooms.md", "index.md", "guides/keys.md", "guides/live.md"])
 
     assert start.as_entry() == {"Start": ["index.md"]}
@@ -41,17 +41,17 @@ def test_a_pattern_finds_what_is_named_nowhere_else(root: Path) -> None:
     }
 
 
-def test_a_part_without_pages_is_left_out(root: Path) -> None:
+def test_section_without_pages_is_omitted(root: Path) -> None:
     [_, guides] = navigation.read(root, ["index.md", "guides/keys.md"])
 
     assert [part.title for part in guides.parts] == ["Keys"]
 
 
-def test_a_page_without_a_place_is_refused(root: Path) -> None:
+def test_page_outside_the_navigation_is_rejected(root: Path) -> None:
     with pytest.raises(SetupError, match="does not list concepts/keys.md"):
         navigation.read(root, ["index.md", "guides/keys.md", "concepts/keys.md"])
 
 
-def test_a_name_without_a_page_is_refused(root: Path) -> None:
+def test_name_of_a_missing_page_is_rejected(root: Path) -> None:
     with pytest.raises(SetupError, match="names missing pages: guides/keys.md"):
         navigation.read(root, ["index.md"])

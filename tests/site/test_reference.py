@@ -45,21 +45,21 @@ def headings(pages: Mapping[str, str], beginning: str) -> str:
     )
 
 
-def test_each_name_that_rolecall_exports_has_its_place(reference: Mapping[str, str]) -> None:
+def test_each_exported_name_of_rolecall_is_documented(reference: Mapping[str, str]) -> None:
     told = headings(reference, "reference/python/")
 
     assert [name for name in rolecall.__all__ if f"## `{name}` {{#{name}}}" not in told] == []
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_each_name_that_a_public_module_exports_has_its_place(reference: Mapping[str, str], module: str) -> None:
+def test_each_exported_name_of_a_public_module_is_documented(reference: Mapping[str, str], module: str) -> None:
     told = headings(reference, f"reference/python/rolecall.{module}.md")
     exported = importlib.import_module(f"rolecall.{module}").__all__
 
     assert [name for name in exported if f"## `{name}` {{#{name}}}" not in told] == []
 
 
-def test_each_public_method_has_its_place(reference: Mapping[str, str]) -> None:
+def test_each_public_method_is_documented(reference: Mapping[str, str]) -> None:
     told = headings(reference, "reference/python/")
     classes = [found for name in rolecall.__all__ if inspect.isclass(found := getattr(rolecall, name))]
 
@@ -75,13 +75,13 @@ def test_each_public_method_has_its_place(reference: Mapping[str, str]) -> None:
     assert missing == []
 
 
-def test_no_module_is_public_without_a_page(reference: Mapping[str, str]) -> None:
+def test_every_public_module_has_a_page(reference: Mapping[str, str]) -> None:
     pages = {place for place in reference if place.startswith("reference/python/rolecall.")}
 
     assert {f"reference/python/rolecall.{name}.md" for name in MODULES} == pages
 
 
-def test_each_sql_function_for_callers_has_its_place(reference: Mapping[str, str]) -> None:
+def test_each_public_sql_function_is_documented(reference: Mapping[str, str]) -> None:
     files = (ROOT / "src/rolecall/sql/functions").rglob("*.sql")
     marked = re.compile(r"^-- public: yes\n(?:--.*\n)*create or replace \w+ rolecall\.(\w+)", re.MULTILINE)
     public = [name for file in files for name in marked.findall(file.read_text("utf-8"))]
@@ -92,7 +92,7 @@ def test_each_sql_function_for_callers_has_its_place(reference: Mapping[str, str
     assert [name for name in public if f"{{#{name}}}" not in told] == []
 
 
-def test_each_route_has_its_place_and_says_its_scope(reference: Mapping[str, str]) -> None:
+def test_each_route_is_documented_with_its_scope(reference: Mapping[str, str]) -> None:
     lines = reference["reference/http.md"].splitlines()
     table = [(f"`{entry.method} {CONVERTER.sub('}', entry.path)}`", entry.needs) for entry in read_table(ROUTES)]
 
@@ -104,7 +104,7 @@ def test_each_route_has_its_place_and_says_its_scope(reference: Mapping[str, str
 
 
 @pytest.mark.parametrize("words", WORDS_OF_COMMANDS)
-def test_each_command_is_told_with_all_that_its_help_tells(
+def test_each_command_is_documented_with_its_complete_help(
     reference: Mapping[str, str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     build()([*words.split(), "--help"], prog_name="rolecall", standalone_mode=False)
@@ -118,7 +118,7 @@ def test_each_command_is_told_with_all_that_its_help_tells(
     assert [option for option in options if option not in section + shared] == []
 
 
-def test_each_setting_has_its_place_with_its_other_names(reference: Mapping[str, str]) -> None:
+def test_each_setting_is_documented_with_its_alternate_names(reference: Mapping[str, str]) -> None:
     texts = [file.read_text("utf-8") for file in (ROOT / "src/rolecall/config").glob("*.py")]
     names = [name for text in texts for name in re.findall(r"\bname=\"([A-Z_]+)\"", text)]
     aliases = [
@@ -132,21 +132,21 @@ def test_each_setting_has_its_place_with_its_other_names(reference: Mapping[str,
     assert [alias for alias in aliases if f"`{alias}`" not in told] == []
 
 
-def test_each_error_has_its_place(reference: Mapping[str, str]) -> None:
+def test_each_error_is_documented(reference: Mapping[str, str]) -> None:
     told = headings(reference, "reference/errors.md")
     known = [name for name, found in inspect.getmembers(errors, inspect.isclass) if issubclass(found, Exception)]
 
     assert [name for name in known if f"## `{name}`" not in told] == []
 
 
-def test_each_sqlstate_of_the_engine_is_told(reference: Mapping[str, str]) -> None:
+def test_each_sqlstate_of_the_engine_is_documented(reference: Mapping[str, str]) -> None:
     files = (ROOT / "src/rolecall/sql/functions").rglob("*.sql")
     raised = {code for file in files for code in re.findall(r"'(RC\d{3})'", file.read_text("utf-8"))}
 
     assert {code for code in raised - CAUGHT_INSIDE if f"`{code}`" not in reference["reference/errors.md"]} == set()
 
 
-def test_each_event_is_told() -> None:
+def test_each_event_is_documented() -> None:
     told = (ROOT / "docs/reference/events.md").read_text("utf-8")
 
     assert [event for event in EventType if f"| `{event}` |" not in told] == []

@@ -42,11 +42,11 @@ def page(tmp_path: Path, seed: Seed) -> Callable[[str], str]:
         ("```\n[words](../../VOCABULARY.md)\n```\n", "```\n[words](../../VOCABULARY.md)\n```\n"),
     ],
 )
-def test_a_link_leads_to_where_things_are_on_the_site(page: Callable[[str], str], text: str, led: str) -> None:
+def test_links_are_rewritten_to_their_site_urls(page: Callable[[str], str], text: str, led: str) -> None:
     assert page(text) == led
 
 
-def test_a_drawing_stands_in_the_page_and_follows_its_theme(page: Callable[[str], str]) -> None:
+def test_drawing_is_embedded_in_its_page_and_follows_its_theme(page: Callable[[str], str]) -> None:
     drawn = page("![a life](../life.svg)")
 
     assert '<figure role="img" aria-label="a life">' in drawn
@@ -54,7 +54,7 @@ def test_a_drawing_stands_in_the_page_and_follows_its_theme(page: Callable[[str]
     assert "\n\n" not in drawn
 
 
-def test_all_drawings_look_alike() -> None:
+def test_all_drawings_share_one_style() -> None:
     drawings = [file.read_text("utf-8") for file in sorted((ROOT / "docs" / "concepts").glob("*.svg"))]
 
     assert len({STYLE.findall(drawn)[0] for drawn in drawings}) == 1

@@ -113,16 +113,14 @@ def full(engine: Engine) -> Engine:
 
 
 @pytest.mark.parametrize(("table", "constraint", "change"), ILLEGAL)
-def test_an_illegal_change_is_refused_by_the_constraints_name(
-    full: Engine, table: str, constraint: str, change: str
-) -> None:
+def test_illegal_change_violates_the_named_constraint(full: Engine, table: str, constraint: str, change: str) -> None:
     with pytest.raises(psycopg.errors.CheckViolation) as refusal:
         full.rows(f"update rolecall.{table} set {change}")
 
     assert refusal.value.diag.constraint_name == constraint
 
 
-def test_every_check_has_its_illegal_change(engine: Engine) -> None:
+def test_every_check_constraint_has_an_illegal_change(engine: Engine) -> None:
     stored = engine.rows(
         r"""select distinct conrelid::regclass::text, conname from pg_constraint
         where contype = 'c' and connamespace = 'rolecall'::regnamespace and coninhcount = 0 and conname <> 'is_sound'
@@ -136,7 +134,7 @@ def test_every_check_has_its_illegal_change(engine: Engine) -> None:
     }
 
 
-def test_a_refused_task_is_named(full: Engine) -> None:
+def test_rejected_task_is_named_in_the_detail(full: Engine) -> None:
     with pytest.raises(psycopg.errors.CheckViolation) as refusal:
         full.rows("update rolecall.tasks set timeout = '0 s'")
 
@@ -146,12 +144,12 @@ def test_a_refused_task_is_named(full: Engine) -> None:
     assert refusal.value.diag.message_detail == f"It is task {full.value('select min(id) from rolecall.tasks')}."
 
 
-def test_every_check_has_looked_at_what_stood_before_it(engine: Engine) -> None:
+def test_every_constraint_is_validated(engine: Engine) -> None:
     """A migration adds a constraint as not valid to avoid waiting, and validates it in the next step."""
     assert engine.value("select count(*) from pg_constraint where not convalidated") == 0
 
 
-def test_every_table_may_be_published_for_deletes(engine: Engine) -> None:
+def test_every_table_has_a_replica_identity_for_deletes(engine: Engine) -> None:
     """With `create publication for all tables`, the server rejects deletes from tables without a replica identity."""
     nameless = engine.rows(
         """select relname from pg_class
@@ -162,7 +160,7 @@ def test_every_table_may_be_published_for_deletes(engine: Engine) -> None:
     assert nameless == []
 
 
-def test_no_foreign_key_leaves_or_reaches_the_pool(engine: Engine) -> None:
+def test_task_tables_have_no_foreign_keys(engine: Engine) -> None:
     """A foreign key on the task table would cause multixacts and cascading locks."""
     keys = engine.rows(
         """select conrelid::regclass::text, confrelid::regclass::text from pg_constraint
@@ -176,7 +174,7 @@ def test_no_foreign_key_leaves_or_reaches_the_pool(engine: Engine) -> None:
     ]
 
 
-def test_ids_are_wide(engine: Engine) -> None:
+def test_id_columns_are_bigint(engine: Engine) -> None:
     narrow = engine.rows(
         """select attrelid::regclass::text, attname from pg_attribute
         join pg_class on pg_class.oid = attrelid
@@ -188,7 +186,7 @@ def test_ids_are_wide(engine: Engine) -> None:
     assert narrow == []
 
 
-def test_every_moment_knows_its_zone(engine: Engine) -> None:
+def test_every_timestamp_has_a_time_zone(engine: Engine) -> None:
     assert (
         engine.rows(
             """select table_name, column_name from information_schema.columns
@@ -198,7 +196,7 @@ def test_every_moment_knows_its_zone(engine: Engine) -> None:
     )
 
 
-def test_every_function_pins_its_search_path_except_the_inlined_ones(engine: Engine) -> None:
+def test_every_function_except_inlined_ones_sets_its_search_path(engine: Engine) -> None:
     loose = engine.rows(
         """select proname from pg_proc
         where pronamespace = 'rolecall'::regnamespace and not coalesce(proconfig::text, '') like '%%search_path=%%'"""
@@ -231,7 +229,7 @@ def test_every_function_pins_its_search_path_except_the_inlined_ones(engine: Eng
     ]
 
 
-def test_heartbeats_are_hot_updates(engine: Engine) -> None:
+def test_columns_that_heartbeats_update_are_not_indexed(engine: Engine) -> None:
     """A renewal must update no index."""
     indexed = engine.rows(
         """select attname from pg_index join pg_attribute on attrelid = indrelid and attnum = any(indkey)

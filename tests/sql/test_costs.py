@@ -39,7 +39,7 @@ def costs_of_a_batch(engine: Engine) -> dict[str, tuple[float, float]]:
     return {"enqueue": stored, "claim": claimed, "finish": cost(engine, FINISH, Jsonb(reports))}
 
 
-def test_plain_tasks_are_cheap(engine: Engine) -> None:
+def test_plain_tasks_stay_within_their_cost_limits(engine: Engine) -> None:
     """The minimum of several batches counts: after a checkpoint, the first change of a page logs all of it."""
     engine.rows("alter table rolecall.tasks set (autovacuum_enabled = off)")
 
@@ -50,7 +50,7 @@ def test_plain_tasks_are_cheap(engine: Engine) -> None:
         assert min(batch[call][1] for batch in batches) <= most_buffers, (call, batches)
 
 
-def test_one_task_is_enqueued_cheaply(engine: Engine) -> None:
+def test_enqueuing_one_task_stays_within_its_cost_limits(engine: Engine) -> None:
     """The first calls also read catalogs and create the line."""
     costs = [cost(engine, ENQUEUE, ONE_DRAFT, tasks=1) for _ in range(30)]
 

@@ -77,7 +77,7 @@ def locks(engine: Engine, call: Call) -> int:
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
-def test_a_call_locks_no_more_where_a_month_is_kept(engine: Engine, call: Call) -> None:
+def test_call_takes_no_more_locks_with_a_month_of_partitions(engine: Engine, call: Call) -> None:
     engine.rows("select rolecall.make_partitions()")
     before = locks(engine, call)
 

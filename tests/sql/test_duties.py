@@ -44,13 +44,13 @@ def begin(
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_whoever_comes_second_does_nothing(engine: Engine, form: str) -> None:
+def test_second_process_does_not_start_the_duty(engine: Engine, form: str) -> None:
     assert begin(engine, "a", what=FORMS[form])
     assert begin(engine, "b", what=FORMS[form]) is None
     assert times(engine) == 1
 
 
-def test_its_time_brings_it_back(engine: Engine) -> None:
+def test_duty_is_due_again_after_its_interval(engine: Engine) -> None:
     begin(engine)
     assert (look(engine).due, 50 < (look(engine).next_in or 0) <= 60) == ([], True)
 
@@ -60,7 +60,7 @@ def test_its_time_brings_it_back(engine: Engine) -> None:
     assert begin(engine, "b")
 
 
-def test_a_server_whose_clock_was_set_back_goes_on(engine: Engine) -> None:
+def test_duty_is_due_after_the_server_clock_was_set_back(engine: Engine) -> None:
     begin(engine)
     engine.rows(LATER.format(-3600))
 
@@ -68,9 +68,7 @@ def test_a_server_whose_clock_was_set_back_goes_on(engine: Engine) -> None:
     assert begin(engine)
 
 
-def test_nobody_waits_for_who_is_at_it_and_where_it_comes_to_nothing_it_is_due(
-    engine: Engine, session: Session
-) -> None:
+def test_running_duty_is_skipped_without_waiting_and_due_after_a_rollback(engine: Engine, session: Session) -> None:
     begin(engine)
     engine.rows(LATER.format(60))
     other = session()
@@ -84,14 +82,14 @@ def test_nobody_waits_for_who_is_at_it_and_where_it_comes_to_nothing_it_is_due(
     assert begin(engine)
 
 
-def test_a_beginning_that_fails_leaves_it_due(engine: Engine) -> None:
+def test_duty_that_fails_to_start_stays_due(engine: Engine) -> None:
     with pytest.raises(DatabaseError):
         begin(engine, what=FAILS)
 
     assert look(engine).due == ["sweep"]
 
 
-def test_whoever_did_the_last_one_is_told_so(engine: Engine) -> None:
+def test_last_process_of_a_duty_is_reported(engine: Engine) -> None:
     begin(engine, "a")
     assert (look(engine, "a").did_last, look(engine, "b").did_last) == (True, False)
 
@@ -101,7 +99,7 @@ def test_whoever_did_the_last_one_is_told_so(engine: Engine) -> None:
     assert (look(engine, "a").did_last, look(engine, "b").did_last) == (False, True)
 
 
-def test_a_schedule_is_due_at_its_second_and_not_before(engine: Engine) -> None:
+def test_schedule_duty_is_due_exactly_at_the_fire_time(engine: Engine) -> None:
     """Schedules use the clock that the test controls."""
     engine.put_schedule(every=30)
     engine.fire_schedules()
@@ -117,7 +115,7 @@ def test_a_schedule_is_due_at_its_second_and_not_before(engine: Engine) -> None:
     assert begin(engine, name="schedules")
 
 
-def test_the_end_of_a_pause_calls_for_whoever_ends_pauses(engine: Engine) -> None:
+def test_pause_duty_is_due_when_a_pause_ends(engine: Engine) -> None:
     begin(engine, name="pauses")
     engine.rows("select rolecall.pause_role('work', 20)")
     assert look(engine, name="pauses").next_in == 20
@@ -128,7 +126,7 @@ def test_the_end_of_a_pause_calls_for_whoever_ends_pauses(engine: Engine) -> Non
     assert begin(engine, name="pauses")
 
 
-def test_a_look_tells_how_many_share_the_work_and_who_came_last(engine: Engine) -> None:
+def test_number_of_workers_and_the_latest_worker_are_returned(engine: Engine) -> None:
     last = [engine.worker() for _ in range(3)][-1]
 
     assert (look(engine).workers, look(engine).latest_worker) == (3, last)
@@ -143,7 +141,7 @@ def record(engine: Engine, error: str | None = None) -> None:
     run(engine.connection, duties.record("sweep", 60.0, "a", error))
 
 
-def test_a_run_that_succeeds_is_recorded(engine: Engine) -> None:
+def test_successful_run_is_recorded(engine: Engine) -> None:
     begin(engine)
     assert state(engine).succeeded_at is None
     record(engine)
@@ -151,7 +149,7 @@ def test_a_run_that_succeeds_is_recorded(engine: Engine) -> None:
     assert (state(engine).succeeded_at is not None, state(engine).unfinished, state(engine).error) == (True, None, None)
 
 
-def test_a_duty_fails_from_its_first_failed_run_until_a_run_succeeds(engine: Engine) -> None:
+def test_duty_is_failing_from_its_first_failed_run_until_a_success(engine: Engine) -> None:
     begin(engine)
     record(engine)
     succeeded_at = state(engine).succeeded_at
@@ -168,7 +166,7 @@ def test_a_duty_fails_from_its_first_failed_run_until_a_run_succeeds(engine: Eng
     assert (state(engine).error, state(engine).unfinished) == (None, None)
 
 
-def test_a_first_run_that_fails_in_its_first_statement_is_recorded_and_the_duty_is_due(engine: Engine) -> None:
+def test_first_run_that_fails_immediately_is_recorded_and_the_duty_stays_due(engine: Engine) -> None:
     with pytest.raises(DatabaseError):
         begin(engine, what=FAILS)
     record(engine, "division by zero")
@@ -178,7 +176,7 @@ def test_a_first_run_that_fails_in_its_first_statement_is_recorded_and_the_duty_
     assert begin(engine)
 
 
-def test_a_run_that_never_ends_is_unfinished_since_the_first_one(engine: Engine) -> None:
+def test_runs_that_never_finish_are_unfinished_since_the_first_one(engine: Engine) -> None:
     """This happens if the process is killed each time."""
     for _ in range(2):
         begin(engine)
@@ -188,7 +186,7 @@ def test_a_run_that_never_ends_is_unfinished_since_the_first_one(engine: Engine)
     assert 120 <= (state(engine).unfinished or 0) < 180
 
 
-def test_an_outcome_is_not_waited_for_while_another_process_takes_the_duty(engine: Engine, session: Session) -> None:
+def test_recording_an_outcome_does_not_wait_for_another_process(engine: Engine, session: Session) -> None:
     begin(engine)
     engine.rows(LATER.format(60))
     other = session()

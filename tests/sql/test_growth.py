@@ -16,7 +16,7 @@ MARGIN, BESIDE = 1.15, 60
 
 
 @pytest.mark.parametrize("kind", FEW)
-def test_many_cost_a_claim_and_a_finish_what_few_cost(live_engine: Engine, kind: str) -> None:
+def test_cost_of_claim_and_finish_does_not_grow_with_the_pool(live_engine: Engine, kind: str) -> None:
     live_engine.rows("alter table rolecall.tasks set (autovacuum_enabled = off)")
     keyed = kind in {"keys", "parked"}
     fill(live_engine, kind, FEW[kind])

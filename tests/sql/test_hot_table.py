@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.sql.engine import Engine
 
 
-def test_pages_keep_room_for_new_versions_and_the_vacuum_comes_early_and_does_not_dawdle(engine: Engine) -> None:
+def test_task_table_has_a_low_fillfactor_and_early_undelayed_autovacuum(engine: Engine) -> None:
     options = dict(
         option.split("=") for option in engine.value("select reloptions from pg_class where relname = 'tasks'")
     )
@@ -15,7 +15,7 @@ def test_pages_keep_room_for_new_versions_and_the_vacuum_comes_early_and_does_no
     assert options["autovacuum_vacuum_cost_delay"] == "0"
 
 
-def test_every_index_but_the_one_by_id_is_partial(engine: Engine) -> None:
+def test_every_index_except_the_primary_key_is_partial(engine: Engine) -> None:
     query = "select indexrelid::regclass::text from pg_index where indrelid = 'rolecall.tasks'::regclass and indpred is null"
 
     assert engine.rows(query) == [("rolecall.tasks_pkey",)]

@@ -46,14 +46,14 @@ def worker(engine: Engine) -> int:
 
 
 @pytest.mark.parametrize("what", IDLE_CALLS)
-def test_an_idle_call_consumes_no_transaction_number(engine: Engine, worker: int, what: str) -> None:
+def test_idle_call_uses_no_transaction_id(engine: Engine, worker: int, what: str) -> None:
     with engine.connection.transaction():
         for _ in range(10):
             engine.connection.execute(IDLE_CALLS[what].encode(), {"worker": worker})
         assert engine.value("select pg_current_xact_id_if_assigned()") is None
 
 
-def test_a_thousand_idle_calls_take_no_number_from_the_servers_counter(engine: Engine, worker: int) -> None:
+def test_thousand_idle_calls_use_no_transaction_id(engine: Engine, worker: int) -> None:
     turn = "; ".join(
         f"perform from ({query}) as call" for what, query in IDLE_CALLS.items() if "partitions" not in what
     )

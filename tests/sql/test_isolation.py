@@ -34,9 +34,7 @@ CALLED = re.compile(r"\brolecall\.(\w+)\(")
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("call", CALLS)
-def test_a_call_that_can_free_a_key_is_refused_at_another_isolation_level(
-    engine: Engine, level: str, call: str
-) -> None:
+def test_call_that_can_free_a_key_is_rejected_at_other_isolation_levels(engine: Engine, level: str, call: str) -> None:
     engine.rows(f"begin isolation level {level}")
 
     with refused("RC050", level):
@@ -45,7 +43,7 @@ def test_a_call_that_can_free_a_key_is_refused_at_another_isolation_level(
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_task_is_enqueued_at_any_isolation_level(engine: Engine, level: str) -> None:
+def test_task_can_be_enqueued_at_any_isolation_level(engine: Engine, level: str) -> None:
     engine.rows(f"begin isolation level {level}")
     task_id = engine.enqueue()
     engine.rows("commit")
@@ -53,7 +51,7 @@ def test_a_task_is_enqueued_at_any_isolation_level(engine: Engine, level: str) -
     assert engine.state(task_id) == "pending"
 
 
-def test_whatever_frees_keys_insists_on_its_isolation_level(engine: Engine) -> None:
+def test_every_function_that_frees_keys_requires_read_committed(engine: Engine) -> None:
     """This includes functions that are added later."""
     bodies = dict(engine.rows("select proname, prosrc from pg_proc where pronamespace = 'rolecall'::regnamespace"))
     callees = {name: {callee for callee in CALLED.findall(body) if callee in bodies} for name, body in bodies.items()}

@@ -46,11 +46,11 @@ def finish_all(engine: Engine, number: int) -> None:
     engine.rows("select rolecall.finish(1, %s)", json.dumps(reports))
 
 
-def test_a_claim_of_a_thousand_keys_reads_as_much_for_each_as_one_of_a_hundred(engine: Engine) -> None:
+def test_claim_reads_as_much_per_key_for_a_thousand_as_a_hundred(engine: Engine) -> None:
     assert claim_cost(engine, MANY, keyed=True) < 1.5 * claim_cost(engine, FEW, keyed=True)
 
 
-def test_a_finish_of_a_thousand_keys_reads_as_much_for_each_as_one_of_a_hundred(engine: Engine) -> None:
+def test_finish_reads_as_much_per_key_for_a_thousand_as_a_hundred(engine: Engine) -> None:
     costs = {}
     for number in (FEW, MANY):
         for _ in range(2):
@@ -63,7 +63,7 @@ def test_a_finish_of_a_thousand_keys_reads_as_much_for_each_as_one_of_a_hundred(
     assert costs[MANY] < 1.5 * costs[FEW]
 
 
-def test_what_waits_for_a_key_costs_its_holders_end_nothing(engine: Engine) -> None:
+def test_number_of_parked_tasks_does_not_affect_the_cost_of_finish(engine: Engine) -> None:
     costs = []
     for number in (10, 5_000):
         fill(engine, number, key=f"k{number}")

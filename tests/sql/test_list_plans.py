@@ -91,7 +91,7 @@ def cost(engine: Engine, which: Mapping[str, object], before: int | None) -> int
     ],
     ids=" ".join,
 )
-def test_a_page_costs_no_more_for_what_has_finished_long_ago(
+def test_old_finished_tasks_do_not_affect_the_cost_of_a_page(
     full: Engine, which: dict[str, object], before: int | None
 ) -> None:
     """A list must take less than 50 ms with 2,000,000 finished rows."""
@@ -101,16 +101,16 @@ def test_a_page_costs_no_more_for_what_has_finished_long_ago(
 @pytest.mark.parametrize(
     "which", [{"role": "rare"}, {"worker_id": 4711}, {"role": "rare", "state": "completed"}], ids=str
 )
-def test_a_page_for_which_much_is_looked_through_ends_at_its_bound(full: Engine, which: dict[str, object]) -> None:
+def test_page_that_scans_many_rows_stops_at_its_limit(full: Engine, which: dict[str, object]) -> None:
     assert cost(full, which, None) < LOOKED_THROUGH
 
 
 @pytest.mark.parametrize("state", [None, "completed", "failed", "open"])
-def test_a_page_of_chains_for_which_much_is_looked_through_ends_at_its_bound(full: Engine, state: str | None) -> None:
+def test_page_of_chains_that_scans_many_rows_stops_at_its_limit(full: Engine, state: str | None) -> None:
     assert buffers(full, "select * from rolecall.find_chains(%s, 'rare')", state) < LOOKED_THROUGH
 
 
-def test_a_short_page_of_chains_goes_on_until_all_is_found(full: Engine) -> None:
+def test_short_pages_of_chains_continue_until_all_are_found(full: Engine) -> None:
     before, found, pages = None, [], 0
     while pages == 0 or before is not None:
         [(ids, before)] = full.rows("select * from rolecall.find_chains(null, 'rare', null, %s)", before)
@@ -121,7 +121,7 @@ def test_a_short_page_of_chains_goes_on_until_all_is_found(full: Engine) -> None
     assert pages > 1
 
 
-def test_a_short_page_goes_on_until_all_is_found(full: Engine) -> None:
+def test_short_pages_continue_until_all_are_found(full: Engine) -> None:
     before, found, pages = None, [], 0
     while pages == 0 or before is not None:
         [(ids, before)] = full.rows('select * from rolecall.find_tasks(\'{"role": "rare"}\', %s)', before)
@@ -132,7 +132,7 @@ def test_a_short_page_goes_on_until_all_is_found(full: Engine) -> None:
     assert pages > 1
 
 
-def test_a_range_of_creation_finds_just_what_was_created_in_it(full: Engine) -> None:
+def test_creation_range_finds_exactly_the_tasks_created_in_it(full: Engine) -> None:
     window = {"created_from": LONG_AGO, "created_to": LONG_AGO + timedelta(minutes=10)}
     [(ids, _)] = full.rows("select * from rolecall.find_tasks(%s, null, 1000)", json.dumps(window, default=str))
 

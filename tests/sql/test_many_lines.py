@@ -67,7 +67,7 @@ def finish_with_a_key(engine: Engine) -> int:
     "cost",
     [enqueue, claim_nothing, claim_one, ask_when_the_next_is_due, claim_with_a_key, finish_with_a_key],
 )
-def test_lines_without_work_cost_a_call_nothing(engine: Engine, cost: Callable[[Engine], int]) -> None:
+def test_lines_without_tasks_do_not_affect_the_cost_of_a_call(engine: Engine, cost: Callable[[Engine], int]) -> None:
     add_lines(engine, 8)
     with_few = cost(engine)
     engine.rows("delete from rolecall.tasks")

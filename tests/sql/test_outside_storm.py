@@ -95,7 +95,7 @@ class Meddler:
         return [task_id for (task_id,) in rows]
 
 
-def test_decisions_from_outside_beside_workers_leave_nothing_stuck(live_engine: Engine, session: Session) -> None:
+def test_finishing_from_outside_next_to_workers_leaves_nothing_stuck(live_engine: Engine, session: Session) -> None:
     meddlers = [Meddler(session(), seed) for seed in range(SESSIONS)]
     with ThreadPoolExecutor(SESSIONS) as threads:
         done = sum(threads.map(Meddler.run, meddlers), Counter[str]())

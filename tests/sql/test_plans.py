@@ -29,7 +29,7 @@ def engine(live_engine: Engine) -> Engine:
     return live_engine
 
 
-def test_a_claim_costs_the_same_with_many_finished_tasks(engine: Engine) -> None:
+def test_cost_of_a_claim_does_not_depend_on_finished_tasks(engine: Engine) -> None:
     fill(engine, MANY)
     finish_all(engine)
     engine.rows("vacuum analyze rolecall.tasks")
@@ -38,27 +38,27 @@ def test_a_claim_costs_the_same_with_many_finished_tasks(engine: Engine) -> None
     assert_cheap(engine, CLAIM)
 
 
-def test_a_claim_costs_the_same_with_many_tasks_due_later(engine: Engine) -> None:
+def test_cost_of_a_claim_does_not_depend_on_tasks_due_later(engine: Engine) -> None:
     fill(engine, MANY, after=3600)
     fill(engine, 10)
 
     assert_cheap(engine, CLAIM)
 
 
-def test_a_claim_costs_the_same_with_many_pending_tasks_and_no_statistics(engine: Engine) -> None:
+def test_cost_of_a_claim_does_not_depend_on_pending_tasks_without_statistics(engine: Engine) -> None:
     fill(engine, MANY)
 
     assert_cheap(engine, CLAIM)
 
 
-def test_a_claim_costs_the_same_with_many_tasks_of_a_handler_that_nobody_runs(engine: Engine) -> None:
+def test_cost_of_a_claim_does_not_depend_on_tasks_of_unserved_handlers(engine: Engine) -> None:
     fill(engine, MANY, handler="unknown")
     fill(engine, 10)
 
     assert_cheap(engine, CLAIM)
 
 
-def test_a_claim_costs_the_same_behind_many_parked_tasks(engine: Engine) -> None:
+def test_cost_of_a_claim_does_not_depend_on_parked_tasks(engine: Engine) -> None:
     """The claims that park the tasks are not measured."""
     fill(engine, 1, key="busy")
     engine.rows(CLAIM)
@@ -73,7 +73,7 @@ def test_a_claim_costs_the_same_behind_many_parked_tasks(engine: Engine) -> None
     assert_cheap(engine, CLAIM)
 
 
-def test_the_tasks_of_a_long_queue_for_one_key_go_by_at_a_steady_cost(engine: Engine) -> None:
+def test_tasks_of_a_long_queue_for_one_key_have_a_constant_cost(engine: Engine) -> None:
     fill(engine, 1, key="busy")
     claim = engine.claim_one()
     fill(engine, 20_000, key="busy")
@@ -88,7 +88,7 @@ def test_the_tasks_of_a_long_queue_for_one_key_go_by_at_a_steady_cost(engine: En
         claim = replace(claim, id=task_id, fence=fence, worker_id=1)
 
 
-def test_meeting_a_busy_key_does_not_read_what_else_is_claimable(engine: Engine) -> None:
+def test_claim_that_meets_a_busy_key_does_not_read_other_tasks(engine: Engine) -> None:
     """The statistics are misleading here: they show no pending tasks."""
     fill(engine, 1, key="busy")
     engine.rows(CLAIM)
@@ -103,7 +103,7 @@ def test_meeting_a_busy_key_does_not_read_what_else_is_claimable(engine: Engine)
 
 
 @pytest.mark.parametrize("roles", [1, 2])
-def test_a_claim_costs_the_same_with_dead_rows_under_a_pinned_snapshot(engine: Engine, roles: int) -> None:
+def test_cost_of_a_claim_does_not_depend_on_dead_rows(engine: Engine, roles: int) -> None:
     engine.declare({"name": "other"})
     names = ("work", "other")[:roles]
     for _ in range(4):
@@ -115,7 +115,7 @@ def test_a_claim_costs_the_same_with_dead_rows_under_a_pinned_snapshot(engine: E
         assert_cheap(engine, CLAIM)
 
 
-def test_of_two_looks_below_the_floor_the_cheaper_one_says_when_the_next_one_comes(engine: Engine) -> None:
+def test_cheaper_of_two_scans_below_the_watermark_sets_the_interval(engine: Engine) -> None:
     """An expensive scan runs rarely. One that was only delayed by a busy machine does not count as expensive."""
     fill(engine, 3 * MANY)
     line_id = engine.value("select min(id) from rolecall.lines")
@@ -133,7 +133,7 @@ def test_of_two_looks_below_the_floor_the_cheaper_one_says_when_the_next_one_com
     assert second > 0.1
 
 
-def test_a_limit_of_one_is_one_under_any_plan(engine: Engine) -> None:
+def test_limit_of_one_claims_one_task_under_any_plan(engine: Engine) -> None:
     fill(engine, 100)
     fill(engine, 100, key="k")
     for method in ("hashjoin", "mergejoin", "hashagg", "sort", "material", "indexscan", "nestloop", "memoize"):
@@ -152,7 +152,7 @@ def test_a_limit_of_one_is_one_under_any_plan(engine: Engine) -> None:
         ("select rolecall.next_expiry()", "tasks_expiring"),
     ],
 )
-def test_a_duty_reads_no_more_than_it_has_to(engine: Engine, query: str, index: str) -> None:
+def test_maintenance_duty_reads_only_the_rows_it_needs(engine: Engine, query: str, index: str) -> None:
     """A rescue among many pending tasks reads only the running ones."""
     fill(engine, 20_000)
     engine.claim(5)
@@ -160,7 +160,7 @@ def test_a_duty_reads_no_more_than_it_has_to(engine: Engine, query: str, index: 
     assert_cheap(engine, query)
 
 
-def test_a_claim_costs_the_same_behind_many_expired_tasks(engine: Engine) -> None:
+def test_cost_of_a_claim_does_not_depend_on_expired_tasks(engine: Engine) -> None:
     """The scan that passes them for the first time is not measured."""
     fill(engine, 20_000, expires_at="2000-01-01T00:00:00Z")
     fill(engine, 20)
@@ -170,7 +170,7 @@ def test_a_claim_costs_the_same_behind_many_expired_tasks(engine: Engine) -> Non
     assert_cheap(engine, CLAIM)
 
 
-def test_a_report_finds_its_task_by_id_whatever_the_statistics_say(engine: Engine) -> None:
+def test_calls_find_their_task_by_id_regardless_of_statistics(engine: Engine) -> None:
     fill(engine, 20_000)
     engine.rows("analyze rolecall.tasks")
     worker = engine.worker()
@@ -186,7 +186,7 @@ def test_a_report_finds_its_task_by_id_whatever_the_statistics_say(engine: Engin
     assert_cheap(engine, f"select * from rolecall.finish({worker}, '{json.dumps([report(claim, 'completed')])}')")
 
 
-def test_pruning_with_nothing_to_prune_reads_little(engine: Engine) -> None:
+def test_pruning_without_expired_rows_reads_few_pages(engine: Engine) -> None:
     engine.rows("select rolecall.make_partitions()")
     fill(engine, 20_000)
     finish_all(engine)
@@ -208,7 +208,7 @@ def test_pruning_with_nothing_to_prune_reads_little(engine: Engine) -> None:
     ],
     ids=str,
 )
-def test_a_dedupe_key_costs_the_same_with_many_others(engine: Engine, dedupe: dict[str, object] | None) -> None:
+def test_cost_of_deduplication_does_not_depend_on_other_keys(engine: Engine, dedupe: dict[str, object] | None) -> None:
     """The statistics are misleading here: they show no keys."""
     engine.rows("select rolecall.make_partitions()")
     numbers = iter(range(MANY))
@@ -232,7 +232,7 @@ def test_a_dedupe_key_costs_the_same_with_many_others(engine: Engine, dedupe: di
     assert min(buffers(engine, enqueue()) for _ in range(3)) < FEW_BUFFERS
 
 
-def test_a_window_costs_the_same_with_very_many_finished_in_it(engine: Engine) -> None:
+def test_cost_of_a_dedupe_window_does_not_depend_on_finished_tasks(engine: Engine) -> None:
     """Finished tasks are found by their dedupe key, not scanned."""
     engine.rows("select rolecall.make_partitions()")
     task = {"role": "work", "dedupe": {"scope": "any", "window": 3600}}
@@ -246,7 +246,7 @@ def test_a_window_costs_the_same_with_very_many_finished_in_it(engine: Engine) -
     assert min(buffers(engine, f"select * from rolecall.enqueue_many('{new}')") for new in news) < FEW_BUFFERS
 
 
-def test_a_claim_by_id_costs_the_same_with_many_pending_tasks(engine: Engine) -> None:
+def test_cost_of_a_claim_by_id_does_not_depend_on_pending_tasks(engine: Engine) -> None:
     """This includes tasks of a busy key and missing tasks."""
     worker = engine.worker()
     fill(engine, 10)
@@ -260,14 +260,14 @@ def test_a_claim_by_id_costs_the_same_with_many_pending_tasks(engine: Engine) ->
     assert min(buffers(engine, claim) for _ in range(5)) < among_few + FEW_BUFFERS
 
 
-def test_an_offer_costs_the_same_with_many_pending_tasks(engine: Engine) -> None:
+def test_cost_of_offers_does_not_depend_on_pending_tasks(engine: Engine) -> None:
     fill(engine, 2 * MANY)
     fill(engine, 20, key="busy")
 
     assert_cheap(engine, "select * from rolecall.offers('{}', null, 10)")
 
 
-def test_an_offer_costs_the_same_behind_many_that_wait_for_a_busy_key(engine: Engine) -> None:
+def test_cost_of_offers_does_not_depend_on_parked_tasks(engine: Engine) -> None:
     """The calls that park the tasks are not measured."""
     fill(engine, 1, key="busy")
     engine.rows(CLAIM)

@@ -45,7 +45,7 @@ def test_fresh_database_has_only_functions_that_files_create(connection: psycopg
     assert existing - {"is_sound"} == created - {name for (name,) in connection.execute(VIEWS)}
 
 
-def test_the_reference_dump_shows_the_schema_of_this_release(connection: psycopg.Connection, database: str) -> None:
+def test_reference_dump_matches_the_schema_of_this_release(connection: psycopg.Connection, database: str) -> None:
     if connection.info.server_version < 180000:
         pytest.skip("the committed dump is of the embedded server, Postgres 18")
 

@@ -40,15 +40,15 @@ def settings(engine: Engine, pattern: re.Pattern[str]) -> set[str]:
     return {literal or VARIABLES[variable] for literal, variable in found}
 
 
-def test_every_setting_that_a_function_reads_is_judged(engine: Engine) -> None:
+def test_every_setting_that_functions_read_is_classified(engine: Engine) -> None:
     assert settings(engine, READ) == SETTINGS.keys() - WRITTEN_ONLY
 
 
-def test_every_setting_that_a_function_writes_is_judged(engine: Engine) -> None:
+def test_every_setting_that_functions_write_is_classified(engine: Engine) -> None:
     assert settings(engine, WRITTEN) <= SETTINGS.keys() | WRITTEN_ONLY
 
 
-def test_only_fake_clock_trusts_a_setting_of_the_owner(engine: Engine) -> None:
+def test_only_the_fake_clock_reads_a_setting_of_the_owner(engine: Engine) -> None:
     readers = {
         name
         for name, body in engine.rows(
@@ -61,7 +61,7 @@ def test_only_fake_clock_trusts_a_setting_of_the_owner(engine: Engine) -> None:
     assert [name for name, (who, _) in SETTINGS.items() if who == OWNER] == ["rolecall.fake_now"]
 
 
-def test_a_function_that_waits_longer_sets_its_own_patience(engine: Engine) -> None:
+def test_function_that_waits_longer_sets_its_own_lock_timeout(engine: Engine) -> None:
     impatient = engine.rows(
         r"""select proname from pg_proc
         where pronamespace = 'rolecall'::regnamespace and prosrc ~ 'wait_longer\(\)|wait_a_while\('

@@ -270,5 +270,5 @@ REASONS = ("taken", "completed", "cancelled")
 
 
 @pytest.mark.timeout(600)
-def test_no_sequence_of_calls_breaks_an_invariant(engine: Engine) -> None:
+def test_random_calls_preserve_all_invariants(engine: Engine) -> None:
     run_state_machine_as_test(lambda: AnyCalls(engine), settings=SUITE)

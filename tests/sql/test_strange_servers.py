@@ -29,11 +29,11 @@ def tenant(engine: Engine) -> Iterator[Engine]:
     engine.rows(f"drop owned by {name}; drop role {name}")
 
 
-def test_a_worker_registers_where_the_log_position_is_refused(tenant: Engine) -> None:
+def test_worker_registers_without_access_to_the_log_position(tenant: Engine) -> None:
     assert tenant.worker() > 0
 
 
-def test_a_lost_task_is_rescued_where_the_log_position_is_refused(tenant: Engine) -> None:
+def test_lost_task_is_rescued_without_access_to_the_log_position(tenant: Engine) -> None:
     tenant.enqueue()
     claim = tenant.claim_one()
     assert tenant.rescue() == {}
@@ -57,13 +57,13 @@ def published(engine: Engine) -> Engine:
     return engine
 
 
-def test_a_published_task_is_retried(published: Engine) -> None:
+def test_published_task_can_be_retried(published: Engine) -> None:
     failed = published.tasks()[-1].id
 
     assert published.retry(failed) == {failed: "pending"}
 
 
-def test_a_published_task_is_deleted(published: Engine) -> None:
+def test_published_task_can_be_deleted(published: Engine) -> None:
     done = published.tasks()[0].id
 
     published.rows("select rolecall.delete_task(%s)", done)

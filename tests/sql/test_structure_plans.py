@@ -48,7 +48,7 @@ def cheapest(engine: Engine, number: int) -> int:
 
 
 @pytest.mark.parametrize("analyzed", [False, True])
-def test_the_end_of_a_child_does_not_read_its_siblings(engine: Engine, parent_id: int, analyzed: bool) -> None:
+def test_finishing_a_child_does_not_read_its_siblings(engine: Engine, parent_id: int, analyzed: bool) -> None:
     if analyzed:
         engine.rows("vacuum analyze rolecall.tasks")
 
@@ -56,7 +56,7 @@ def test_the_end_of_a_child_does_not_read_its_siblings(engine: Engine, parent_id
     assert engine.task(parent_id).open_children == CHILDREN - 3
 
 
-def test_the_end_of_a_batch_of_children_costs_less_than_twice_that_of_other_tasks(engine: Engine) -> None:
+def test_batch_of_children_costs_less_than_twice_a_plain_batch(engine: Engine) -> None:
     """The count of the parent is updated once per call."""
     fill(engine, 300)
     plain = cheapest(engine, 100)
@@ -68,7 +68,7 @@ def test_the_end_of_a_batch_of_children_costs_less_than_twice_that_of_other_task
     assert children < 2 * plain
 
 
-def test_the_failure_of_a_child_does_not_read_its_siblings(engine: Engine, parent_id: int) -> None:
+def test_failing_a_child_does_not_read_its_siblings(engine: Engine, parent_id: int) -> None:
     def failing() -> str:
         [claim] = engine.claim(1, worker=1)
         return f"select * from rolecall.finish(1, '{json.dumps([report(claim, 'failed', final=True, error='x')])}')"
@@ -77,11 +77,11 @@ def test_the_failure_of_a_child_does_not_read_its_siblings(engine: Engine, paren
     assert engine.task(parent_id).state == "waiting"
 
 
-def test_a_sibling_more_does_not_read_the_others(engine: Engine, parent_id: int) -> None:
+def test_adding_a_sibling_does_not_read_the_others(engine: Engine, parent_id: int) -> None:
     assert_cheap(engine, f"select rolecall.spawn({parent_id}, '{json.dumps([WORK])}')")
 
 
-def test_a_child_more_after_many_serial_ones_does_not_read_them(engine: Engine) -> None:
+def test_adding_a_child_does_not_read_many_serial_ones(engine: Engine) -> None:
     parent_id = engine.enqueue()
     engine.complete(engine.claim_one(), next={"children": [WORK] * 2000, "serial": True})
     for _ in range(5):
@@ -90,14 +90,14 @@ def test_a_child_more_after_many_serial_ones_does_not_read_them(engine: Engine) 
     assert_cheap(engine, f"select rolecall.spawn({parent_id}, '{json.dumps([WORK])}')")
 
 
-def test_a_claim_costs_the_same_beside_many_blocked_tasks(engine: Engine, blocked: int) -> None:
+def test_cost_of_a_claim_does_not_depend_on_blocked_tasks(engine: Engine, blocked: int) -> None:
     fill(engine, 10_000)
 
     assert_cheap(engine, CLAIM)
     assert engine.task(blocked).state == "pending"
 
 
-def test_enqueuing_costs_the_same_beside_many_blocked_tasks(engine: Engine, blocked: int) -> None:
+def test_cost_of_enqueuing_does_not_depend_on_blocked_tasks(engine: Engine, blocked: int) -> None:
     other = engine.enqueue(after=3600)
 
     assert_cheap(engine, f"select * from rolecall.enqueue_many('{json.dumps([WORK])}')")
@@ -105,7 +105,7 @@ def test_enqueuing_costs_the_same_beside_many_blocked_tasks(engine: Engine, bloc
         assert_cheap(engine, f"select * from rolecall.enqueue_many('{json.dumps([{**WORK, 'needs': [needed]}])}')")
 
 
-def test_meeting_a_need_reads_nothing_of_other_blocked_tasks(engine: Engine, blocked: int) -> None:
+def test_meeting_a_need_does_not_read_other_blocked_tasks(engine: Engine, blocked: int) -> None:
     ids, _ = engine.enqueue_many([WORK] * 3)
     for needed in ids:
         engine.enqueue(needs=[needed])
@@ -114,7 +114,7 @@ def test_meeting_a_need_reads_nothing_of_other_blocked_tasks(engine: Engine, blo
     assert engine.task(blocked).state == "pending"
 
 
-def test_cancelling_one_reads_nothing_of_other_trees(engine: Engine, parent_id: int) -> None:
+def test_cancelling_a_task_does_not_read_other_trees(engine: Engine, parent_id: int) -> None:
     roots = []
     for _ in range(5):
         roots.append(engine.enqueue(priority=1))

@@ -32,7 +32,9 @@ def side_by_side(*runs: Callable[[], object]) -> None:
             run.result()
 
 
-def test_two_last_children_that_end_together_complete_their_parent_once(live_engine: Engine, session: Session) -> None:
+def test_two_last_children_that_finish_together_complete_their_parent_once(
+    live_engine: Engine, session: Session
+) -> None:
     """Repeated a thousand times, without maintenance duties that could repair a missed update."""
     live_engine.enqueue_many([WORK] * ROUNDS)
     parents = live_engine.claim(ROUNDS, worker=1)
@@ -61,7 +63,7 @@ def test_two_last_children_that_end_together_complete_their_parent_once(live_eng
     assert live_engine.rows("select from rolecall.finished_tasks group by id having count(*) > 1") == []
 
 
-def test_a_need_that_ends_while_its_dependent_is_enqueued_never_leaves_it_blocked(
+def test_need_that_finishes_during_enqueue_never_leaves_its_dependent_blocked(
     live_engine: Engine, session: Session
 ) -> None:
     live_engine.enqueue_many([WORK] * NEED_ROUNDS)
@@ -158,7 +160,7 @@ class Busy:
                 self.done["refused"] += 1
 
 
-def test_trees_that_grow_and_end_in_several_sessions_never_deadlock(live_engine: Engine, session: Session) -> None:
+def test_growing_and_finishing_trees_in_several_sessions_never_deadlock(live_engine: Engine, session: Session) -> None:
     workers = [Busy(session(), seed) for seed in range(SESSIONS)]
     with ThreadPoolExecutor(SESSIONS) as threads:
         done = sum(threads.map(Busy.run, workers), Counter[str]())

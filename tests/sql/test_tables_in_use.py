@@ -51,7 +51,7 @@ def until_waiting(looker: Engine, waiter: Engine, answer: Future[int]) -> None:
 
 @pytest.mark.parametrize("call", [MAKE_PARTITIONS, DROP])
 @pytest.mark.parametrize(("first", "then"), [(one, other) for one in TABLES for other in TABLES])
-def test_a_reader_gets_its_answer(
+def test_reader_is_not_blocked_by_waiting_maintenance(
     engine: Engine, session: Session, keeper: Engine, call: str, first: str, then: str
 ) -> None:
     reader = session()
@@ -67,7 +67,7 @@ def test_a_reader_gets_its_answer(
         assert answer.result(timeout=DEADLINE) in (0, 16, 21, 42)
 
 
-def test_a_maker_waits_for_a_short_reader(engine: Engine, session: Session, keeper: Engine) -> None:
+def test_partition_creation_waits_for_a_short_reader(engine: Engine, session: Session, keeper: Engine) -> None:
     reader = session()
     begin_to_read(reader, "finished_tasks")
     with ThreadPoolExecutor(1) as thread:
@@ -79,7 +79,7 @@ def test_a_maker_waits_for_a_short_reader(engine: Engine, session: Session, keep
 
 
 @pytest.mark.parametrize("call", [MAKE_PARTITIONS, DROP])
-def test_tasks_are_finished_while_somebody_reads_for_long(
+def test_tasks_can_be_finished_while_a_long_reader_blocks_maintenance(
     engine: Engine, session: Session, keeper: Engine, call: str
 ) -> None:
     engine.enqueue()
@@ -97,7 +97,7 @@ def test_tasks_are_finished_while_somebody_reads_for_long(
         reader.rows("rollback")
 
 
-def test_a_maker_says_when_it_gives_up(session: Session, keeper: Engine) -> None:
+def test_partition_creation_fails_if_a_reader_stays(session: Session, keeper: Engine) -> None:
     reader = session()
     reader.rows("begin")
     read(reader, "task_events")
@@ -109,7 +109,7 @@ def test_a_maker_says_when_it_gives_up(session: Session, keeper: Engine) -> None
     assert keeper.value(MAKE_PARTITIONS) == 16
 
 
-def test_old_days_that_are_in_use_are_dropped_another_time(session: Session, keeper: Engine) -> None:
+def test_days_in_use_are_dropped_later(session: Session, keeper: Engine) -> None:
     reader = session()
     reader.rows("begin")
     read(reader, "task_events")

@@ -25,13 +25,13 @@ def _report(report: Report) -> Any:
     return item
 
 
-def test_a_plain_task_says_nothing_that_is_default() -> None:
+def test_default_options_are_omitted() -> None:
     assert _item(NewTask(handler="fetch", payload={"a": 1})) == {
         "handler": "fetch", "payload": {"a": 1},
     }  # fmt: skip
 
 
-def test_everything_that_is_said_of_a_task_is_passed_on() -> None:
+def test_all_options_are_serialized() -> None:
     east = timezone(timedelta(hours=2))
     task = NewTask(
         role="mail",
@@ -69,7 +69,7 @@ def test_everything_that_is_said_of_a_task_is_passed_on() -> None:
     ],
     ids=["list", "nan", "handler", "key", "after", "no zone"],
 )
-def test_a_bad_task_is_named_by_its_place(bad: NewTask) -> None:
+def test_invalid_task_is_identified_by_its_position(bad: NewTask) -> None:
     with pytest.raises(InvalidTask) as refused:
         tasks_document([NewTask(handler="h"), bad])
 
@@ -77,7 +77,7 @@ def test_a_bad_task_is_named_by_its_place(bad: NewTask) -> None:
     assert str(refused.value).startswith("task 1: ")
 
 
-def test_a_place_counts_from_the_start_of_a_long_batch() -> None:
+def test_position_is_counted_from_the_start_of_a_long_batch() -> None:
     batch = [NewTask(handler="h")] * 5 + [NewTask(handler="h", payload={"a": math.nan})]
 
     with pytest.raises(InvalidTask) as refused:
@@ -86,7 +86,7 @@ def test_a_place_counts_from_the_start_of_a_long_batch() -> None:
     assert refused.value.index == 5
 
 
-def test_a_long_batch_is_cut_into_statements() -> None:
+def test_long_batch_is_split_into_statements() -> None:
     statements = enqueue_chunks([NewTask(handler="h", payload={"n": n}) for n in range(5)], size=2)
 
     lengths = [len(json.loads(str(statement.params[0]))) for statement in statements]
@@ -95,7 +95,7 @@ def test_a_long_batch_is_cut_into_statements() -> None:
     assert enqueue_chunks([]) == []
 
 
-def test_the_answers_say_which_tasks_stood_already() -> None:
+def test_answers_mark_existing_tasks() -> None:
     statement = enqueue_many([NewTask(handler="h")] * 3)
 
     answers = statement.read([([7, 8, 9], [8])])
@@ -103,7 +103,7 @@ def test_the_answers_say_which_tasks_stood_already() -> None:
     assert [(answer.id, answer.deduplicated) for answer in answers] == [(7, False), (8, True), (9, False)]
 
 
-def test_a_completed_report_carries_its_result_as_it_is() -> None:
+def test_completed_outcome_contains_its_result_unchanged() -> None:
     report = Completed(
         id=1, fence=2, result_json='{"a":[1]}', ran=0.25, next_tasks=NextTasks(follow_ups=[NewTask(handler="next")])
     )
@@ -118,11 +118,11 @@ def test_a_completed_report_carries_its_result_as_it_is() -> None:
     }
 
 
-def test_the_shortest_report_is_short() -> None:
+def test_minimal_outcome_has_no_optional_fields() -> None:
     assert _report(Completed(id=1, fence=2)) == {"id": 1, "fence": 2, "outcome": "completed"}
 
 
-def test_a_failed_report_says_why_and_what_then() -> None:
+def test_failed_outcome_contains_error_reason_and_retry_options() -> None:
     report = Failed(id=1, fence=2, error='he said "no"\n\0', reason="timeout", final=True, after=3, ran=1)
 
     assert _report(report) == {
@@ -137,7 +137,7 @@ def test_a_failed_report_says_why_and_what_then() -> None:
     }
 
 
-def test_snoozed_and_cancelled_reports_are_told_apart() -> None:
+def test_snoozed_and_cancelled_outcomes_differ() -> None:
     assert _report(Snoozed(id=1, fence=2, after=30)) == {
         "id": 1, "fence": 2, "outcome": "snoozed", "after": 30,
     }  # fmt: skip
@@ -147,18 +147,18 @@ def test_snoozed_and_cancelled_reports_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize(("asked", "sent"), [(1e300, 3e9), (-5, 0), (math.nan, 0), (math.inf, 3e9)])
-def test_no_delay_can_spoil_a_batch_of_reports(asked: float, sent: float) -> None:
+def test_invalid_delay_is_limited(asked: float, sent: float) -> None:
     assert _report(Snoozed(id=1, fence=2, after=asked))["after"] == sent
 
 
-def test_a_bad_follow_up_is_refused_before_anything_is_sent() -> None:
+def test_invalid_follow_up_is_rejected_before_sending() -> None:
     bad = NextTasks(follow_ups=[NewTask(handler="h", payload={"a": "\0"})])
 
     with pytest.raises(InvalidTask):
         reports_document([Completed(id=1, fence=1, next_tasks=bad)])
 
 
-def test_a_batch_says_which_of_its_tasks_needs_which() -> None:
+def test_needs_within_a_batch_are_serialized_by_position() -> None:
     first, second = NewTask(handler="a"), NewTask(handler="b")
     third = NewTask(handler="c", needs=[first, Need(second, name="b", on_failure="ignore"), 7, Need(8, chain=True)])
 
@@ -172,7 +172,7 @@ def test_a_batch_says_which_of_its_tasks_needs_which() -> None:
     ]
 
 
-def test_a_task_that_stands_later_in_the_batch_or_not_at_all_cannot_be_needed() -> None:
+def test_need_on_a_later_or_missing_task_of_the_batch_is_rejected() -> None:
     later = NewTask(handler="later")
 
     with pytest.raises(InvalidTask, match="same batch") as refusal:
@@ -181,7 +181,7 @@ def test_a_task_that_stands_later_in_the_batch_or_not_at_all_cannot_be_needed() 
     assert refusal.value.index == 1
 
 
-def test_a_task_that_waits_for_others_says_for_which() -> None:
+def test_blocked_outcome_contains_its_needs() -> None:
     assert _report(Blocked(id=1, fence=2, needs=[Enqueued(5), Need(6, name="six")])) == {
         "id": 1,
         "fence": 2,

@@ -43,7 +43,7 @@ def claim(conn: Connection, worker: int, limit: int = 10) -> list[ClaimedTask]:
     return run(conn, claims.claim(worker, ["r"], ["h"], limit))
 
 
-def test_a_claim_reads_the_whole_task(conn: Connection, worker: int) -> None:
+def test_claim_reads_all_fields_of_a_task(conn: Connection, worker: int) -> None:
     (task_id,) = enqueue(conn, NewTask(handler="h", payload={"a": 1}, priority=3, key="k", max_attempts=0))
 
     (task,) = claim(conn, worker)
@@ -55,7 +55,7 @@ def test_a_claim_reads_the_whole_task(conn: Connection, worker: int) -> None:
     assert task.scheduled_for.tzinfo is not None
 
 
-def test_a_batch_is_claimed_in_its_order(conn: Connection, worker: int) -> None:
+def test_batch_is_claimed_in_order(conn: Connection, worker: int) -> None:
     enqueue(conn, *(NewTask(handler="h", payload={"n": n}) for n in range(5)))
 
     assert [task.payload_json for task in claim(conn, worker)] == [f'{{"n": {n}}}' for n in range(5)]
@@ -73,7 +73,7 @@ def test_prefetched_tasks_are_started_later(conn: Connection, worker: int) -> No
     assert run(conn, tasks.get(second.id)).started_at is not None
 
 
-def test_the_owner_renews_and_nobody_else(conn: Connection, worker: int) -> None:
+def test_only_the_owner_renews_a_lease(conn: Connection, worker: int) -> None:
     enqueue(conn, NewTask(handler="h"))
     (task,) = claim(conn, worker)
 
@@ -83,7 +83,7 @@ def test_the_owner_renews_and_nobody_else(conn: Connection, worker: int) -> None
     assert run(conn, claims.renew(worker, [])) == {}
 
 
-def test_a_released_task_has_its_attempt_back(conn: Connection, worker: int) -> None:
+def test_attempt_of_a_released_task_is_refunded(conn: Connection, worker: int) -> None:
     enqueue(conn, NewTask(handler="h"))
     (task,) = claim(conn, worker)
 
@@ -117,7 +117,7 @@ def test_each_outcome_is_accepted(conn: Connection, worker: int, outcome: Any, s
     assert list(answer) == [task.id]
 
 
-def test_a_continuation_stands_in_the_same_chain(conn: Connection, worker: int) -> None:
+def test_continuation_belongs_to_the_same_chain(conn: Connection, worker: int) -> None:
     enqueue(conn, NewTask(handler="h"))
     (task,) = claim(conn, worker)
 
@@ -129,7 +129,7 @@ def test_a_continuation_stands_in_the_same_chain(conn: Connection, worker: int) 
     assert (second.chain_id, second.chain_index) == (task.chain_id, 1)
 
 
-def test_facts_add_up(conn: Connection, worker: int) -> None:
+def test_infos_are_merged(conn: Connection, worker: int) -> None:
     enqueue(conn, NewTask(handler="h"))
     (task,) = claim(conn, worker)
 
@@ -139,14 +139,14 @@ def test_facts_add_up(conn: Connection, worker: int) -> None:
     assert run(conn, tasks.get(task.id)).info == {"a": 1, "b": 2}
 
 
-def test_cancelled_tasks_can_be_put_back(conn: Connection) -> None:
+def test_cancelled_tasks_can_be_retried(conn: Connection) -> None:
     (task_id,) = enqueue(conn, NewTask(handler="h"))
 
     assert run(conn, tasks.cancel([task_id, 999])) == {task_id: "cancelled", 999: "missing"}
     assert run(conn, tasks.retry([task_id])) == {task_id: "pending"}
 
 
-def test_an_expired_claim_is_rescued(conn: Connection, worker: int, clock: Any) -> None:
+def test_expired_claim_is_rescued(conn: Connection, worker: int, clock: Any) -> None:
     clock.set(datetime(2030, 1, 1, tzinfo=UTC))
     enqueue(conn, NewTask(handler="h", retry=linear()), NewTask(handler="h", retry=no_retry()))
     claimed = claim(conn, worker)
@@ -158,13 +158,13 @@ def test_an_expired_claim_is_rescued(conn: Connection, worker: int, clock: Any) 
     assert set(rescued.values()) <= {TaskState.PENDING, TaskState.FAILED}
 
 
-def test_the_next_due_task_is_known(conn: Connection) -> None:
+def test_seconds_until_the_next_due_task_are_returned(conn: Connection) -> None:
     assert run(conn, claims.next_due([], ["h"])) is None
     enqueue(conn, NewTask(handler="h", after=60))
     assert run(conn, claims.next_due([], ["h"])) == pytest.approx(60, abs=5)
 
 
-def test_the_roll_is_called(conn: Connection, worker: int) -> None:
+def test_registered_worker_sends_heartbeats_and_is_listed(conn: Connection, worker: int) -> None:
     run(conn, workers.command(worker, WorkerCommand.DRAIN))
     assert run(conn, workers.beat(worker, 0, Condition(cpu=0.5), idle=False)) == BeatAnswer(
         known=True, command=WorkerCommand.DRAIN
@@ -177,7 +177,7 @@ def test_the_roll_is_called(conn: Connection, worker: int) -> None:
     assert run(conn, workers.deregister(worker)) == 0
 
 
-def test_a_schedule_lives_and_dies(conn: Connection) -> None:
+def test_schedule_can_be_stored_fired_triggered_and_deleted(conn: Connection) -> None:
     schedule = Schedule(name="s", handler="h", every=60, payload={"a": 1}, priority=2, key="k")
 
     assert run(conn, schedules.put(schedule)) == run(conn, schedules.put(schedule))
@@ -193,7 +193,7 @@ def test_a_schedule_lives_and_dies(conn: Connection) -> None:
         run(conn, schedules.trigger("s"))
 
 
-def test_the_pool_speaks_of_itself(conn: Connection, worker: int) -> None:
+def test_pool_can_be_inspected(conn: Connection, worker: int) -> None:
     (task_id,) = enqueue(conn, NewTask(handler="h", key="k"))
 
     assert [(each.role, each.number) for each in run(conn, insight.counts())] == [("r", 1)]
@@ -204,11 +204,11 @@ def test_the_pool_speaks_of_itself(conn: Connection, worker: int) -> None:
     assert run(conn, insight.handler_names()) == ["h"]
 
 
-def test_the_store_is_kept_small(conn: Connection) -> None:
+def test_pruning_and_partition_creation_return_numbers(conn: Connection) -> None:
     assert all(isinstance(number, int) for number in run(conn, retention.prune()).values())
     assert run(conn, retention.make_partitions(3)) >= 0
 
 
-def test_no_task_is_no_answer(conn: Connection) -> None:
+def test_missing_task_raises_task_not_found(conn: Connection) -> None:
     with pytest.raises(TaskNotFound):
         run(conn, tasks.get(1))

@@ -11,7 +11,7 @@ import pytest
 
 
 @pytest.mark.parametrize(("module", "kind"), [("why", "Situation"), ("insight", "RegisteredWorker")])
-def test_a_type_that_threads_read_is_worked_out_at_import(module: str, kind: str) -> None:
+def test_types_read_in_threads_are_prepared_at_import(module: str, kind: str) -> None:
     program = f"from rolecall.sql.{module} import {kind}; assert '__msgspec_cache__' in vars({kind})"
 
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -22,7 +22,7 @@ class Explosive:
         raise ZeroDivisionError("boom")
 
 
-def test_a_result_is_stored_as_it_is() -> None:
+def test_result_is_stored_unchanged() -> None:
     stored = encode_result({"stores": [1, 2]})
 
     assert read_result(stored.text) == {"stores": [1, 2]}
@@ -30,13 +30,13 @@ def test_a_result_is_stored_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("value", [math.nan, "\0", "\ud800", {None: 2}, object(), [math.inf], Explosive()])
-def test_a_result_that_cannot_be_stored_leaves_a_marker(value: object) -> None:
+def test_unstorable_result_is_replaced_by_a_marker(value: object) -> None:
     stored = encode_result(value)
 
     assert json.loads(stored.text) == {"rolecall": "result not stored", "why": stored.unstored}
 
 
-def test_a_marker_is_read_as_what_it_stands_for() -> None:
+def test_marker_is_read_as_an_unstored_result() -> None:
     text, why = encode_result(object())
 
     read = read_result(text)
@@ -46,23 +46,23 @@ def test_a_marker_is_read_as_what_it_stands_for() -> None:
     assert encode_result(read).text == text
 
 
-def test_a_result_over_the_limit_leaves_a_marker_that_says_so() -> None:
+def test_oversized_result_is_replaced_by_a_marker_with_the_size() -> None:
     assert (
         encode_result("x" * MAX_RESULT_BYTES).unstored
         == f"{MAX_RESULT_BYTES + 2} bytes exceed the limit of {MAX_RESULT_BYTES}"
     )
 
 
-def test_the_limit_counts_bytes_not_characters() -> None:
+def test_limit_counts_bytes_not_characters() -> None:
     assert encode_result("ü" * 60, max_bytes=100).unstored
     assert not encode_result("u" * 60, max_bytes=100).unstored
 
 
-def test_an_error_text_loses_only_what_cannot_be_stored() -> None:
+def test_unstorable_characters_of_an_error_text_are_replaced() -> None:
     assert clean_error("a\0b\ud800c\U0001f600") == "a\ufffdb\ufffdc\U0001f600"
 
 
-def test_an_error_text_is_cut() -> None:
+def test_long_error_text_is_truncated() -> None:
     assert clean_error("x" * 17_000) == "x" * LONGEST_ERROR
 
 

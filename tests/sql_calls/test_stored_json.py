@@ -42,7 +42,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
     "value",
     [None, True, 0, -1, 1.5, "", "text", "ümläut \U0001f600", [], {}, [1, [2, {"a": None}]], 10**100],
 )
-def test_plain_json_comes_back_as_it_was(value: object) -> None:
+def test_plain_json_is_returned_unchanged(value: object) -> None:
     assert json.loads(encode(value)) == value
 
 
@@ -90,18 +90,18 @@ def test_rich_values_become_plain_ones(value: object, plain: object) -> None:
         ("\0", "the value contains a NUL character"),
     ],
 )
-def test_what_the_database_would_refuse_is_refused_with_its_place(value: object, problem: str) -> None:
+def test_unstorable_value_is_rejected_with_its_position(value: object, problem: str) -> None:
     with pytest.raises(NotStorable) as refused:
         encode(value)
 
     assert str(refused.value) == problem
 
 
-def test_a_backslash_before_u0000_is_only_text() -> None:
+def test_backslash_before_u0000_is_plain_text() -> None:
     assert json.loads(encode({"a": "\\u0000"})) == {"a": "\\u0000"}
 
 
-def test_a_ring_is_refused() -> None:
+def test_circular_list_is_rejected() -> None:
     ring: list[Any] = []
     ring.append(ring)
 
@@ -109,7 +109,7 @@ def test_a_ring_is_refused() -> None:
         encode(ring)
 
 
-def test_endless_depth_is_refused() -> None:
+def test_too_deeply_nested_value_is_rejected() -> None:
     deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]
@@ -118,6 +118,6 @@ def test_endless_depth_is_refused() -> None:
         encode(deep)
 
 
-def test_a_number_too_long_for_text_is_refused() -> None:
+def test_number_too_long_for_text_is_rejected() -> None:
     with pytest.raises(NotStorable):
         encode(10**5000)

@@ -74,7 +74,7 @@ def hanging() -> Iterator[Hanging]:
     sink.let_go.set()
 
 
-def test_events_reach_every_sink_in_their_order() -> None:
+def test_events_reach_every_sink_in_order() -> None:
     first, second = Kept(), Kept()
     emitter = Emitter([first, second])
 
@@ -85,7 +85,7 @@ def test_events_reach_every_sink_in_their_order() -> None:
     assert first.events == second.events == [CREATED, FAILED, CREATED]
 
 
-def test_a_sink_hears_of_what_it_wants_only() -> None:
+def test_sink_receives_only_events_it_wants() -> None:
     choosy = Choosy()
     emitter = Emitter([choosy])
 
@@ -96,11 +96,11 @@ def test_a_sink_hears_of_what_it_wants_only() -> None:
     assert emitter.wanted == {EventType.JOB_ATTEMPT_FAILED}
 
 
-def test_nothing_is_wanted_where_there_is_no_sink() -> None:
+def test_emitter_without_sinks_wants_no_events() -> None:
     assert Emitter().wanted == frozenset()
 
 
-def test_a_sink_may_take_a_batch_at_a_call() -> None:
+def test_sink_can_accept_a_batch_per_call() -> None:
     batches = Batches()
     emitter = Emitter([batches])
 
@@ -110,7 +110,7 @@ def test_a_sink_may_take_a_batch_at_a_call() -> None:
     assert batches.batches == [[CREATED, FAILED]]
 
 
-def test_a_sink_that_raises_is_warned_of_once_and_harms_no_other(caplog: pytest.LogCaptureFixture) -> None:
+def test_raising_sink_is_logged_once_and_does_not_affect_others(caplog: pytest.LogCaptureFixture) -> None:
     kept = Kept()
     emitter = Emitter([Broken(), kept])
 
@@ -122,7 +122,7 @@ def test_a_sink_that_raises_is_warned_of_once_and_harms_no_other(caplog: pytest.
     assert warnings == ["Broken failed to handle an event: no disk"]
 
 
-def test_a_sink_that_hangs_holds_up_nobody(hanging: Hanging) -> None:
+def test_hanging_sink_blocks_no_other(hanging: Hanging) -> None:
     kept = Kept()
     emitter = Emitter([hanging, kept])
     emitter.emit([CREATED])
@@ -136,7 +136,7 @@ def test_a_sink_that_hangs_holds_up_nobody(hanging: Hanging) -> None:
     assert monotonic() - began < 5
 
 
-def test_what_a_sink_adds_up_is_there_at_once(hanging: Hanging) -> None:
+def test_aggregating_sink_is_updated_immediately(hanging: Hanging) -> None:
     """A scrape tells of all that was emitted before it, however slow others are."""
     metrics = Prometheus()
     emitter = Emitter([hanging, metrics])
@@ -146,7 +146,7 @@ def test_what_a_sink_adds_up_is_there_at_once(hanging: Hanging) -> None:
     assert metrics.tally.counts(EventType.JOB_CREATED) == {("", ""): 2 * MOST_WAITING}
 
 
-def test_what_a_sink_has_no_room_for_is_lost_to_it_alone_and_counted(
+def test_events_over_a_sinks_queue_limit_are_dropped_for_it_and_counted(
     hanging: Hanging, caplog: pytest.LogCaptureFixture
 ) -> None:
     kept = Kept()
@@ -163,7 +163,7 @@ def test_what_a_sink_has_no_room_for_is_lost_to_it_alone_and_counted(
     assert "Hanging is too slow: 2 events lost so far" in caplog.text
 
 
-def test_an_app_has_the_sinks_of_what_it_includes() -> None:
+def test_app_includes_the_sinks_of_its_slices() -> None:
     own, theirs = Kept(), Kept()
     app, slice_ = App("shop", sinks=[own]), App("mail", sinks=[theirs])
     app.include(slice_)
@@ -172,13 +172,13 @@ def test_an_app_has_the_sinks_of_what_it_includes() -> None:
     assert app.emitter is app.emitter
 
 
-def test_every_type_has_its_words_and_a_level_that_its_name_promises() -> None:
+def test_every_event_type_has_a_message_and_the_level_of_its_name() -> None:
     assert set(WORDS) == set(EventType)
     assert FAILED.level == LEVELS[FAILED.type] == logging.WARNING
     assert CREATED.level == logging.DEBUG
 
 
-def test_a_message_names_the_task_and_quotes_the_first_line_of_the_error() -> None:
+def test_message_names_the_task_and_quotes_the_first_line_of_the_error() -> None:
     told = Event(type=FAILED.type, at=1.0, task=Facts(), error=FAILED.error)
 
     assert told.message == "Task 7 (mail) for store:4 failed at attempt 2: ValueError: no"

@@ -42,7 +42,7 @@ def told(events: list[Event]) -> list[tuple[EventType, int | None, float, float 
     return [(event.type, event.task.id if event.task else None, event.at, event.seconds) for event in events]
 
 
-def test_who_wants_events_gets_them_in_their_order() -> None:
+def test_groups_are_expanded_to_events_in_order() -> None:
     attempt, job, chain = COMPLETIONS
 
     assert told(events_of([starts(1, 2), CREATED, completions()], frozenset(EventType))) == [
@@ -61,14 +61,14 @@ def test_who_wants_events_gets_them_in_their_order() -> None:
     ]
 
 
-def test_of_a_group_only_the_kinds_that_are_wanted_are_made() -> None:
+def test_group_creates_only_the_wanted_event_types() -> None:
     assert told(events_of([starts(1), completions()], {EventType.CHAIN_COMPLETED})) == [
         (EventType.CHAIN_COMPLETED, 3, 5.0, 100.0),
         (EventType.CHAIN_COMPLETED, 4, 5.0, 0.5),
     ]
 
 
-def test_tasks_that_were_stored_together_are_told_with_their_chains() -> None:
+def test_tasks_stored_together_are_reported_with_their_chains() -> None:
     events = events_of([creations("store:4", None)], frozenset(EventType))
 
     kinds = (EventType.JOB_CREATED, EventType.CHAIN_CREATED)
@@ -77,7 +77,7 @@ def test_tasks_that_were_stored_together_are_told_with_their_chains() -> None:
     assert [event.task.key for event in events if event.task] == ["store:4", None] * 2
 
 
-def test_a_group_counts_as_its_events_do() -> None:
+def test_group_counts_like_its_events() -> None:
     groups: list[Told] = [creations(None, None), starts(1, 2, 3), completions()]
     at_once, one_by_one = Tally(BOUNDS), Tally(BOUNDS)
     at_once.add(groups)
@@ -92,7 +92,7 @@ def test_a_group_counts_as_its_events_do() -> None:
     assert at_once.series()[COMPLETIONS[0], ("mail", "send")].buckets == [2, 0, 0, 1]
 
 
-def test_what_a_worker_left_without_an_end_does_not_run_once_it_has_stopped() -> None:
+def test_unfinished_tasks_of_a_stopped_worker_do_not_count_as_running() -> None:
     tally = Tally()
     tally.add([Event(type=EventType.WORKER_STARTED, at=0.0, worker=WORKER, data={"slots": 3}), starts(1, 2)])
     assert (tally.processing(), tally.idle()) == ({("mail", "send"): 2}, 1)

@@ -32,13 +32,13 @@ def written(events: list[Event], format_: LogFormat) -> str:
     return stream.getvalue()
 
 
-def test_a_line_for_people_has_the_words_only() -> None:
+def test_text_line_contains_only_the_message() -> None:
     line = written([FAILED], LogFormat.text)
 
     assert line.endswith("WARNING [worker] Task 7 (send) for store:4 failed at attempt 2: ValueError: no\n")
 
 
-def test_a_line_for_programs_has_the_facts_as_keys() -> None:
+def test_structured_line_has_the_fields_as_keys() -> None:
     document = json.loads(written([FAILED], LogFormat.json))
 
     facts = {"event": "job_attempt_failed", "task": 7, "chain": 5, "role": "mail", "handler": "send", "attempt": 2}
@@ -46,14 +46,14 @@ def test_a_line_for_programs_has_the_facts_as_keys() -> None:
     assert document["traceback"] == FAILED.error
 
 
-def test_many_failures_at_once_are_not_recited() -> None:
+def test_burst_of_failures_is_not_logged_singly() -> None:
     lines = written([FAILED] * 30, LogFormat.text).splitlines()
 
     assert len(lines) == 11
     assert lines[-1].endswith("More tasks fail; the next summary counts them")
 
 
-def test_what_the_logger_does_not_take_is_not_wanted(caplog: pytest.LogCaptureFixture) -> None:
+def test_events_below_the_loggers_level_are_not_wanted(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "rolecall.worker"):
         wanted = Emitter((), LogSink()).wanted
         assert EventType.JOB_ATTEMPT_FAILED in wanted
@@ -62,5 +62,5 @@ def test_what_the_logger_does_not_take_is_not_wanted(caplog: pytest.LogCaptureFi
         assert EventType.JOB_COMPLETED in Emitter((), LogSink()).wanted
 
 
-def test_what_its_own_place_says_in_more_words_is_left_to_that() -> None:
+def test_events_logged_in_detail_elsewhere_are_skipped() -> None:
     assert written([Event(type=EventType.STATE_ADAPTER_ERROR, at=1.0, error="away")], LogFormat.text) == ""

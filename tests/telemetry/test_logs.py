@@ -18,7 +18,7 @@ def written(format_: LogFormat, level: LogLevel = LogLevel.info) -> io.StringIO:
     return stream
 
 
-def test_a_text_line_says_when_where_and_what() -> None:
+def test_text_line_contains_time_logger_and_message() -> None:
     stream = written(LogFormat.text)
 
     log = logging.getLogger("rolecall.worker.producer")
@@ -29,7 +29,7 @@ def test_a_text_line_says_when_where_and_what() -> None:
     assert rest == "[worker] Claimed task 7 (fetch) attempt=1"
 
 
-def test_a_warning_is_marked_in_text() -> None:
+def test_warning_is_marked_in_text() -> None:
     stream = written(LogFormat.text)
 
     logging.getLogger("shop").warning("slow")
@@ -37,7 +37,7 @@ def test_a_warning_is_marked_in_text() -> None:
     assert stream.getvalue().endswith("WARNING [shop] slow\n")
 
 
-def test_a_field_with_a_space_is_quoted_in_text() -> None:
+def test_field_with_a_space_is_quoted_in_text() -> None:
     stream = written(LogFormat.text)
 
     logging.getLogger("shop").info("sold", extra={"product": "a b"})
@@ -45,7 +45,7 @@ def test_a_field_with_a_space_is_quoted_in_text() -> None:
     assert stream.getvalue().endswith('[shop] sold product="a b"\n')
 
 
-def test_a_json_line_is_one_object_with_the_fields_as_keys() -> None:
+def test_json_line_is_one_object_with_the_fields_as_keys() -> None:
     stream = written(LogFormat.json)
 
     odd = {"task": 7, "level": "x", "odd": float("nan")}
@@ -64,7 +64,7 @@ def test_a_json_line_is_one_object_with_the_fields_as_keys() -> None:
     }
 
 
-def test_an_exception_stands_in_the_same_json_line() -> None:
+def test_exception_is_in_the_same_json_line() -> None:
     stream = written(LogFormat.json)
 
     try:
@@ -79,7 +79,7 @@ def test_an_exception_stands_in_the_same_json_line() -> None:
 FAILURE = {"traceback": "ValueError: over a stone\n  File shop.py, line 7"}
 
 
-def test_the_traceback_of_what_was_caught_elsewhere_stands_in_the_json_line() -> None:
+def test_given_traceback_is_in_the_json_line() -> None:
     stream = written(LogFormat.json)
 
     logging.getLogger("rolecall.worker").warning("Task 7 failed", extra=FAILURE)
@@ -90,7 +90,7 @@ def test_the_traceback_of_what_was_caught_elsewhere_stands_in_the_json_line() ->
 @pytest.mark.parametrize(
     ("tracebacks", "lines"), [(False, []), (True, ["  ValueError: over a stone", "    File shop.py, line 7"])]
 )
-def test_text_has_such_a_traceback_where_it_is_asked_for(*, tracebacks: bool, lines: list[str]) -> None:
+def test_text_contains_a_given_traceback_on_request(*, tracebacks: bool, lines: list[str]) -> None:
     stream = io.StringIO()
     set_up_logging(LogSettings(tracebacks=tracebacks), stream)
 
@@ -101,7 +101,7 @@ def test_text_has_such_a_traceback_where_it_is_asked_for(*, tracebacks: bool, li
     assert rest == lines
 
 
-def test_records_below_the_level_are_left_out() -> None:
+def test_records_below_the_level_are_omitted() -> None:
     stream = written(LogFormat.text, LogLevel.warning)
 
     logging.getLogger("shop").info("chatter")
@@ -109,7 +109,7 @@ def test_records_below_the_level_are_left_out() -> None:
     assert stream.getvalue() == ""
 
 
-def test_setting_up_twice_writes_each_record_once() -> None:
+def test_logging_set_up_twice_writes_each_record_once() -> None:
     written(LogFormat.text)
     stream = written(LogFormat.text)
 
@@ -122,7 +122,7 @@ FORGED = "no\n2026-01-01T00:00:00.000Z [worker] all is well\x1b[2J\x9b\u2028\u20
 
 
 @pytest.mark.parametrize("format_", list(LogFormat))
-def test_no_message_can_look_like_a_line_of_its_own(format_: LogFormat) -> None:
+def test_message_cannot_forge_a_log_line(format_: LogFormat) -> None:
     """Control characters are escaped in messages and fields."""
     stream = written(format_)
 
@@ -133,7 +133,7 @@ def test_no_message_can_look_like_a_line_of_its_own(format_: LogFormat) -> None:
     assert line.count("2026-01-01T00:00:00.000Z [worker] all is well") == 2
 
 
-def test_what_an_error_quotes_begins_no_line() -> None:
+def test_quoted_error_text_cannot_start_a_log_line() -> None:
     stream = written(LogFormat.text)
 
     try:

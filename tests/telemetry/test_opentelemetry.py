@@ -84,7 +84,7 @@ def links(span: ReadableSpan) -> dict[str, set[int]]:
     return found
 
 
-async def test_an_attempt_belongs_to_the_trace_in_which_its_task_was_asked_for(observed: Observed) -> None:
+async def test_attempt_belongs_to_the_trace_that_enqueued_its_task(observed: Observed) -> None:
     @observed.app.task(role="mail")
     async def send() -> None: ...
 
@@ -119,7 +119,7 @@ async def test_an_attempt_belongs_to_the_trace_in_which_its_task_was_asked_for(o
     }
 
 
-async def test_each_attempt_has_a_span_and_a_failed_one_says_why(observed: Observed) -> None:
+async def test_each_attempt_has_a_span_and_a_failed_one_its_error(observed: Observed) -> None:
     @observed.app.task(role="mail", retry=immediate(), max_attempts=2)
     def send() -> None:
         raise OSError("no route")
@@ -133,7 +133,7 @@ async def test_each_attempt_has_a_span_and_a_failed_one_says_why(observed: Obser
     assert (attempts[0].status.description, said(attempts[0])["error.type"]) == ("OSError: no route", "OSError")
 
 
-async def test_follow_ups_and_children_belong_to_the_attempt_that_asked_for_them(observed: Observed) -> None:
+async def test_follow_ups_and_children_belong_to_the_attempt_that_created_them(observed: Observed) -> None:
     @observed.app.task
     async def leaf() -> None: ...
 
@@ -160,7 +160,7 @@ async def test_follow_ups_and_children_belong_to_the_attempt_that_asked_for_them
     assert links(observed.span("process after")) == {"origin": {enqueue_root}}
 
 
-async def test_a_chain_goes_on_in_its_own_trace_and_links_to_the_attempt_before(observed: Observed) -> None:
+async def test_chain_continues_in_its_own_trace_and_links_to_the_previous_attempt(observed: Observed) -> None:
     @observed.app.task
     async def second() -> None: ...
 
@@ -176,7 +176,7 @@ async def test_a_chain_goes_on_in_its_own_trace_and_links_to_the_attempt_before(
     assert parent_of(follows) == identity(asked)
 
 
-async def test_what_a_task_needed_is_linked(observed: Observed) -> None:
+async def test_needs_of_a_task_are_linked(observed: Observed) -> None:
     @observed.app.task
     async def sales() -> None: ...
 
@@ -190,7 +190,7 @@ async def test_what_a_task_needed_is_linked(observed: Observed) -> None:
     assert links(observed.span("process report")) == {"need": {identity(observed.span("enqueue sales"))}}
 
 
-async def test_the_attempts_span_is_current_wherever_its_handler_runs(observed: Observed) -> None:
+async def test_span_of_an_attempt_is_current_wherever_its_handler_runs(observed: Observed) -> None:
     observed.app.task("threaded")(crunching.trace_here)
     observed.app.task("apart", process=True)(crunching.trace_here)
 
@@ -208,7 +208,7 @@ async def test_the_attempts_span_is_current_wherever_its_handler_runs(observed: 
     assert results == {"threaded": here("threaded"), "apart": here("apart"), "called": [here("called")] * 2}
 
 
-async def test_the_steps_of_a_handler_are_spans_of_its_own(observed: Observed) -> None:
+async def test_spans_created_by_a_handler_are_nested(observed: Observed) -> None:
     @observed.app.task
     async def bill(ctx: Context) -> None:
         async with ctx.prepare() as tx:
@@ -224,7 +224,7 @@ async def test_the_steps_of_a_handler_are_spans_of_its_own(observed: Observed) -
     assert said(observed.span("process bill"))["rolecall.outcome"] == "completed"
 
 
-async def test_that_a_task_stood_already_is_an_attribute_and_no_error(observed: Observed) -> None:
+async def test_duplicate_is_a_span_attribute_and_not_an_error(observed: Observed) -> None:
     @observed.app.task
     async def once() -> None: ...
 
@@ -237,7 +237,7 @@ async def test_that_a_task_stood_already_is_an_attribute_and_no_error(observed: 
     assert {span.status.status_code for span in spans} == {StatusCode.UNSET}
 
 
-async def test_a_task_that_nobody_traced_begins_a_trace(observed: Observed) -> None:
+async def test_untraced_task_starts_a_new_trace(observed: Observed) -> None:
     @observed.app.task
     async def tick() -> None: ...
 
@@ -248,7 +248,7 @@ async def test_a_task_that_nobody_traced_begins_a_trace(observed: Observed) -> N
     assert observed.span("process tick").parent is None
 
 
-async def test_the_tasks_of_a_batch_share_a_span_that_links_to_their_traces(observed: Observed) -> None:
+async def test_batch_tasks_share_a_span_that_links_to_their_traces(observed: Observed) -> None:
     @observed.app.task(batch=2)
     def count(items: list[dict[str, int]]) -> None: ...
 
@@ -310,7 +310,7 @@ def test_events_are_measured_under_their_names() -> None:
     }
 
 
-async def test_a_workers_tasks_are_measured(bench: Bench) -> None:
+async def test_tasks_of_a_worker_are_measured(bench: Bench) -> None:
     reader = InMemoryMetricReader()
     bench.app = App("test", sinks=[OpenTelemetry(TracerProvider(), MeterProvider([reader]))])
 
@@ -330,7 +330,7 @@ async def test_a_workers_tasks_are_measured(bench: Bench) -> None:
     assert [dict(points[f"rolecall.{name}"].attributes) for name in ("job.completed", "job.duration")] == [place] * 2
 
 
-def test_who_leaves_metrics_to_others_has_no_instruments() -> None:
+def test_disabled_measures_create_no_instruments() -> None:
     reader = InMemoryMetricReader()
     OpenTelemetry(TracerProvider(), MeterProvider([reader]), measures=False)
 

@@ -43,7 +43,7 @@ def sample(sink: Prometheus, name: str, **labels: str) -> float | None:
     return registry.get_sample_value(name, labels)
 
 
-def test_what_happens_is_counted_by_role_and_handler() -> None:
+def test_events_are_counted_by_role_and_handler() -> None:
     sink = Prometheus()
     sink.emit_all([event(EventType.JOB_CREATED)] * 3 + [event(EventType.JOB_CREATED, task=Facts(handler="draft"))])
 
@@ -59,7 +59,7 @@ def test_what_happens_is_counted_by_role_and_handler() -> None:
         (EventType.CHAIN_COMPLETED, "rolecall_chain_duration_seconds"),
     ],
 )
-def test_how_long_it_took_falls_into_buckets(kind: EventType, name: str) -> None:
+def test_durations_are_counted_in_buckets(kind: EventType, name: str) -> None:
     sink = Prometheus(buckets=(0.1, 1, 10))
     sink.emit_all([event(kind, seconds) for seconds in (0.05, 0.1, 5.0, 99.0)])
 
@@ -70,7 +70,7 @@ def test_how_long_it_took_falls_into_buckets(kind: EventType, name: str) -> None
     assert sample(sink, f"{name}_sum", **of) == pytest.approx(104.15)
 
 
-def test_slots_are_idle_or_process_something() -> None:
+def test_slots_are_counted_as_idle_or_processing() -> None:
     sink = Prometheus()
     worker = WorkerFacts(1, "w")
     sink.emit(Event(type=EventType.WORKER_STARTED, at=0.0, worker=worker, data={"slots": 3}))
@@ -83,7 +83,7 @@ def test_slots_are_idle_or_process_something() -> None:
     assert sample(sink, "rolecall_slots_idle") == 0
 
 
-def test_the_reference_has_every_metric_and_no_other() -> None:
+def test_reference_contains_exactly_the_existing_metrics() -> None:
     pool = PoolMetrics([RoleGauges("mail", 1, 0, 0, 0, 0, 0, None)], NOW)
     families = [family for collector in (Prometheus(), pool) for family in collector.collect()]
     names = {f"{family.name}_total" if family.type == "counter" else family.name for family in families}
@@ -91,7 +91,7 @@ def test_the_reference_has_every_metric_and_no_other() -> None:
     assert names == set(re.findall(r"^\| `(rolecall_\w+)`", REFERENCE.read_text(), re.MULTILINE))
 
 
-def test_how_long_the_oldest_ready_task_waits_is_told_in_seconds() -> None:
+def test_wait_of_the_oldest_ready_task_is_reported_in_seconds() -> None:
     waiting = RoleGauges("mail", 1, 2, 3, 4, 5, 6, datetime(2025, 12, 31, 23, 59, tzinfo=UTC))
     registry = CollectorRegistry()
     registry.register(PoolMetrics([waiting], NOW))
@@ -101,7 +101,7 @@ def test_how_long_the_oldest_ready_task_waits_is_told_in_seconds() -> None:
     assert registry.get_sample_value("rolecall_pool_stuck_jobs", {"role": "mail"}) == 6
 
 
-def test_a_duty_that_fails_shows_for_how_long_and_when_it_last_succeeded() -> None:
+def test_failing_duty_shows_its_duration_and_last_success() -> None:
     succeeded_at = datetime(2025, 12, 31, 23, 58, tzinfo=UTC)
     failing = DutyState("housekeeping", 60.0, 0.0, 45.0, succeeded_at, "no room left")
     running = DutyState("rescue", 5.0, 0.0, 2.0, None, None)
@@ -115,7 +115,7 @@ def test_a_duty_that_fails_shows_for_how_long_and_when_it_last_succeeded() -> No
     assert (value("failing_seconds", "rescue"), value("success_age_seconds", "rescue")) == (0, None)
 
 
-def test_a_programs_own_metrics_stand_beside_ours() -> None:
+def test_own_metrics_of_a_program_are_exported_too() -> None:
     body, content_type = exposition([Prometheus()])
 
     names = {family.name for family in text_string_to_metric_families(body.decode())}
@@ -123,7 +123,7 @@ def test_a_programs_own_metrics_stand_beside_ours() -> None:
     assert content_type.startswith("text/plain")
 
 
-def test_an_app_has_one_sink_of_this_kind() -> None:
+def test_app_has_one_sink_of_this_kind() -> None:
     app = App("shop")
     added = collector_of(app)
 
@@ -131,7 +131,7 @@ def test_an_app_has_one_sink_of_this_kind() -> None:
     assert list(app.sinks) == [added]
 
 
-def test_an_address_that_is_taken_is_named() -> None:
+def test_address_in_use_is_named() -> None:
     with (
         serving([], "127.0.0.1", 0) as port,
         pytest.raises(ConfigError, match=f"cannot listen on 127.0.0.1:{port}"),

@@ -37,7 +37,7 @@ app.schedule("nightly", send, cron="0 4 * * *", payload={"order": 1})
 class PlainTests(RolecallTestCase):
     app = app
 
-    def test_what_was_enqueued_is_asserted_and_done(self) -> None:
+    def test_enqueued_tasks_can_be_asserted_and_run(self) -> None:
         self.task_client.enqueue(send, order=7)
 
         [task] = self.assertEnqueued(send, order=7)
@@ -48,10 +48,10 @@ class PlainTests(RolecallTestCase):
         with self.assertRaisesRegex(AssertionError, "no task of 'send' with order=8 was enqueued"):
             self.assertEnqueued(send, order=8)
 
-    def test_another_test_has_another_database(self) -> None:
+    def test_each_test_has_its_own_database(self) -> None:
         self.assertNotEnqueued()
 
-    def test_hours_pass_by_its_clock(self) -> None:
+    def test_clock_can_be_advanced_by_hours(self) -> None:
         self.clock.set(START)
         task = self.task_client.enqueue(stumble)
 
@@ -59,14 +59,14 @@ class PlainTests(RolecallTestCase):
 
         self.assertEqual(self.task_client.get(task.id).finished_at, START + timedelta(hours=1))
 
-    def test_schedules_fire(self) -> None:
+    def test_schedules_fire_in_a_test_case(self) -> None:
         self.clock.set(START)
 
         [fired] = self.fire_schedules(until=timedelta(days=1))
 
         self.assertEqual(fired.slot, START + timedelta(hours=4))
 
-    def test_a_transaction_is_rolled_back(self) -> None:
+    def test_transaction_is_rolled_back_after_the_test(self) -> None:
         with self.connection.transaction(force_rollback=True):
             self.task_client.enqueue(send.task(order=7), connection=self.connection)
             [done] = self.inline()
@@ -78,7 +78,7 @@ class PlainTests(RolecallTestCase):
 class AsyncTests(RolecallTestCase, unittest.IsolatedAsyncioTestCase):
     app = app
 
-    async def test_async_code_is_tested_too(self) -> None:
+    async def test_async_code_can_be_tested_too(self) -> None:
         async with AsyncClient(self.database, app=app) as client:
             await client.enqueue(send, order=7)
         await drain(app, self.database)
@@ -88,12 +88,12 @@ class AsyncTests(RolecallTestCase, unittest.IsolatedAsyncioTestCase):
 
 
 class WithoutApp(RolecallTestCase):
-    def test_what_needs_an_app_says_so(self) -> None:
+    def test_method_that_needs_an_app_reports_the_missing_app(self) -> None:
         with self.assertRaisesRegex(ConfigError, "app: set `app = ...` in the test case"):
             self.drain()
 
 
-def test_a_database_of_ones_own_is_used_by_all_tests(database: str) -> None:
+def test_own_database_is_used_by_all_tests(database: str) -> None:
     engine = create_engine(url_of(database, "psycopg"))
 
     class OwnTests(RolecallTestCase):
@@ -117,7 +117,7 @@ def test_a_database_of_ones_own_is_used_by_all_tests(database: str) -> None:
         engine.dispose()
 
 
-def test_unittest_alone_runs_them_and_leaves_nothing_behind() -> None:
+def test_unittest_alone_runs_the_cases_and_leaves_nothing_behind() -> None:
     alone = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "ROLECALL_TEST"))}
     runner = subprocess.Popen(
         [sys.executable, "-m", "unittest", "-v", f"{HERE}.WithoutApp", f"{HERE}.AsyncTests"],

@@ -35,7 +35,7 @@ def enqueued(database: str, handler: Any) -> int:
         return client.enqueue(handler.task(order=7)).id
 
 
-def test_what_a_handler_did_outside_before_its_worker_died_it_does_again_by_the_same_key(
+def test_outside_effects_before_a_crash_are_repeated_with_the_same_idempotency_key(
     database: str, connection: Connection
 ) -> None:
     task_id = enqueued(database, charge)
@@ -49,7 +49,7 @@ def test_what_a_handler_did_outside_before_its_worker_died_it_does_again_by_the_
     assert charges(connection) == [f"{task_id}:0"] * 2
 
 
-def test_what_stands_in_the_transaction_of_the_completion_happens_once(database: str, connection: Connection) -> None:
+def test_writes_in_the_transaction_of_the_completion_happen_once(database: str, connection: Connection) -> None:
     task_id = enqueued(database, book)
 
     crash_worker(APP, database, at="booked")
@@ -63,7 +63,7 @@ def test_what_stands_in_the_transaction_of_the_completion_happens_once(database:
     ("place", "handler", "charged"),
     [(Place.BEFORE_HANDLER, charge, 0), (Place.BEFORE_COMPLETION, charge, 1), (Place.AFTER_COMPLETION, book, 1)],
 )
-def test_a_worker_dies_between_the_parts_of_its_work_and_until_that_is_noticed_keeps_its_task(
+def test_worker_that_dies_between_two_steps_keeps_its_task_until_detected(
     database: str, connection: Connection, place: Place, handler: Any, charged: int
 ) -> None:
     task_id = enqueued(database, handler)
@@ -74,9 +74,7 @@ def test_a_worker_dies_between_the_parts_of_its_work_and_until_that_is_noticed_k
     assert (len(charges(connection)), read(database, task_id).state) == (charged, left)
 
 
-def test_a_worker_that_stood_still_too_long_loses_its_claim_and_changes_nothing(
-    database: str, connection: Connection
-) -> None:
+def test_worker_suspended_too_long_loses_its_claim_and_changes_nothing(database: str, connection: Connection) -> None:
     task_id = enqueued(database, charge)
 
     with frozen_worker(APP, database, at="charged") as worker:
@@ -88,7 +86,7 @@ def test_a_worker_that_stood_still_too_long_loses_its_claim_and_changes_nothing(
     assert read(database, task_id) == done
 
 
-def test_connections_are_cut_while_a_handler_is_in_its_transaction(database: str, connection: Connection) -> None:
+def test_connections_can_be_cut_while_a_handler_is_in_its_transaction(database: str, connection: Connection) -> None:
     task_id = enqueued(database, book)
 
     with frozen_worker(APP, database, at="booked") as worker:
@@ -98,7 +96,7 @@ def test_connections_are_cut_while_a_handler_is_in_its_transaction(database: str
     assert (task.state, task.attempt, len(charges(connection))) == ("completed", 2, 1)
 
 
-def test_a_place_that_is_never_reached_is_told(database: str) -> None:
+def test_unreached_crash_point_is_reported(database: str) -> None:
     enqueued(database, charge)
 
     with pytest.raises(AssertionError, match=r"without reaching 'nowhere'; its log:\n.*"):
@@ -109,5 +107,5 @@ def test_a_place_that_is_never_reached_is_told(database: str) -> None:
         crash_worker(APP, database, at="a:b")
 
 
-def test_a_mark_does_nothing_anywhere_else() -> None:
+def test_crash_point_does_nothing_outside_a_crash_test() -> None:
     die_here("charged")

@@ -24,7 +24,7 @@ def shown(connection: Connection) -> Any:
     return row[0] if row else None
 
 
-def test_two_clones_do_not_see_each_other(postgres_server: TestServer, database_template: str) -> None:
+def test_two_clones_are_isolated_from_each_other(postgres_server: TestServer, database_template: str) -> None:
     with (
         clone(postgres_server, database_template) as one,
         clone(postgres_server, database_template) as other,
@@ -36,7 +36,9 @@ def test_two_clones_do_not_see_each_other(postgres_server: TestServer, database_
         assert there.execute("select count(*) from rolecall.roles").fetchall() == [(0,)]
 
 
-def test_a_clone_is_gone_afterwards_whoever_is_connected(postgres_server: TestServer, database_template: str) -> None:
+def test_clone_is_dropped_afterwards_despite_open_connections(
+    postgres_server: TestServer, database_template: str
+) -> None:
     with clone(postgres_server, database_template) as dsn:
         forgotten = connect(dsn, "test")
 
@@ -45,7 +47,7 @@ def test_a_clone_is_gone_afterwards_whoever_is_connected(postgres_server: TestSe
     forgotten.close()
 
 
-def test_a_template_carries_the_migrations_that_it_is_given(postgres_server: TestServer) -> None:
+def test_template_contains_the_given_migrations(postgres_server: TestServer) -> None:
     with (
         template(postgres_server, migrations=[]) as name,
         clone(postgres_server, name) as dsn,
@@ -54,13 +56,13 @@ def test_a_template_carries_the_migrations_that_it_is_given(postgres_server: Tes
         assert connection.execute("select to_regnamespace('rolecall')").fetchall() == [(None,)]
 
 
-def test_a_stopped_clock_stands_still(clock: Clock, connection: Connection) -> None:
+def test_stopped_clock_does_not_advance(clock: Clock, connection: Connection) -> None:
     clock.set(NEW_YEAR)
 
     assert shown(connection) == shown(connection) == NEW_YEAR
 
 
-def test_hours_pass_at_once(clock: Clock, connection: Connection, database: str) -> None:
+def test_clock_can_be_advanced_by_hours_instantly(clock: Clock, connection: Connection, database: str) -> None:
     clock.set(NEW_YEAR)
     clock.advance(hours=5)
 
@@ -69,13 +71,13 @@ def test_hours_pass_at_once(clock: Clock, connection: Connection, database: str)
         assert shown(later) == NEW_YEAR + timedelta(hours=5)
 
 
-def test_an_advance_begins_at_the_real_time(clock: Clock) -> None:
+def test_advance_starts_at_the_real_time(clock: Clock) -> None:
     before = clock.now()
 
     assert clock.advance(days=1) - before >= timedelta(days=1)
 
 
-async def test_an_open_async_connection_is_shown_the_time(clock: Clock, database: str) -> None:
+async def test_open_async_connection_sees_the_test_time(clock: Clock, database: str) -> None:
     async with await connect_async(database, "test") as connection:
         clock.set(NEW_YEAR)
         await clock.show(connection)
@@ -84,12 +86,12 @@ async def test_an_open_async_connection_is_shown_the_time(clock: Clock, database
         assert await cursor.fetchone() == (NEW_YEAR,)
 
 
-def test_a_moment_without_a_zone_is_refused(clock: Clock) -> None:
+def test_naive_datetime_is_rejected(clock: Clock) -> None:
     with pytest.raises(ValueError, match="time zone"):
         clock.set(datetime(2026, 1, 1))  # noqa: DTZ001 - on purpose
 
 
-async def test_an_async_connection_is_at_hand(aconnection: psycopg.AsyncConnection[Any]) -> None:
+async def test_async_connection_fixture_is_available(aconnection: psycopg.AsyncConnection[Any]) -> None:
     cursor = await aconnection.execute("select count(*) from rolecall.roles")
 
     assert await cursor.fetchone() == (0,)
@@ -111,7 +113,7 @@ async def test_open_connections_follow_the_clock_within_transactions_too(
     clock.advance(hours=1)
 
 
-async def test_a_connection_in_the_midst_of_a_statement_is_not_disturbed(
+async def test_connection_with_a_running_statement_is_not_disturbed(
     clock: Clock, aconnection: psycopg.AsyncConnection[Any]
 ) -> None:
     asking = asyncio.create_task(aconnection.execute("select pg_sleep(0.2)"))
@@ -123,7 +125,7 @@ async def test_a_connection_in_the_midst_of_a_statement_is_not_disturbed(
     await asking
 
 
-def test_a_clock_that_runs_again_shows_the_real_time(clock: Clock, connection: Connection, database: str) -> None:
+def test_restarted_clock_shows_the_real_time(clock: Clock, connection: Connection, database: str) -> None:
     clock.set(NEW_YEAR)
 
     clock.restart()
@@ -133,7 +135,7 @@ def test_a_clock_that_runs_again_shows_the_real_time(clock: Clock, connection: C
         assert shown(later) > NEW_YEAR
 
 
-async def test_connections_of_other_libraries_are_shown_the_time(clock: Clock, database: str) -> None:
+async def test_connections_of_other_libraries_see_the_test_time(clock: Clock, database: str) -> None:
     theirs = await asyncpg.connect(url_of(database))
     try:
         clock.set(NEW_YEAR)
@@ -144,7 +146,7 @@ async def test_connections_of_other_libraries_are_shown_the_time(clock: Clock, d
         await theirs.close()
 
 
-def test_a_database_of_ones_own_is_migrated_once(postgres_server: TestServer) -> None:
+def test_own_database_is_migrated_once(postgres_server: TestServer) -> None:
     postgres_server.create("rolecall_prepared")
     try:
         dsn = prepare(url_of(postgres_server.dsn("rolecall_prepared"), "asyncpg"))
@@ -165,23 +167,23 @@ def test_a_database_of_ones_own_is_migrated_once(postgres_server: TestServer) ->
         (create_async_engine("postgresql+asyncpg://ada@db/shop"), "postgresql://ada@db/shop"),
     ],
 )
-def test_a_connection_string_is_read_out_of_what_sqlalchemy_has(given: object, dsn: str) -> None:
+def test_dsn_is_derived_from_sqlalchemy_objects(given: object, dsn: str) -> None:
     assert dsn_of(given) == dsn
 
 
-def test_what_is_no_database_is_refused() -> None:
+def test_non_database_argument_is_rejected() -> None:
     with pytest.raises(ConfigError, match="database: must be a connection string, or an engine or URL"):
         dsn_of(7)
 
 
-def test_a_url_leads_to_the_same_database(database: str, database_url: str) -> None:
+def test_url_refers_to_the_same_database(database: str, database_url: str) -> None:
     with psycopg.connect(database) as one, psycopg.connect(database_url) as other:
         assert one.info.dbname == other.info.dbname
         assert one.info.port == other.info.port
 
 
 @pytest.mark.parametrize("mode", ["disable", "prefer"])
-async def test_an_engine_on_asyncpg_connects_by_its_url(database: str, mode: str) -> None:
+async def test_asyncpg_engine_connects_with_its_url(database: str, mode: str) -> None:
     engine = create_async_engine(url_of(f"{database} sslmode={mode}", "asyncpg"))
     try:
         async with engine.connect() as connection:
@@ -203,6 +205,6 @@ async def test_an_engine_on_asyncpg_connects_by_its_url(database: str, mode: str
         ("user=ada port=6432 dbname=shop", "postgresql+asyncpg://ada@/shop?port=6432"),
     ],
 )
-def test_a_connection_string_is_written_as_a_url(dsn: str, url: str) -> None:
+def test_dsn_is_converted_to_a_url(dsn: str, url: str) -> None:
     assert url_of(dsn, "asyncpg") == url
     assert conninfo_to_dict(dsn_of(url)) == conninfo_to_dict(dsn)

@@ -38,7 +38,7 @@ def read(database: str, task_id: int) -> Task:
         return client.get(task_id)
 
 
-async def test_it_ends_under_a_stopped_clock_though_a_task_comes_again_later(
+async def test_drain_ends_with_a_stopped_clock_although_a_retry_is_pending(
     app: App, database: str, clock: Clock
 ) -> None:
     clock.set(START)
@@ -49,7 +49,7 @@ async def test_it_ends_under_a_stopped_clock_though_a_task_comes_again_later(
     assert (read(database, task_id).state, read(database, task_id).attempt) == ("pending", 1)
 
 
-async def test_it_goes_on_with_what_is_due_when_the_clock_was_moved(app: App, database: str, clock: Clock) -> None:
+async def test_drain_continues_with_due_tasks_after_the_clock_moved(app: App, database: str, clock: Clock) -> None:
     clock.set(START)
     task_id = enqueued(app, database, "stumble")
     await drain(app, database)
@@ -60,7 +60,7 @@ async def test_it_goes_on_with_what_is_due_when_the_clock_was_moved(app: App, da
     assert (read(database, task_id).state, read(database, task_id).attempt) == ("failed", 2)
 
 
-async def test_by_a_clock_that_runs_it_waits_for_a_task_that_comes_again_soon(app: App, database: str) -> None:
+async def test_drain_with_a_running_clock_waits_for_an_imminent_retry(app: App, database: str) -> None:
     task_id = enqueued(app, database, "stumble")
 
     await drain(app, database)
@@ -68,16 +68,14 @@ async def test_by_a_clock_that_runs_it_waits_for_a_task_that_comes_again_soon(ap
     assert read(database, task_id).state == "failed"
 
 
-async def test_it_says_what_is_still_open_when_its_time_is_over(app: App, database: str) -> None:
+async def test_drain_names_open_tasks_at_its_timeout(app: App, database: str) -> None:
     task_id = enqueued(app, database, "add", a=1, b=2)
 
     with pytest.raises(TimeoutError, match=rf"still open after 2 s: task {task_id} \(add, pending\)"):
         await drain(App("another"), database, timeout=2)
 
 
-async def test_with_the_clock_in_its_hand_it_goes_from_attempt_to_attempt(
-    app: App, database: str, clock: Clock
-) -> None:
+async def test_drain_given_the_clock_advances_it_from_attempt_to_attempt(app: App, database: str, clock: Clock) -> None:
     moments: list[datetime] = []
 
     @app.task(retry=linear(step=3600, cap=86_400), max_attempts=5)
@@ -99,9 +97,7 @@ async def test_with_the_clock_in_its_hand_it_goes_from_attempt_to_attempt(
     assert clock.now() == task.finished_at == START + timedelta(hours=10)
 
 
-async def test_what_is_enqueued_for_later_and_what_snoozes_is_due_in_its_turn(
-    app: App, database: str, clock: Clock
-) -> None:
+async def test_delayed_and_snoozed_tasks_become_due_in_turn(app: App, database: str, clock: Clock) -> None:
     order: list[str] = []
 
     @app.task
@@ -120,7 +116,7 @@ async def test_what_is_enqueued_for_later_and_what_snoozes_is_due_in_its_turn(
     assert order == ["snoozes", "in an hour", "snoozes", "tomorrow"]
 
 
-async def test_it_goes_no_further_than_it_is_told_and_says_what_is_left(app: App, database: str, clock: Clock) -> None:
+async def test_drain_stops_at_the_given_time_and_reports_remaining_tasks(app: App, database: str, clock: Clock) -> None:
     clock.set(START)
     with Client(database, app=app) as client:
         ids = [client.enqueue("add", {"a": n, "b": 0}, after=timedelta(hours=n)).id for n in range(4)]
@@ -132,7 +128,7 @@ async def test_it_goes_no_further_than_it_is_told_and_says_what_is_left(app: App
     assert clock.now() == went.ended
 
 
-async def test_schedules_fire_on_the_way(app: App, database: str, clock: Clock) -> None:
+async def test_schedules_fire_during_a_drain(app: App, database: str, clock: Clock) -> None:
     days: list[datetime] = []
 
     @app.task
@@ -147,7 +143,7 @@ async def test_schedules_fire_on_the_way(app: App, database: str, clock: Clock) 
     assert days == [START + timedelta(days=day, hours=4) for day in range(3)]
 
 
-def test_plain_code_drains_too_even_within_a_loop(app: App, database: str) -> None:
+def test_sync_code_can_drain_too_even_within_a_loop(app: App, database: str) -> None:
     task_id = enqueued(app, database, "add", a=1, b=2)
 
     async def within_a_loop() -> None:
@@ -158,9 +154,7 @@ def test_plain_code_drains_too_even_within_a_loop(app: App, database: str) -> No
     assert read(database, task_id).result == 3
 
 
-async def test_a_task_that_never_ends_is_told_of_with_how_far_the_clock_went(
-    app: App, database: str, clock: Clock
-) -> None:
+async def test_endless_task_is_reported_with_the_simulated_time(app: App, database: str, clock: Clock) -> None:
     @app.task
     async def poll() -> Snooze:
         return Snooze(60)
@@ -172,7 +166,7 @@ async def test_a_task_that_never_ends_is_told_of_with_how_far_the_clock_went(
         await drain(app, database, clock=clock, timeout=2)
 
 
-async def test_time_does_not_pass_without_a_clock(app: App, database: str, clock: Clock) -> None:
+async def test_drain_without_a_clock_does_not_advance_time(app: App, database: str, clock: Clock) -> None:
     with pytest.raises(ValueError, match="until= needs clock="):
         await drain(app, database, until=timedelta(days=1))
     with pytest.raises(ValueError, match="schedules=True needs until="):

@@ -37,7 +37,7 @@ def client(database: str) -> Iterator[Client]:
         yield client
 
 
-def test_the_tasks_that_were_enqueued_are_returned_the_oldest_first(client: Client, database: str) -> None:
+def test_enqueued_tasks_are_returned_oldest_first(client: Client, database: str) -> None:
     first, second = client.enqueue(bill, order=7), client.enqueue(bill, order=7)
     client.enqueue(bill, order=8)
 
@@ -48,7 +48,7 @@ def test_the_tasks_that_were_enqueued_are_returned_the_oldest_first(client: Clie
     assert all_enqueued(database, "bill", order=7) == found
 
 
-def test_fields_that_are_not_named_may_be_anything_at_every_depth(client: Client, database: str) -> None:
+def test_unspecified_fields_can_have_any_value_at_every_depth(client: Client, database: str) -> None:
     client.enqueue(bill, order=7, lines={"tea": {"price": 3, "pieces": 2}, "milk": None})
 
     assert_enqueued(database, bill, order=ANY, lines={"tea": {"pieces": 2}})
@@ -56,7 +56,7 @@ def test_fields_that_are_not_named_may_be_anything_at_every_depth(client: Client
     assert_not_enqueued(database, bill, lines={"coffee": ANY})
 
 
-def test_values_are_compared_as_json_has_them(client: Client, database: str) -> None:
+def test_values_are_compared_in_their_json_form(client: Client, database: str) -> None:
     somebody = UUID(int=7)
     client.enqueue(send, to=somebody)
 
@@ -76,7 +76,7 @@ def test_values_are_compared_as_json_has_them(client: Client, database: str) -> 
         {"dedupe_key": "order:7", "max_attempts": 3, "timeout": timedelta(minutes=1)},
     ],
 )
-def test_options_are_asserted_too(client: Client, database: str, clock: Clock, options: dict[str, Any]) -> None:
+def test_options_can_be_asserted_too(client: Client, database: str, clock: Clock, options: dict[str, Any]) -> None:
     clock.set(START)
     words = bill.using(
         key="customer:7", dedupe_key="order:7", priority=5, after=3600, max_attempts=3, timeout=timedelta(minutes=1)
@@ -89,7 +89,7 @@ def test_options_are_asserted_too(client: Client, database: str, clock: Clock, o
         assert_not_enqueued(database, bill, {"order": 7}, **options)
 
 
-def test_a_ready_task_is_looked_for_with_its_options(client: Client, database: str) -> None:
+def test_new_task_is_matched_with_its_options(client: Client, database: str) -> None:
     client.enqueue(bill.task(order=7).options(key="customer:7"))
 
     assert_enqueued(database, bill.task(order=7))
@@ -97,7 +97,7 @@ def test_a_ready_task_is_looked_for_with_its_options(client: Client, database: s
     assert_not_enqueued(database, bill.task(order=7).options(key="customer:8"))
 
 
-def test_what_has_run_since_was_enqueued_all_the_same(connection: Connection) -> None:
+def test_finished_task_still_counts_as_enqueued(connection: Connection) -> None:
     with connection.transaction(force_rollback=True):
         Client(app=app).enqueue(bill, {"order": 7}, connection=connection)
         inline(app, connection)
@@ -106,7 +106,7 @@ def test_what_has_run_since_was_enqueued_all_the_same(connection: Connection) ->
         assert_not_enqueued(connection, bill, state="pending")
 
 
-def test_a_transaction_that_is_not_committed_is_looked_at_from_within(connection: Connection, database: str) -> None:
+def test_uncommitted_task_is_found_through_its_own_connection(connection: Connection, database: str) -> None:
     with connection.transaction(force_rollback=True):
         Client(app=app).enqueue(bill, {"order": 7}, connection=connection)
 
@@ -114,7 +114,7 @@ def test_a_transaction_that_is_not_committed_is_looked_at_from_within(connection
         assert_not_enqueued(database)
 
 
-async def test_with_an_async_connection_it_is_awaited(
+async def test_assertion_with_an_async_connection_is_awaited(
     client: Client, aconnection: psycopg.AsyncConnection[Any], database: str
 ) -> None:
     task = client.enqueue(bill, order=7)
@@ -132,7 +132,7 @@ async def test_with_an_async_connection_it_is_awaited(
     assert same == found
 
 
-def test_a_session_of_sqlalchemys_is_a_connection_too(database: str) -> None:
+def test_sqlalchemy_session_is_accepted_as_a_connection(database: str) -> None:
     engine = create_engine(url_of(database, "psycopg"))
     with Session(engine) as session:
         Client(app=app).enqueue(bill, {"order": 7}, connection=session)
@@ -144,7 +144,7 @@ def test_a_session_of_sqlalchemys_is_a_connection_too(database: str) -> None:
     engine.dispose()
 
 
-def test_a_failure_shows_what_was_enqueued_and_what_comes_closest_first(client: Client, database: str) -> None:
+def test_failure_shows_the_enqueued_tasks_and_the_closest_match(client: Client, database: str) -> None:
     client.enqueue(send, to=UUID(int=1))
     client.enqueue(bill.using(key="customer:7"), order=7)
 
@@ -158,21 +158,21 @@ def test_a_failure_shows_what_was_enqueued_and_what_comes_closest_first(client: 
     assert "the handler is 'send'" in other
 
 
-def test_another_number_of_tasks_than_was_said_is_a_failure(client: Client, database: str) -> None:
+def test_unexpected_number_of_tasks_fails(client: Client, database: str) -> None:
     client.enqueue(bill, order=7)
 
     with pytest.raises(AssertionError, match="task of 'bill': 1 were enqueued, not 2"):
         assert_enqueued(database, bill, times=2)
 
 
-def test_what_was_not_to_be_enqueued_is_shown(client: Client, database: str) -> None:
+def test_unexpectedly_enqueued_task_is_shown(client: Client, database: str) -> None:
     client.enqueue(bill, order=7)
 
     with pytest.raises(AssertionError, match=r"a task was enqueued:\n  task 1 of 'bill'"):
         assert_not_enqueued(database)
 
 
-def test_where_nothing_was_enqueued_a_failure_says_so(database: str) -> None:
+def test_failure_states_that_nothing_was_enqueued(database: str) -> None:
     with pytest.raises(AssertionError, match="no task of 'bill' was enqueued; no tasks were enqueued"):
         assert_enqueued(database, bill)
 
@@ -184,13 +184,13 @@ def test_where_nothing_was_enqueued_a_failure_says_so(database: str) -> None:
         ({"kye": "x"}, "kye= is neither a field of 'bill' nor an option; did you mean key=?"),
     ],
 )
-def test_a_word_that_nothing_could_have_is_refused(database: str, words: dict[str, Any], said: str) -> None:
+def test_unknown_field_or_option_is_rejected(database: str, words: dict[str, Any], said: str) -> None:
     """Or a misspelt assertion that something was not enqueued would always hold."""
     with pytest.raises(TypeError, match=said):
         assert_not_enqueued(database, bill, **words)
 
 
-def test_a_word_that_could_be_both_is_refused_and_a_payload_in_one_piece_is_not(client: Client, database: str) -> None:
+def test_ambiguous_keyword_is_rejected_unless_the_payload_is_a_dict(client: Client, database: str) -> None:
     client.enqueue(send, {"to": UUID(int=1), "priority": 3}, priority=5)
 
     with pytest.raises(TypeError, match="priority= is a field of 'send' and an option of a task"):
@@ -199,7 +199,7 @@ def test_a_word_that_could_be_both_is_refused_and_a_payload_in_one_piece_is_not(
     assert_enqueued(database, send, {"priority": 3}, priority=5)
 
 
-def test_an_option_that_no_row_tells_is_refused(database: str) -> None:
+def test_option_that_is_not_stored_is_rejected(database: str) -> None:
     with pytest.raises(TypeError, match="retry= is not an option of a stored task"):
         assert_enqueued(database, bill, {}, retry=None)
     with pytest.raises(ValueError, match="scheduled_for needs a time zone"):

@@ -89,7 +89,7 @@ def index(ctx: BatchContext, items: list[dict[str, int]]) -> list[int | Cancel]:
     return [Cancel("odd") if item["id"] % 2 else item["id"] for item in items]
 
 
-async def test_what_a_handler_asks_for_is_recorded() -> None:
+async def test_handler_calls_on_the_context_are_recorded() -> None:
     ctx = FakeContext(bill)
 
     assert await bill(ctx, order=7) == "billed 7"
@@ -100,7 +100,7 @@ async def test_what_a_handler_asks_for_is_recorded() -> None:
     assert (ctx.continuation, ctx.spawned, ctx.siblings, ctx.completed) == (None, [], [], False)
 
 
-async def test_the_attempt_is_as_the_test_says_and_the_rest_as_the_handler_declares() -> None:
+async def test_attempt_is_set_by_the_test_and_the_rest_by_the_handler() -> None:
     ctx = FakeContext(bill, attempt=2, last_error="over a stone", key="customer:7", task_id=42)
 
     await bill(ctx, order=7)
@@ -110,7 +110,7 @@ async def test_the_attempt_is_as_the_test_says_and_the_rest_as_the_handler_decla
     assert (ctx.task_id, ctx.chain_id, ctx.idempotency_key("mail")) == (42, 42, "42:0:mail")
 
 
-async def test_a_handler_is_performed_with_its_payload_as_it_comes_out_of_the_database() -> None:
+async def test_performed_handler_receives_its_payload_as_read_from_the_database() -> None:
     seen: list[object] = []
     own = App("own")
 
@@ -127,7 +127,7 @@ async def test_a_handler_is_performed_with_its_payload_as_it_comes_out_of_the_da
         await perform(bill, ordr=7)  # type: ignore[call-arg]  # on purpose
 
 
-def test_plain_code_performs_async_handlers_and_plain_ones() -> None:
+def test_sync_code_can_perform_async_and_plain_handlers() -> None:
     ctx = FakeContext(count)
 
     assert perform_sync(bill, order=7) == "billed 7"
@@ -135,21 +135,21 @@ def test_plain_code_performs_async_handlers_and_plain_ones() -> None:
     assert ctx.facts == {"day": 2}
 
 
-def test_a_plain_handler_can_be_called_without_any_loop() -> None:
+def test_plain_handler_can_be_called_without_a_loop() -> None:
     ctx = FakeContext(count)
 
     assert count(ctx, days=2) == 2
     assert ctx.facts == {"day": 1}
 
 
-async def test_a_plain_handler_can_be_called_within_a_loop() -> None:
+async def test_plain_handler_can_be_called_within_a_loop() -> None:
     ctx = FakeContext(count)
 
     assert count(ctx, days=2) == 2
     assert await perform(ctx, days=1) == 1
 
 
-async def test_middlewares_stand_around_it_those_of_the_app_too() -> None:
+async def test_middlewares_of_handler_and_app_wrap_the_call() -> None:
     own = App("own")
     order: list[str] = []
 
@@ -169,7 +169,7 @@ async def test_middlewares_stand_around_it_those_of_the_app_too() -> None:
     assert len(order) == 3
 
 
-async def test_a_result_that_was_not_promised_fails_and_one_that_nobody_awaited() -> None:
+async def test_undeclared_or_unawaited_result_fails() -> None:
     own = App("own")
 
     @own.task
@@ -186,7 +186,7 @@ async def test_a_result_that_was_not_promised_fails_and_one_that_nobody_awaited(
         await perform(forget)
 
 
-async def test_links_are_checked_where_the_app_is_known() -> None:
+async def test_links_are_checked_if_the_app_is_known() -> None:
     own = App("own")
 
     @own.task(must_continue=True, continues=[send])
@@ -205,7 +205,7 @@ async def test_links_are_checked_where_the_app_is_known() -> None:
         await perform(stop)
 
 
-async def test_what_a_handler_returns_instead_of_a_result_is_returned() -> None:
+async def test_outcome_returned_instead_of_a_result_is_returned() -> None:
     own = App("own")
 
     @own.task
@@ -215,7 +215,7 @@ async def test_what_a_handler_returns_instead_of_a_result_is_returned() -> None:
     assert await perform(wait) == Snooze(60)
 
 
-async def test_children_are_spawned_and_the_step_after_them_sees_what_the_test_gives() -> None:
+async def test_children_are_spawned_and_the_gather_step_sees_the_given_results() -> None:
     first = FakeContext(report)
     await perform(first, day="monday")
     assert first.spawned == [send.task(order=1), send.task(order=2)]
@@ -230,11 +230,11 @@ async def test_children_are_spawned_and_the_step_after_them_sees_what_the_test_g
     assert result == ["sent"]
 
 
-def test_a_handler_of_a_process_is_given_its_own_kind_of_context() -> None:
+def test_process_handler_receives_its_own_kind_of_context() -> None:
     assert perform_sync(FakeContext(render, attempt=2), pages=3) == "3 pages, attempt 2"
 
 
-async def test_a_batch_has_an_outcome_for_each_task() -> None:
+async def test_batch_has_an_outcome_for_each_task() -> None:
     contexts = [FakeContext(index, task_id=n) for n in (1, 2)]
 
     outcomes = await perform_batch(contexts, [{"id": 2}, {"id": 3}])
@@ -247,7 +247,7 @@ async def test_a_batch_has_an_outcome_for_each_task() -> None:
 
 
 @pytest.mark.parametrize("looks", [0, 2])
-async def test_a_handler_finds_that_it_must_stop(looks: int) -> None:
+async def test_handler_can_detect_that_it_must_stop(looks: int) -> None:
     ctx = FakeContext(count)
     ctx.lose("cancelled", looks=looks)
 
@@ -258,7 +258,7 @@ async def test_a_handler_finds_that_it_must_stop(looks: int) -> None:
     assert ctx.facts.get("day") == (0 if looks else None)
 
 
-async def test_a_claim_that_is_lost_completes_nothing(aconnection: AsyncConnection) -> None:
+async def test_lost_claim_completes_nothing(aconnection: AsyncConnection) -> None:
     await aconnection.execute("create temporary table ledger (note text)")
     ctx = FakeContext(write, connection=aconnection)
     ctx.lose()
@@ -270,7 +270,7 @@ async def test_a_claim_that_is_lost_completes_nothing(aconnection: AsyncConnecti
     assert (await cursor.fetchone(), ctx.completed, ctx.calls) == ((0,), False, [])
 
 
-async def test_a_transaction_is_one_of_the_tests_connection(aconnection: AsyncConnection) -> None:
+async def test_transaction_uses_the_tests_connection(aconnection: AsyncConnection) -> None:
     await aconnection.execute("create temporary table ledger (note text)")
     ctx = FakeContext(write, connection=aconnection)
 
@@ -284,7 +284,7 @@ async def test_a_transaction_is_one_of_the_tests_connection(aconnection: AsyncCo
     assert ctx.calls == [print]
 
 
-async def test_what_is_rolled_back_takes_completion_and_calls_along(aconnection: AsyncConnection) -> None:
+async def test_rollback_discards_the_completion_and_after_commit_calls(aconnection: AsyncConnection) -> None:
     await aconnection.execute("create temporary table ledger (note text)")
     ctx = FakeContext(write, connection=aconnection)
 
@@ -294,7 +294,7 @@ async def test_what_is_rolled_back_takes_completion_and_calls_along(aconnection:
     assert (ctx.completed, ctx.result, ctx.calls) == (False, None, [])
 
 
-def test_a_sync_connection_serves_too(connection: psycopg.Connection[Any]) -> None:
+def test_sync_connection_is_supported_too(connection: psycopg.Connection[Any]) -> None:
     connection.execute("create temporary table ledger (note text)")
     with connection.transaction(force_rollback=True):
         perform_sync(FakeContext(write, connection=connection), note="x")
@@ -302,7 +302,7 @@ def test_a_sync_connection_serves_too(connection: psycopg.Connection[Any]) -> No
         assert connection.execute("select note from ledger").fetchall() == [("x",)]
 
 
-async def test_anything_may_stand_for_the_connection() -> None:
+async def test_any_object_can_replace_the_connection() -> None:
     class Tape:
         def __init__(self) -> None:
             self.queries: list[str] = []
@@ -322,12 +322,12 @@ async def test_anything_may_stand_for_the_connection() -> None:
     assert (ctx.completed, ctx.calls) == (False, [])
 
 
-async def test_without_a_connection_a_transaction_says_what_is_missing() -> None:
+async def test_transaction_without_a_connection_reports_what_is_missing() -> None:
     with pytest.raises(ConfigError, match=r"FakeContext\(..., connection=...\)"):
         await perform(write, note="x")
 
 
-async def test_what_could_not_be_stored_is_refused_as_by_a_worker() -> None:
+async def test_unstorable_value_is_rejected_as_by_a_worker() -> None:
     ctx = FakeContext(bill)
 
     with pytest.raises(InvalidTask, match="info"):
@@ -337,7 +337,7 @@ async def test_what_could_not_be_stored_is_refused_as_by_a_worker() -> None:
         ctx.continue_with(send.task(order=2))
 
 
-async def test_a_function_that_a_process_would_not_find_is_refused() -> None:
+async def test_function_that_a_process_cannot_import_is_rejected() -> None:
     ctx = FakeContext(bill)
 
     assert await ctx.in_process(twice, 3) == 6
@@ -355,7 +355,7 @@ def stumble() -> None:
     raise ValueError("over a stone")
 
 
-def test_every_word_of_a_context_works_without_a_worker() -> None:
+def test_every_context_method_works_without_a_worker() -> None:
     """What the real one asks of its worker, the fake one has its own answer to."""
     asks = {
         name
@@ -371,7 +371,7 @@ def code_of(word: object) -> Any:
     return getattr(getattr(function, "__wrapped__", function), "__code__", None)
 
 
-def test_a_unit_test_opens_no_connection() -> None:
+def test_unit_test_opens_no_connection() -> None:
     script = (
         "import socket, asyncio\n"
         "from rolecall import App, Context\n"

@@ -29,7 +29,7 @@ def app() -> App:
     return app
 
 
-def test_what_is_due_at_the_present_fires_and_brings_its_task(app: App, database: str, clock: Clock) -> None:
+def test_due_schedule_fires_and_enqueues_its_task(app: App, database: str, clock: Clock) -> None:
     clock.set(MONDAY)
     assert fire_schedules(app, database) == []
 
@@ -44,7 +44,7 @@ def test_what_is_due_at_the_present_fires_and_brings_its_task(app: App, database
     assert fire_schedules(app, database) == []
 
 
-def test_a_week_passes_from_slot_to_slot(app: App, database: str, clock: Clock) -> None:
+def test_fire_times_of_a_week_are_passed_in_order(app: App, database: str, clock: Clock) -> None:
     clock.set(MONDAY)
 
     fired = fire_schedules(app, database, clock=clock, until=timedelta(days=7))
@@ -57,7 +57,7 @@ def test_a_week_passes_from_slot_to_slot(app: App, database: str, clock: Clock) 
     assert_enqueued(database, "report", kind="day", times=7)
 
 
-def test_slots_that_passed_while_nobody_looked_are_missed_as_in_the_pool(app: App, database: str, clock: Clock) -> None:
+def test_fire_times_missed_since_the_last_call_count_as_in_production(app: App, database: str, clock: Clock) -> None:
     clock.set(MONDAY)
     fire_schedules(app, database)
     clock.advance(days=3)
@@ -67,7 +67,7 @@ def test_slots_that_passed_while_nobody_looked_are_missed_as_in_the_pool(app: Ap
     assert (nightly.slot, nightly.missed) == (MONDAY + timedelta(days=2) + FOUR, 2)
 
 
-def test_a_run_is_skipped_while_the_last_one_is_open(database: str, clock: Clock) -> None:
+def test_run_is_skipped_while_the_last_one_is_open(database: str, clock: Clock) -> None:
     app = App("shop")
 
     @app.task
@@ -82,7 +82,7 @@ def test_a_run_is_skipped_while_the_last_one_is_open(database: str, clock: Clock
     assert second.task is None
 
 
-def test_within_a_transaction_it_goes_with_its_rollback(
+def test_fired_schedules_are_rolled_back_with_the_transaction(
     app: App, connection: Connection, database: str, clock: Clock
 ) -> None:
     clock.set(MONDAY)
@@ -97,7 +97,7 @@ def test_within_a_transaction_it_goes_with_its_rollback(
     assert connection.execute("select count(*) from rolecall.schedules").fetchone() == (0,)
 
 
-async def test_with_an_async_connection_it_is_awaited(
+async def test_call_with_an_async_connection_is_awaited(
     app: App, aconnection: psycopg.AsyncConnection[Any], clock: Clock
 ) -> None:
     clock.set(MONDAY)
@@ -107,9 +107,7 @@ async def test_with_an_async_connection_it_is_awaited(
     assert [each.schedule for each in fired] == ["nightly", "weekly"]
 
 
-def test_schedules_that_the_database_has_fire_whichever_app_declared_them(
-    app: App, database: str, clock: Clock
-) -> None:
+def test_stored_schedules_fire_with_any_app(app: App, database: str, clock: Clock) -> None:
     clock.set(MONDAY)
     fire_schedules(app, database)
     clock.advance(hours=5)
@@ -119,6 +117,6 @@ def test_schedules_that_the_database_has_fire_whichever_app_declared_them(
     assert [each.schedule for each in fired] == ["nightly", "weekly"]
 
 
-def test_a_span_needs_a_clock(app: App, database: str) -> None:
+def test_until_option_requires_a_clock(app: App, database: str) -> None:
     with pytest.raises(ValueError, match="until= needs clock="):
         fire_schedules(app, database, until=timedelta(days=1))

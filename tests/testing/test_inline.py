@@ -76,7 +76,7 @@ async def trial(
     assert connection.execute(TRACES).fetchone() == (0,)
 
 
-async def test_tasks_run_in_the_transaction_and_nothing_is_left_of_them(trial: Trial, connection: Connection) -> None:
+async def test_inline_tasks_run_in_the_transaction_and_leave_nothing(trial: Trial, connection: Connection) -> None:
     """Handlers on the loop, in threads, and those of batches."""
 
     @trial.app.task
@@ -105,7 +105,7 @@ async def test_tasks_run_in_the_transaction_and_nothing_is_left_of_them(trial: T
     assert connection.execute(TRACES).fetchone() == (0,)
 
 
-async def test_what_comes_of_a_task_runs_too(trial: Trial) -> None:
+async def test_tasks_spawned_by_a_task_run_too(trial: Trial) -> None:
     """Follow-ups, continuations, children and the step after them."""
     order: list[str] = []
 
@@ -136,7 +136,7 @@ async def test_what_comes_of_a_task_runs_too(trial: Trial) -> None:
     assert {task.state for task in done.values()} == {"completed"}
 
 
-async def test_an_attempt_is_repeated_at_once(trial: Trial) -> None:
+async def test_failed_attempt_is_retried_immediately(trial: Trial) -> None:
     attempts: list[int] = []
 
     @trial.app.task(retry=linear(step=3600), max_attempts=5)
@@ -153,7 +153,7 @@ async def test_an_attempt_is_repeated_at_once(trial: Trial) -> None:
     assert (attempts, task.state, task.result) == ([1, 2, 3], "completed", "arrived")
 
 
-async def test_a_failure_for_good_is_raised_as_it_was(trial: Trial) -> None:
+async def test_permanent_failure_is_raised_unchanged(trial: Trial) -> None:
     """And stored before that; or it is only told, if the test wants to look at it."""
 
     @trial.app.task(max_attempts=1)
@@ -175,7 +175,7 @@ async def test_a_failure_for_good_is_raised_as_it_was(trial: Trial) -> None:
     assert (task.state, "never" in (task.error or "")) == ("failed", True)
 
 
-async def test_what_is_for_later_stays(trial: Trial) -> None:
+async def test_delayed_and_snoozed_tasks_are_not_run(trial: Trial) -> None:
     @trial.app.task
     async def wait(seconds: int) -> object:
         return Snooze(seconds) if seconds else None
@@ -190,7 +190,7 @@ async def test_what_is_for_later_stays(trial: Trial) -> None:
     assert await trial.ask(f"select attempt from rolecall.tasks where id = {later}") == 0
 
 
-async def test_a_handlers_own_transaction_is_a_savepoint(trial: Trial) -> None:
+async def test_own_transaction_of_a_handler_is_a_savepoint(trial: Trial) -> None:
     """What it writes stands in the test's transaction, or goes with its rollback, calls after the commit included."""
     called: list[str] = []
     await awaited(trial.connection.execute("create table ledger (note text)"))
@@ -212,7 +212,7 @@ async def test_a_handlers_own_transaction_is_a_savepoint(trial: Trial) -> None:
     assert await trial.ask("select array_agg(note) from ledger") == ["attempt 2"]
 
 
-async def test_an_outcome_that_is_refused_fails_its_task_and_leaves_the_transaction_whole(trial: Trial) -> None:
+async def test_rejected_outcome_fails_its_task_and_leaves_the_transaction_usable(trial: Trial) -> None:
     @trial.app.task(max_attempts=1)
     async def go_on(ctx: Context) -> None:
         ctx.follow_up(NewTask(handler="nobody", role="nowhere"))
@@ -224,7 +224,7 @@ async def test_an_outcome_that_is_refused_fails_its_task_and_leaves_the_transact
     assert "the outcome was rejected" in (task.error or "")
 
 
-async def test_a_task_that_never_ends_is_told_of(trial: Trial) -> None:
+async def test_endless_task_is_reported(trial: Trial) -> None:
     @trial.app.task
     async def again(ctx: Context) -> None:
         ctx.follow_up(again.task())
@@ -235,12 +235,12 @@ async def test_a_task_that_never_ends_is_told_of(trial: Trial) -> None:
         await trial.run(most=10)
 
 
-async def test_outside_of_a_transaction_nothing_runs(app: App, connection: Connection) -> None:
+async def test_nothing_runs_outside_a_transaction(app: App, connection: Connection) -> None:
     with pytest.raises(ConfigError, match="is not in a transaction"):
         inline(app, connection)
 
 
-async def test_the_connection_is_the_tests_again(app: App, connection: Connection) -> None:
+async def test_connection_state_of_the_test_is_restored(app: App, connection: Connection) -> None:
     heard: list[str] = []
     connection.add_notice_handler(lambda notice: heard.append(notice.message_primary or ""))
     query = "select %s::int"
@@ -260,7 +260,7 @@ async def test_the_connection_is_the_tests_again(app: App, connection: Connectio
     assert connection.execute(TRACES).fetchone() == (0,)
 
 
-async def test_attempts_share_no_context_and_leave_none_to_the_test(trial: Trial) -> None:
+async def test_attempts_share_no_context_with_each_other_or_the_test(trial: Trial) -> None:
     @trial.app.task
     async def visit() -> str:
         found = tenant.get()

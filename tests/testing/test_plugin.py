@@ -118,5 +118,5 @@ def test_async_fixtures_work_in_the_strict_mode_of_pytest_asyncio(database: str,
     assert "3 passed" in pytest_says(tmp_path, database, "--asyncio-mode=strict", tests=ASYNC_TESTS)
 
 
-def test_a_database_of_ones_own_serves_without_pytest_asyncio(database: str, tmp_path: Path) -> None:
+def test_own_database_works_without_pytest_asyncio(database: str, tmp_path: Path) -> None:
     assert "2 passed" in pytest_says(tmp_path, database, "-p", "no:asyncio", tests=PLAIN_TESTS)

@@ -21,7 +21,7 @@ PYRIGHT = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "-p"
 
 
 @pytest.mark.parametrize("checker", [MYPY, PYRIGHT], ids=["mypy", "pyright"])
-def test_a_checker_finds_each_mistake_of_a_user_and_nothing_else(checker: Sequence[str]) -> None:
+def test_type_checker_finds_exactly_the_expected_user_mistakes(checker: Sequence[str]) -> None:
     told = subprocess.run(checker, cwd=ROOT, check=False, capture_output=True, text=True, timeout=280)
 
     assert _found(told.stdout) == _marked(), told.stdout + told.stderr

@@ -11,6 +11,6 @@ from tests.wake.grounds import KINDS, ground_of
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
-async def test_it_does_what_a_transport_must(case: Case, kind: str, database: str) -> None:
+async def test_transport_passes_the_conformance_suite(case: Case, kind: str, database: str) -> None:
     async with ground_of(kind, database) as ground:
         await hold(case, ground)

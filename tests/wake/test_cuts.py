@@ -12,7 +12,7 @@ from tests.brokers import cutting_server
 
 
 @pytest.mark.parametrize("scheme", ["redis", "nats"])
-def test_a_subscription_whose_connection_is_cut_at_any_moment_is_deaf(scheme: str) -> None:
+def test_subscription_raises_deaf_when_its_connection_is_cut_at_any_moment(scheme: str) -> None:
     async def subscribe(transport: Transport) -> None:
         for _ in range(1_000):
             with pytest.raises(Deaf):

@@ -13,7 +13,7 @@ from rolecall.wake.transport import CANCEL_CHANNEL, WAKE_CHANNEL
 from tests.worker.bench import Bench, until
 
 
-async def test_what_both_clients_commit_is_heard(bench: Bench) -> None:
+async def test_commits_of_both_clients_are_notified(bench: Bench) -> None:
     async with (
         hearing(THIS_PROCESS, WAKE_CHANNEL) as wakes,
         hearing(THIS_PROCESS, CANCEL_CHANNEL) as cancels,
@@ -27,7 +27,7 @@ async def test_what_both_clients_commit_is_heard(bench: Bench) -> None:
         await until(lambda: cancels.qsize() == 1)
 
 
-async def test_of_a_transaction_it_is_told_after_its_commit(bench: Bench) -> None:
+async def test_transaction_is_notified_after_its_commit(bench: Bench) -> None:
     bench.app.task(nothing)
     async with (
         hearing(THIS_PROCESS, WAKE_CHANNEL) as wakes,
@@ -45,7 +45,7 @@ async def test_of_a_transaction_it_is_told_after_its_commit(bench: Bench) -> Non
         await until(lambda: wakes.qsize() == 2)
 
 
-async def test_of_a_callers_own_transaction_nothing_is_told(bench: Bench) -> None:
+async def test_callers_own_transaction_sends_no_notification(bench: Bench) -> None:
     bench.app.task(nothing)
     async with hearing(THIS_PROCESS, WAKE_CHANNEL) as wakes:
         with Client(bench.dsn, app=bench.app) as client, psycopg.connect(bench.dsn) as connection:

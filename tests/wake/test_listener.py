@@ -72,7 +72,7 @@ async def listening(ear: Ear) -> AsyncIterator[None]:
         await asyncio.wait({running})
 
 
-async def test_it_hears_the_payload_of_a_notification(bench: Bench) -> None:
+async def test_listener_receives_the_payload_of_a_notification(bench: Bench) -> None:
     ear = Ear(bench)
     async with listening(ear):
         await until(lambda: ear.listener.alive)
@@ -81,7 +81,7 @@ async def test_it_hears_the_payload_of_a_notification(bench: Bench) -> None:
         await until(lambda: ear.heard == ["mail"])
 
 
-async def test_it_comes_back_when_its_connection_ends_and_asks_for_a_look(bench: Bench) -> None:
+async def test_listener_reconnects_after_a_lost_connection_and_requests_a_poll(bench: Bench) -> None:
     ear = Ear(bench)
     async with listening(ear):
         await until(lambda: ear.returns == 1)
@@ -93,7 +93,7 @@ async def test_it_comes_back_when_its_connection_ends_and_asks_for_a_look(bench:
         await until(lambda: ear.heard == ["mail"])
 
 
-async def test_whoever_asked_for_it_is_told_once_that_it_went_deaf(bench: Bench) -> None:
+async def test_listener_reports_its_lost_connection_once(bench: Bench) -> None:
     ear = Ear(bench)
     ear.refusals = 3
     async with listening(ear):
@@ -102,9 +102,7 @@ async def test_whoever_asked_for_it_is_told_once_that_it_went_deaf(bench: Bench)
     assert list(map(str, ear.deafness)) == ["no route"]
 
 
-async def test_it_does_not_trust_a_listen_whose_notifications_never_arrive(
-    bench: Bench, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_listener_rejects_a_listen_that_never_delivers(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     ear = Ear(bench)
     ear.pooled = True
     with caplog.at_level(logging.INFO, "rolecall.wake"):
@@ -119,7 +117,7 @@ async def test_it_does_not_trust_a_listen_whose_notifications_never_arrive(
     assert caplog.text.count("polling instead") == 1
 
 
-async def test_it_notices_that_the_server_forgot_its_channels(bench: Bench) -> None:
+async def test_listener_detects_that_the_server_lost_its_channels(bench: Bench) -> None:
     ear = Ear(bench, test_every=0.05)
     async with listening(ear):
         await until(lambda: ear.returns == 1)
@@ -128,7 +126,7 @@ async def test_it_notices_that_the_server_forgot_its_channels(bench: Bench) -> N
         await until(lambda: ear.returns == 2)
 
 
-async def test_behind_a_pooler_it_gives_up_and_leaves_nothing_that_others_would_hear(bench: Bench) -> None:
+async def test_listener_behind_a_pooler_gives_up_and_leaves_no_subscription(bench: Bench) -> None:
     with bouncing(bench.dsn, size=1) as bouncer:
         bench.dsn = bouncer.through(bench.dsn)
         ear = Ear(bench, probe_within_pooled=0.2)

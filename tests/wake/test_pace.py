@@ -9,7 +9,7 @@ def pace(poll_interval: float = 5.0, *, deaf: bool = False) -> Pace:
     return Pace(PaceOptions(poll_interval=poll_interval), lambda: deaf)
 
 
-def test_a_worker_that_just_ran_dry_looks_again_quickly() -> None:
+def test_worker_that_just_ran_dry_polls_again_quickly() -> None:
     it = pace()
 
     delays = [it.next_delay(now, next_due=None) for now in (0.0, 0.05, 0.15, 0.35)]
@@ -17,7 +17,7 @@ def test_a_worker_that_just_ran_dry_looks_again_quickly() -> None:
     assert delays == [0.05, 0.1, 0.2, 0.4]
 
 
-def test_after_a_second_it_polls_at_its_interval_give_or_take_a_twentieth() -> None:
+def test_worker_idle_for_a_second_polls_at_its_interval_within_5_percent() -> None:
     it = pace()
     it.next_delay(0.0, next_due=None)
 
@@ -27,7 +27,7 @@ def test_after_a_second_it_polls_at_its_interval_give_or_take_a_twentieth() -> N
     assert 5.1 < max(delays) <= 5.25
 
 
-def test_found_work_begins_a_new_dry_spell() -> None:
+def test_found_work_restarts_the_quick_polling() -> None:
     it = pace()
     it.next_delay(0.0, next_due=None)
     it.found_work()
@@ -35,7 +35,7 @@ def test_found_work_begins_a_new_dry_spell() -> None:
     assert it.next_delay(9.0, next_due=None) == 0.05
 
 
-def test_a_task_that_becomes_due_ends_the_wait() -> None:
+def test_task_that_becomes_due_ends_the_wait() -> None:
     it = pace()
     it.next_delay(0.0, next_due=None)
 
@@ -43,7 +43,7 @@ def test_a_task_that_becomes_due_ends_the_wait() -> None:
     assert it.next_delay(2.0, next_due=0.000_1) == 0.005
 
 
-def test_a_due_task_that_cannot_be_claimed_is_looked_at_less_and_less_often() -> None:
+def test_due_task_that_cannot_be_claimed_is_polled_increasingly_rarely() -> None:
     it = pace()
     it.next_delay(0.0, next_due=None)
 
@@ -53,20 +53,20 @@ def test_a_due_task_that_cannot_be_claimed_is_looked_at_less_and_less_often() ->
     assert delays[-1] == 5.0
 
 
-def test_without_notifications_it_polls_at_least_every_second() -> None:
+def test_worker_without_notifications_polls_at_least_every_second() -> None:
     it = pace(deaf=True)
     it.next_delay(0.0, next_due=None)
 
     assert it.next_delay(2.0, next_due=None) <= 1.05
 
 
-def test_a_short_poll_interval_is_kept_even_while_looking_quickly() -> None:
+def test_short_poll_interval_also_applies_to_quick_polling() -> None:
     it = pace(0.02)
 
     assert it.next_delay(0.0, next_due=None) == 0.02
 
 
-def test_a_backoff_grows_to_its_cap_and_begins_again() -> None:
+def test_backoff_grows_to_its_cap_and_restarts() -> None:
     backoff = Backoff(1.0, 4.0)
 
     delays = [backoff.next() for _ in range(5)]

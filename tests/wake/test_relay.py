@@ -56,7 +56,7 @@ async def running(what: Listener | Relay) -> AsyncIterator[None]:
         await asyncio.wait({task})
 
 
-async def test_whoever_hears_by_a_relay_is_told_of_each_gap() -> None:
+async def test_listeners_of_a_relay_are_notified_of_each_gap() -> None:
     source, target = Interrupted(), InProcess()
     relay = Relay(source, target, ListenerOptions(first_retry=0.01))
     async with target.subscribe([BEAT_CHANNEL]) as beats, running(relay):
@@ -68,7 +68,7 @@ async def test_whoever_hears_by_a_relay_is_told_of_each_gap() -> None:
                 pass
 
 
-async def test_a_server_that_is_frozen_is_known_by_the_missing_beats(redis_server: Broker) -> None:
+async def test_frozen_server_is_detected_by_missing_heartbeats(redis_server: Broker) -> None:
     transport = choose(redis_server.url, InProcess())
     relay = Relay(InProcess(), transport)
     listener = Listener(transport, {}, lambda: None, options=ListenerOptions(beat_within=3.0))
@@ -80,7 +80,7 @@ async def test_a_server_that_is_frozen_is_known_by_the_missing_beats(redis_serve
         await until(lambda: listener.alive)
 
 
-async def test_a_relay_is_on_no_roll_and_has_one_connection_that_stays(bench: Bench, redis_server: Broker) -> None:
+async def test_relay_is_not_in_the_worker_registry_and_keeps_one_connection(bench: Bench, redis_server: Broker) -> None:
     target = choose(redis_server.url, InProcess())
     async with running(Relay(postgres(bench.dsn), target)):
         await require_beat(target, PATIENCE)
@@ -92,7 +92,7 @@ async def test_a_relay_is_on_no_roll_and_has_one_connection_that_stays(bench: Be
         await until(lambda: bench.ask(sessions) == 1)
 
 
-async def test_doctor_tells_where_nothing_is_passed_on_and_by_what_workers_hear(
+async def test_doctor_reports_a_missing_relay_and_the_transport_of_workers(
     bench: Bench, redis_server: Broker, aconnection: AsyncConnection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def asked() -> tuple[list[Finding], str | None]:
@@ -112,7 +112,7 @@ async def test_doctor_tells_where_nothing_is_passed_on_and_by_what_workers_hear(
     assert by is None
 
 
-async def test_a_password_is_in_no_line_of_the_log(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+async def test_password_appears_in_no_log_line(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     with redis("--requirepass", "opensesame") as server, caplog.at_level(logging.DEBUG, "rolecall"):
         for password, said in (("opensesame", f"arrive through {server.url}"), ("opensesame-not", "polling instead")):
             url = server.url.replace("//", f"//:{password}@")
@@ -122,7 +122,7 @@ async def test_a_password_is_in_no_line_of_the_log(bench: Bench, caplog: pytest.
     assert "opensesame" not in caplog.text
 
 
-async def test_by_tls_a_server_is_asked_who_it_is(tmp_path: Path) -> None:
+async def test_tls_connection_verifies_the_server(tmp_path: Path) -> None:
     authority, stranger, port = trustme.CA(), trustme.CA(), free_port()
     certificate = authority.issue_cert("127.0.0.1")
     certificate.private_key_pem.write_to_path(tmp_path / "key.pem")
@@ -143,7 +143,7 @@ async def test_by_tls_a_server_is_asked_who_it_is(tmp_path: Path) -> None:
                 pass
 
 
-def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nats", None)
 
     with pytest.raises(ConfigError, match=r"pip install 'rolecall\[nats\]'"):

@@ -63,7 +63,7 @@ async def nothing() -> None:
         (as_it_is, carrying.a_server_that_is_away_is_no_silence),
     ],
 )
-async def test_a_wrong_transport_fails(
+async def test_faulty_transport_fails_the_suite(
     spoil: Callable[[Transport], Transport], case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ground, "PATIENCE", 0.2)
@@ -78,7 +78,7 @@ async def test_a_wrong_transport_fails(
     assert result.outcome is Outcome.FAILED
 
 
-async def test_what_a_ground_cannot_show_is_told_as_skipped() -> None:
+async def test_unsupported_case_is_reported_as_skipped() -> None:
     @asynccontextmanager
     async def without_server() -> AsyncIterator[Ground]:
         yield Ground(dsn="", transport=InProcess)

@@ -16,7 +16,7 @@ select sum(n_tup_ins + n_tup_upd + n_tup_del) from pg_stat_user_tables where sch
 """
 
 
-async def test_a_notification_starts_a_task_long_before_the_poll_interval(bench: Bench) -> None:
+async def test_notification_starts_a_task_long_before_the_poll_interval(bench: Bench) -> None:
     @bench.app.task
     async def work() -> None: ...
 
@@ -28,7 +28,7 @@ async def test_a_notification_starts_a_task_long_before_the_poll_interval(bench:
         await bench.finished(task_id)
 
 
-async def test_without_listening_it_polls(bench: Bench) -> None:
+async def test_worker_without_listening_polls(bench: Bench) -> None:
 
     @bench.app.task
     async def work() -> None: ...
@@ -43,7 +43,7 @@ async def test_without_listening_it_polls(bench: Bench) -> None:
     assert not bench.ask(LISTENING)
 
 
-async def test_a_task_that_becomes_due_is_not_late(bench: Bench) -> None:
+async def test_task_that_becomes_due_starts_on_time(bench: Bench) -> None:
     @bench.app.task
     async def work() -> None: ...
 
@@ -55,7 +55,7 @@ async def test_a_task_that_becomes_due_is_not_late(bench: Bench) -> None:
     assert 0 <= (task.started_at - task.scheduled_for).total_seconds() < SOON
 
 
-async def test_a_freed_key_is_noticed_by_the_worker_that_freed_it(bench: Bench) -> None:
+async def test_freed_key_is_noticed_by_the_worker_that_freed_it(bench: Bench) -> None:
     @bench.app.task
     async def work(n: int) -> None:
         await asyncio.sleep(0.05)
@@ -65,7 +65,7 @@ async def test_a_freed_key_is_noticed_by_the_worker_that_freed_it(bench: Bench) 
         await bench.finished(*ids)
 
 
-async def test_light_load_writes_nothing_about_idleness(bench: Bench) -> None:
+async def test_light_load_writes_no_idle_marks(bench: Bench) -> None:
     @bench.app.task
     async def work() -> None: ...
 
@@ -82,7 +82,7 @@ async def test_light_load_writes_nothing_about_idleness(bench: Bench) -> None:
         assert bench.ask(VERSION) == before
 
 
-async def test_an_idle_worker_writes_nothing(bench: Bench) -> None:
+async def test_idle_worker_writes_nothing(bench: Bench) -> None:
 
     @bench.app.task
     async def work() -> None: ...
@@ -107,7 +107,7 @@ async def _stands_still(number: Callable[[], object], seconds: float) -> None:
     await until(stood)
 
 
-async def test_a_busy_worker_does_not_ask_to_be_notified(bench: Bench) -> None:
+async def test_busy_worker_does_not_request_notifications(bench: Bench) -> None:
     enough = asyncio.Event()
 
     @bench.app.task
@@ -125,7 +125,7 @@ async def test_a_busy_worker_does_not_ask_to_be_notified(bench: Bench) -> None:
         await until(lambda: bench.ask(IDLE))
 
 
-async def test_the_end_of_the_listeners_connection_loses_no_task(bench: Bench) -> None:
+async def test_lost_listener_connection_loses_no_task(bench: Bench) -> None:
 
     @bench.app.task
     async def work() -> None: ...

@@ -11,6 +11,6 @@ from tests.wake.grounds import KINDS, ground_of
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
-async def test_it_serves_workers(case: Case, kind: str, database: str) -> None:
+async def test_transport_wakes_workers(case: Case, kind: str, database: str) -> None:
     async with ground_of(kind, database) as ground:
         await hold(case, ground)

@@ -125,7 +125,7 @@ async def connected(site: Site) -> AsyncIterator[Connection]:
     ],
     ids=["value", "name", "path", "query", "method", "headers", "extension", "chunks", "trailers", "requests"],
 )
-async def test_a_request_without_an_end_is_cut_off(beginning: bytes, piece: bytes) -> None:
+async def test_endless_request_is_cut_off(beginning: bytes, piece: bytes) -> None:
     async with bounded(**PATIENT) as site, connected(site) as attacker:
         await attacker.send(beginning)
 
@@ -133,21 +133,21 @@ async def test_a_request_without_an_end_is_cut_off(beginning: bytes, piece: byte
         assert (await site.client.get("/healthz")).status_code == 200
 
 
-async def test_many_small_headers_are_refused_before_they_are_kept() -> None:
+async def test_too_many_small_headers_are_rejected_before_they_are_stored() -> None:
     async with bounded(**PATIENT) as site, connected(site) as attacker:
         await attacker.send(GET + b"A:\r\n" * 201 + b"\r\n")
 
         assert (await attacker.end()).startswith(b"HTTP/1.1 400 ")
 
 
-async def test_a_head_that_is_too_long_is_refused_with_its_own_status() -> None:
+async def test_too_long_head_is_rejected_with_status_431() -> None:
     async with bounded(head=1_000) as site, connected(site) as attacker:
         await attacker.send(GET + b"X-A: " + b"a" * 1_000)
 
         assert (await attacker.end()).startswith(b"HTTP/1.1 431 ")
 
 
-async def test_a_head_and_a_body_within_the_bounds_are_taken() -> None:
+async def test_head_and_body_within_the_bounds_are_accepted() -> None:
     async with bounded() as site:
         head = {f"x-{number}": "a" * 300 for number in range(180)}
         answer = await site.client.post("/body", content=b"b" * 1_000_000, headers=head)
@@ -156,14 +156,14 @@ async def test_a_head_and_a_body_within_the_bounds_are_taken() -> None:
     assert answer.json()["headers"].items() >= head.items()
 
 
-async def test_one_connection_is_good_for_many_requests() -> None:
+async def test_one_connection_serves_many_requests() -> None:
     async with bounded(head=2_000) as site, connected(site) as visitor:
         for _ in range(20):
             await visitor.send(GET + b"X-A: " + b"a" * 1_000 + b"\r\n\r\n")
             assert (await visitor.reader.readuntil(b"}")).startswith(b"HTTP/1.1 200 ")
 
 
-async def test_bytes_after_a_body_are_not_taken_for_a_header() -> None:
+async def test_bytes_after_a_body_are_not_parsed_as_a_header() -> None:
     """A server in front may have looked at the headers only."""
     async with bounded() as site, connected(site) as attacker:
         await attacker.send(CHUNKED + b"1\r\na\r\n0\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n")
@@ -178,7 +178,7 @@ async def test_bytes_after_a_body_are_not_taken_for_a_header() -> None:
     [(b"", b""), (GET, b"HTTP/1.1 408 "), (CHUNKED + b"2\r\n", b"HTTP/1.1 408 ")],
     ids=["nothing", "head", "body"],
 )
-async def test_a_client_that_is_too_slow_is_told_so_and_closed(beginning: bytes, status: bytes) -> None:
+async def test_too_slow_client_gets_a_timeout_response_and_is_disconnected(beginning: bytes, status: bytes) -> None:
     async with bounded(head_seconds=1, body_seconds=1) as site, connected(site) as slow:
         await slow.send(beginning)
 
@@ -193,7 +193,7 @@ async def test_a_client_that_is_too_slow_is_told_so_and_closed(beginning: bytes,
     [("/endless", PATIENT | {"unread_seconds": 1}), ("/large", PATIENT | {"end_seconds": 1})],
     ids=["more comes", "all is written"],
 )
-async def test_an_answer_that_nobody_reads_is_given_up(path: str, bounds: dict[str, int]) -> None:
+async def test_connection_with_an_unread_response_is_closed(path: str, bounds: dict[str, int]) -> None:
     """Where more is to come, it stands still; where all is written, the connection was to be closed long ago."""
     async with bounded(**bounds) as site, connected(site) as attacker:
         await attacker.send(f"GET {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
@@ -207,7 +207,7 @@ async def test_an_answer_that_nobody_reads_is_given_up(path: str, bounds: dict[s
         assert len(await attacker.end()) < UNDER_WAY
 
 
-async def test_the_connection_that_was_idle_longest_makes_room_for_a_new_one() -> None:
+async def test_longest_idle_connection_makes_room_for_a_new_one() -> None:
     async with bounded(connections=2, **PATIENT) as site, connected(site) as first, connected(site) as second:
         await first.send(GET)
         await second.send(GET)
@@ -221,7 +221,7 @@ async def test_the_connection_that_was_idle_longest_makes_room_for_a_new_one() -
         assert not second.reader.at_eof()
 
 
-async def test_a_connection_that_is_being_answered_is_kept() -> None:
+async def test_connection_with_a_request_in_progress_is_kept() -> None:
     async with bounded(connections=1, **PATIENT) as site, connected(site) as asking:
         state = site.server.config.app.state  # type: ignore[union-attr]
         await asking.send(b"GET /at-work HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -234,7 +234,7 @@ async def test_a_connection_that_is_being_answered_is_kept() -> None:
         assert (await asking.reader.readline()).startswith(b"HTTP/1.1 200 ")
 
 
-def test_a_process_with_few_files_holds_fewer_connections() -> None:
+def test_process_with_few_file_descriptors_holds_fewer_connections() -> None:
     assert Bounds().within(1_024) == Bounds(connections=448, backlog=448)
     assert Bounds().within(1_048_576) == Bounds()
     assert Bounds().within(64).connections == 1
@@ -253,7 +253,7 @@ class Idle:
         self.was_cut = True
 
 
-def test_the_log_tells_once_in_a_while_how_many_were_refused(caplog: pytest.LogCaptureFixture) -> None:
+def test_number_of_rejected_connections_is_logged_periodically(caplog: pytest.LogCaptureFixture) -> None:
     places = Places(Bounds(connections=1))
     idle = [Idle() for _ in range(5)]
     for holder in idle:

@@ -26,7 +26,7 @@ def logged() -> io.StringIO:
     return stream
 
 
-async def test_no_secret_is_written_down_or_told(
+async def test_no_secret_is_logged_stored_or_returned(
     door: Door, connection: psycopg.Connection[Any], logged: io.StringIO
 ) -> None:
     told = []
@@ -54,7 +54,7 @@ async def test_no_secret_is_written_down_or_told(
         assert secret_text not in answers
 
 
-async def test_a_refused_login_does_not_repeat_the_password(door: Door) -> None:
+async def test_rejected_login_does_not_repeat_the_password(door: Door) -> None:
     answer = await door.client.post("/api/login", json={"name": "ada", "password": [CANARY]})
 
     assert answer.status_code == 422

@@ -38,7 +38,7 @@ async def pool(http: httpx2.AsyncClient, connection: Connection, clock: Clock) -
 
 
 @pytest.mark.usefixtures("pool")
-async def test_500_tasks_at_a_measured_rate_of_50_need_10_3_and_2_workers(http: httpx2.AsyncClient) -> None:
+async def test_500_tasks_at_rate_50_need_10_3_and_2_workers(http: httpx2.AsyncClient) -> None:
     answer = (await http.get(f"/api/tasks/capacity/{ROLE}")).json()
 
     assert (answer["pending_tasks"], answer["active_workers"]) == (500, 1)
@@ -49,7 +49,7 @@ async def test_500_tasks_at_a_measured_rate_of_50_need_10_3_and_2_workers(http: 
 
 
 @pytest.mark.usefixtures("pool")
-async def test_the_answer_for_other_workers_and_a_wait_to_aim_at(http: httpx2.AsyncClient) -> None:
+async def test_capacity_accepts_a_number_of_workers_and_a_target_wait(http: httpx2.AsyncClient) -> None:
     params = {"workers": 12, "target_wait_s": 1800, "hours": 2}
     answer = (await http.get(f"/api/tasks/capacity/{ROLE}", params=params)).json()
 
@@ -59,7 +59,7 @@ async def test_the_answer_for_other_workers_and_a_wait_to_aim_at(http: httpx2.As
     assert [hour["left_waiting"] for hour in answer["forecast"]] == [pytest.approx(410), pytest.approx(320)]
 
 
-async def test_schedules_and_tasks_due_later_stand_in_the_hours_ahead(
+async def test_schedules_and_scheduled_tasks_are_included_in_the_hourly_forecast(
     http: httpx2.AsyncClient, pool: Connection, clock: Clock
 ) -> None:
     later = Jsonb([{"role": ROLE, "after": 5_400}] * 7)
@@ -76,7 +76,7 @@ async def test_schedules_and_tasks_due_later_stand_in_the_hours_ahead(
     assert [hour["scheduled"] for hour in forecast] == [1, 2, 1]
 
 
-async def test_where_nothing_was_measured_nothing_is_claimed_to_be_known(http: httpx2.AsyncClient) -> None:
+async def test_capacity_without_measurements_is_null(http: httpx2.AsyncClient) -> None:
     await http.post("/api/tasks", json={"handler": "add", "payload": {}})
 
     answer = (await http.get("/api/tasks/capacity/sums")).json()
@@ -87,7 +87,7 @@ async def test_where_nothing_was_measured_nothing_is_claimed_to_be_known(http: h
 
 
 @pytest.mark.usefixtures("pool")
-async def test_all_roles_are_listed(http: httpx2.AsyncClient) -> None:
+async def test_capacity_lists_all_roles(http: httpx2.AsyncClient) -> None:
     answer = (await http.get("/api/tasks/capacity")).json()
 
     by_role = {item["role"]: item for item in answer["items"]}
@@ -97,11 +97,11 @@ async def test_all_roles_are_listed(http: httpx2.AsyncClient) -> None:
 
 
 @pytest.mark.parametrize("params", [{"workers": -1}, {"target_wait_s": 0}, {"hours": 25}, {"workers": "many"}], ids=str)
-async def test_invalid_questions_about_capacity_are_refused(http: httpx2.AsyncClient, params: dict[str, Any]) -> None:
+async def test_invalid_capacity_parameters_are_rejected(http: httpx2.AsyncClient, params: dict[str, Any]) -> None:
     assert (await http.get("/api/tasks/capacity/sums", params=params)).status_code == 422
 
 
-async def test_an_unknown_role_is_not_found_but_a_close_one(http: httpx2.AsyncClient) -> None:
+async def test_unknown_role_is_not_found_and_a_similar_name_is_suggested(http: httpx2.AsyncClient) -> None:
     answer = await http.get("/api/tasks/capacity/sum")
 
     assert (answer.status_code, answer.json()["type"]) == (404, "urn:rolecall:role-not-found")

@@ -8,7 +8,7 @@ import pytest
 from tests.web.test_tasks import enqueue, get
 
 
-async def test_chains_are_listed_page_by_page(http: httpx2.AsyncClient) -> None:
+async def test_chains_are_listed_in_pages(http: httpx2.AsyncClient) -> None:
     ids = [await enqueue(http) for _ in range(3)]
 
     first = await get(http, "/api/chains?limit=2")
@@ -27,7 +27,7 @@ async def test_chains_are_listed_by_state(http: httpx2.AsyncClient) -> None:
     assert [chain["id"] for chain in (await get(http, "/api/chains?state=completed"))["items"]] == [done]
 
 
-async def test_one_chain_is_shown_with_its_tasks(http: httpx2.AsyncClient) -> None:
+async def test_chain_is_shown_with_its_tasks(http: httpx2.AsyncClient) -> None:
     chain_id = await enqueue(http)
 
     chain = await get(http, f"/api/chains/{chain_id}")
@@ -36,7 +36,7 @@ async def test_one_chain_is_shown_with_its_tasks(http: httpx2.AsyncClient) -> No
     assert [task["id"] for task in chain["tasks"]] == [chain_id]
 
 
-async def test_a_chain_is_completed_once(http: httpx2.AsyncClient) -> None:
+async def test_chain_is_completed_only_once(http: httpx2.AsyncClient) -> None:
     path = f"/api/chains/{await enqueue(http)}"
 
     done = await http.post(f"{path}/complete", json={"result": {"sum": 3}})
@@ -47,7 +47,7 @@ async def test_a_chain_is_completed_once(http: httpx2.AsyncClient) -> None:
     assert (await get(http, path))["result"] == {"sum": 3}
 
 
-async def test_somebody_waits_for_a_chain(http: httpx2.AsyncClient) -> None:
+async def test_client_can_wait_for_a_chain(http: httpx2.AsyncClient) -> None:
     path = f"/api/chains/{await enqueue(http)}"
     early = await get(http, f"{path}/wait?seconds=0.02")
     await http.post(f"{path}/complete")
@@ -56,7 +56,7 @@ async def test_somebody_waits_for_a_chain(http: httpx2.AsyncClient) -> None:
     assert (await get(http, f"{path}/wait?seconds=20"))["state"] == "completed"
 
 
-async def test_who_needs_a_chain_is_listed(http: httpx2.AsyncClient) -> None:
+async def test_tasks_that_need_a_chain_are_listed(http: httpx2.AsyncClient) -> None:
     chain_id = await enqueue(http)
     waiting = [await enqueue(http, needs=[{"chain": chain_id}]) for _ in range(2)]
 
@@ -66,7 +66,7 @@ async def test_who_needs_a_chain_is_listed(http: httpx2.AsyncClient) -> None:
     assert [task["task_id"] for task in first["items"] + second["items"]] == waiting
 
 
-async def test_a_chain_is_deleted_with_what_it_needs_if_asked_to(http: httpx2.AsyncClient) -> None:
+async def test_chain_is_deleted_with_its_needs_if_cascade_is_set(http: httpx2.AsyncClient) -> None:
     """DELETE /api/chains/{id}?cascade=true, 404 and 409."""
     needed = await enqueue(http)
     chain_id = await enqueue(http, needs=[needed])
@@ -81,7 +81,7 @@ async def test_a_chain_is_deleted_with_what_it_needs_if_asked_to(http: httpx2.As
 
 
 @pytest.mark.parametrize("part", ["", "/blocking", "/wait?seconds=0"])
-async def test_a_chain_that_is_not_there_is_told(http: httpx2.AsyncClient, part: str) -> None:
+async def test_missing_chain_is_not_found(http: httpx2.AsyncClient, part: str) -> None:
     answer = await http.get(f"/api/chains/4711{part}")
 
     assert (answer.status_code, answer.json()["type"]) == (404, "urn:rolecall:chain-not-found")

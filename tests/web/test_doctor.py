@@ -8,7 +8,7 @@ import httpx2
 import psycopg
 
 
-async def test_the_doctor_answers_over_http(http: httpx2.AsyncClient) -> None:
+async def test_doctor_findings_are_returned_over_http(http: httpx2.AsyncClient) -> None:
     await http.post("/api/tasks", json={"handler": "add", "payload": {}})
 
     answer = (await http.get("/api/doctor")).json()
@@ -18,7 +18,7 @@ async def test_the_doctor_answers_over_http(http: httpx2.AsyncClient) -> None:
     assert "notifications" in answer["checks"]
 
 
-async def test_a_duty_that_fails_is_reported_over_http(
+async def test_failing_duty_is_reported_over_http(
     http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
 ) -> None:
     connection.execute("select rolecall.record_duty('test duty', 60, 'w', 'no room left')")

@@ -22,7 +22,7 @@ async def stays() -> bool:
     return True
 
 
-async def test_a_quiet_stream_beats_and_keeps_its_clients_position() -> None:
+async def test_idle_stream_sends_heartbeats_and_keeps_its_clients_position() -> None:
     stream = Stream(Wanted())
     stream.mark("7-1")
     events = events_of(stream, stays, heartbeat=0.01)
@@ -47,7 +47,7 @@ async def test_only_the_last_event_of_a_batch_has_an_id() -> None:
     assert second.endswith("\nid: 7-2")
 
 
-async def test_a_database_that_is_away_and_back_is_told() -> None:
+async def test_database_outage_and_recovery_are_reported() -> None:
     stream = Stream(Wanted())
     events = events_of(stream, stays)
     await anext(events)
@@ -58,7 +58,7 @@ async def test_a_database_that_is_away_and_back_is_told() -> None:
     assert await anext(events) == b"event: fresh\ndata: {}\n\n"
 
 
-async def test_a_client_that_reads_slowly_is_told_the_latest_state_once_and_at_last_to_reload() -> None:
+async def test_slow_client_receives_only_the_latest_state_and_finally_a_reload() -> None:
     stream = Stream(Wanted())
     for version in ("1", "2"):
         stream.tell_tasks([TaskChange(1, None, "sums", TaskState.RUNNING, version)])
@@ -71,7 +71,7 @@ async def test_a_client_that_reads_slowly_is_told_the_latest_state_once_and_at_l
     assert (batch.reload, batch.tasks) == (ReloadReason.CROWD, {})
 
 
-async def test_a_client_that_may_stay_no_longer_is_told_nothing_more_however_much_happens() -> None:
+async def test_busy_stream_ends_once_its_client_loses_access() -> None:
     stream = Stream(Wanted())
     asked: list[bool] = []
 
@@ -90,7 +90,7 @@ async def test_a_client_that_may_stay_no_longer_is_told_nothing_more_however_muc
     assert told > 2
 
 
-async def test_a_client_that_does_not_read_is_dropped() -> None:
+async def test_client_that_does_not_read_is_disconnected() -> None:
     stuck = asyncio.Event()
 
     async def receive() -> Message:

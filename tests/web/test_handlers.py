@@ -15,7 +15,7 @@ DECLARE = """
 """
 
 
-async def test_handlers_are_listed_by_role_with_the_schema_of_their_payload(
+async def test_handlers_are_listed_by_role_with_their_payload_schemas(
     http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
 ) -> None:
     connection.execute(DECLARE)
@@ -28,7 +28,7 @@ async def test_handlers_are_listed_by_role_with_the_schema_of_their_payload(
     assert handler["signature"] == {"type": "object"}
 
 
-async def test_a_handler_that_is_not_there_is_told_with_a_close_one(http: httpx2.AsyncClient) -> None:
+async def test_missing_handler_is_not_found_and_a_similar_name_is_suggested(http: httpx2.AsyncClient) -> None:
     answer = await http.get("/api/handlers/ad")
 
     assert (answer.status_code, answer.json()["type"]) == (404, "urn:rolecall:handler-not-found")

@@ -19,7 +19,7 @@ WANTED = {
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/api/keys", "/api/nothing", "/api/keys/0", "/openapi.json"])
-async def test_every_answer_has_them(door: Door, path: str) -> None:
+async def test_every_response_has_the_security_headers(door: Door, path: str) -> None:
     for headers in ({}, await door.key(Scope.ADMIN)):
         answer = await door.client.get(path, headers=headers)
 
@@ -27,7 +27,9 @@ async def test_every_answer_has_them(door: Door, path: str) -> None:
         assert answer.headers.get("cache-control") == ("no-store" if path.startswith("/api/") else None)
 
 
-async def test_an_unforeseen_error_has_them_too(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_response_to_an_unexpected_error_has_the_security_headers(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def break_down(*_: Any) -> None:
         raise RuntimeError("the secret of the house")
 
@@ -51,9 +53,7 @@ async def test_an_unforeseen_error_has_them_too(door: Door, monkeypatch: pytest.
         ("https://127.0.0.1", False),
     ],
 )
-async def test_a_host_that_is_reached_by_https_is_from_then_on_reached_by_nothing_else(
-    database: str, site: str, promised: bool
-) -> None:
+async def test_host_reached_over_https_sends_hsts(database: str, site: str, promised: bool) -> None:
     async with opened(database, base_url=site) as door:
         answers = [await door.client.get(path) for path in ("/healthz", "/api/me", "/login", "/nowhere")]
 
@@ -63,7 +63,7 @@ async def test_a_host_that_is_reached_by_https_is_from_then_on_reached_by_nothin
 
 
 @pytest.mark.parametrize("path", ["/api/keys/", "/healthz/", "/tasks/", "/api//keys"])
-async def test_no_redirect_is_made_of_the_name_that_a_client_gives_us(door: Door, path: str) -> None:
+async def test_redirect_is_never_built_from_the_clients_host_header(door: Door, path: str) -> None:
     answer = await door.client.get(path, headers={"host": "evil.example", **await door.key(Scope.ADMIN)})
 
     assert answer.status_code == 404

@@ -33,14 +33,14 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Client:
     return opened
 
 
-async def test_a_ready_server_says_so(client: Client, database: str) -> None:
+async def test_ready_server_reports_ready(client: Client, database: str) -> None:
     async with client(database) as http:
         answer = await http.get("/readyz")
 
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
 
 
-async def test_without_a_database_the_process_lives_and_is_not_ready(client: Client) -> None:
+async def test_server_without_a_database_is_alive_and_not_ready(client: Client) -> None:
     async with client("postgresql://secret-user:secret-password@127.0.0.1:1/none") as http:
         alive, ready = await http.get("/healthz"), await http.get("/readyz")
 
@@ -49,7 +49,7 @@ async def test_without_a_database_the_process_lives_and_is_not_ready(client: Cli
     assert ready.json()["detail"] == "the database does not respond"
 
 
-async def test_without_the_schema_the_reason_is_told(client: Client, database: str) -> None:
+async def test_missing_schema_is_reported_as_the_reason(client: Client, database: str) -> None:
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("drop schema rolecall cascade")
 

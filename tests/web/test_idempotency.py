@@ -19,7 +19,7 @@ async def stored(http: httpx2.AsyncClient) -> int:
     return sum(count["number"] for count in await get(http, "/api/tasks/counts"))
 
 
-async def test_it_is_answered_again_and_not_done_again(http: httpx2.AsyncClient) -> None:
+async def test_repeated_request_is_replayed_and_not_executed_again(http: httpx2.AsyncClient) -> None:
     first, second = await post(http, ADD), await post(http, ADD)
 
     assert (first.status_code, second.status_code) == (201, 201)
@@ -29,7 +29,7 @@ async def test_it_is_answered_again_and_not_done_again(http: httpx2.AsyncClient)
     assert len((await get(http, "/api/audit"))["items"]) == 1
 
 
-async def test_a_batch_is_stored_once(http: httpx2.AsyncClient) -> None:
+async def test_repeated_batch_is_stored_once(http: httpx2.AsyncClient) -> None:
     batch = {"tasks": [ADD, ADD]}
 
     answers = [await post(http, batch, path="/api/tasks/batch") for _ in range(2)]
@@ -38,7 +38,7 @@ async def test_a_batch_is_stored_once(http: httpx2.AsyncClient) -> None:
     assert await stored(http) == 2
 
 
-async def test_another_request_needs_another_key(http: httpx2.AsyncClient) -> None:
+async def test_different_request_needs_a_different_key(http: httpx2.AsyncClient) -> None:
     await post(http, ADD)
 
     refused = await post(http, ADD | {"priority": 1})
@@ -47,7 +47,9 @@ async def test_another_request_needs_another_key(http: httpx2.AsyncClient) -> No
     assert (await post(http, ADD | {"priority": 1}, key="second")).status_code == 201
 
 
-async def test_a_refusal_is_not_kept(http: httpx2.AsyncClient, connection: psycopg.Connection[Any]) -> None:
+async def test_rejection_is_not_stored_for_the_key(
+    http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
+) -> None:
     refused = await post(http, {"handler": "ad"})
     assert (refused.status_code, "did you mean 'add'" in refused.text) == (422, True)
 
@@ -56,7 +58,7 @@ async def test_a_refusal_is_not_kept(http: httpx2.AsyncClient, connection: psyco
     assert (await post(http, {"handler": "ad"})).status_code == 201
 
 
-async def test_a_request_under_way_is_not_begun_again(
+async def test_request_in_progress_is_not_started_again(
     http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
 ) -> None:
     with connection.transaction():
@@ -67,14 +69,14 @@ async def test_a_request_under_way_is_not_begun_again(
     assert (await post(http, ADD)).status_code == 201
 
 
-async def test_of_many_at_once_one_is_carried_out(http: httpx2.AsyncClient) -> None:
+async def test_only_one_of_many_simultaneous_requests_is_executed(http: httpx2.AsyncClient) -> None:
     answers = await asyncio.gather(*(post(http, ADD) for _ in range(6)))
 
     assert {answer.status_code for answer in answers} <= {201, 409}
     assert await stored(http) == 1
 
 
-async def test_an_answer_is_kept_for_a_day(http: httpx2.AsyncClient, connection: psycopg.Connection[Any]) -> None:
+async def test_response_is_stored_for_a_day(http: httpx2.AsyncClient, connection: psycopg.Connection[Any]) -> None:
     first = await post(http, ADD)
     connection.execute("update rolecall.requests set answered_at = answered_at - interval '25 hours'")
 

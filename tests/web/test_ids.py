@@ -10,7 +10,7 @@ import psycopg
 from tests.web.test_tasks import enqueue, get
 
 
-async def test_ids_go_on_where_32_bits_end(http: httpx2.AsyncClient, connection: psycopg.Connection[Any]) -> None:
+async def test_ids_continue_beyond_32_bits(http: httpx2.AsyncClient, connection: psycopg.Connection[Any]) -> None:
     connection.execute("alter table rolecall.tasks alter column id restart with 2147483646")
 
     ids = [await enqueue(http) for _ in range(4)]
@@ -20,7 +20,7 @@ async def test_ids_go_on_where_32_bits_end(http: httpx2.AsyncClient, connection:
     assert [task["id"] for task in (await get(http, "/api/tasks"))["items"]] == ids[::-1]
 
 
-def test_no_id_is_beyond_what_a_json_number_holds(connection: psycopg.Connection[Any]) -> None:
+def test_no_id_exceeds_the_range_of_a_json_number(connection: psycopg.Connection[Any]) -> None:
     query = "select sequencename, max_value from pg_sequences where schemaname = 'rolecall'"
 
     assert [name for name, most in connection.execute(query).fetchall() if most > 2**53 - 1] == []

@@ -13,7 +13,7 @@ from tests.web.test_tasks import get
 ADDRESS = "/api/key-capacities"
 
 
-async def test_a_capacity_is_set_listed_and_taken_back(http: httpx2.AsyncClient) -> None:
+async def test_capacity_can_be_set_listed_and_reset(http: httpx2.AsyncClient) -> None:
     answers = [(await http.put(ADDRESS, json={"pattern": "a/b:*", "capacity": number})).json() for number in (2, 3)]
     listed = await get(http, ADDRESS)
     answers.append((await http.delete(ADDRESS, params={"pattern": "a/b:*"})).json())
@@ -26,7 +26,7 @@ async def test_a_capacity_is_set_listed_and_taken_back(http: httpx2.AsyncClient)
     assert (await get(http, ADDRESS))["items"] == []
 
 
-async def test_the_list_is_paged(http: httpx2.AsyncClient) -> None:
+async def test_list_of_capacities_is_paginated(http: httpx2.AsyncClient) -> None:
     for pattern in ("a", "💥" * 200):
         await http.put(ADDRESS, json={"pattern": pattern, "capacity": 2})
 
@@ -36,7 +36,7 @@ async def test_the_list_is_paged(http: httpx2.AsyncClient) -> None:
     assert [said["pattern"] for said in (*first["items"], *rest["items"])] == ["a", "💥" * 200]
 
 
-async def test_a_key_is_told_with_the_tasks_that_hold_it(
+async def test_key_is_shown_with_the_tasks_that_hold_its_permits(
     http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
 ) -> None:
     for _ in range(2):
@@ -65,7 +65,7 @@ async def test_a_key_is_told_with_the_tasks_that_hold_it(
         {"capacity": 2},
     ],
 )
-async def test_an_invalid_pattern_or_capacity_is_refused(http: httpx2.AsyncClient, wish: dict[str, object]) -> None:
+async def test_invalid_pattern_or_capacity_is_rejected(http: httpx2.AsyncClient, wish: dict[str, object]) -> None:
     answer = await http.put(ADDRESS, json=wish)
 
     assert answer.status_code == 422
@@ -73,6 +73,6 @@ async def test_an_invalid_pattern_or_capacity_is_refused(http: httpx2.AsyncClien
 
 
 @pytest.mark.parametrize("pattern", ["a*b", "", "\0", "x" * 201])
-async def test_an_invalid_pattern_cannot_be_reset(http: httpx2.AsyncClient, pattern: str) -> None:
+async def test_invalid_pattern_cannot_be_reset(http: httpx2.AsyncClient, pattern: str) -> None:
     assert (await http.delete(ADDRESS, params={"pattern": pattern})).status_code == 422
     assert (await http.get(f"{ADDRESS}/key", params={"key": pattern})).status_code == (200 if pattern == "a*b" else 422)

@@ -25,14 +25,14 @@ async def ask(door: Door, secret: str) -> int:
     return (await door.client.get("/api/me", headers=bearer(secret))).status_code
 
 
-async def test_a_key_opens_what_its_scope_says(door: Door) -> None:
+async def test_key_grants_its_scope(door: Door) -> None:
     answer = await door.client.get("/api/me", headers=await door.key(Scope.OPERATE))
 
     assert answer.status_code == 200
     assert answer.json() == {"name": "operate (API key 1)", "scope": "operate"}
 
 
-async def test_a_secret_is_256_random_bits_and_only_its_digest_is_stored(door: Door, connection: Sql) -> None:
+async def test_secret_is_256_random_bits_and_only_its_digest_is_stored(door: Door, connection: Sql) -> None:
     made = await door.services.keys.create("deploy", Scope.READ)
 
     assert re.fullmatch(r"rk_[A-Za-z0-9_-]{43}", made.secret)
@@ -43,7 +43,7 @@ async def test_a_secret_is_256_random_bits_and_only_its_digest_is_stored(door: D
 
 
 @pytest.mark.parametrize("days", [1, 30, 121])
-async def test_a_key_lives_for_so_many_days(door: Door, days: int) -> None:
+async def test_key_expires_after_the_given_number_of_days(door: Door, days: int) -> None:
     key = (await door.services.keys.create("deploy", Scope.READ, days)).key
 
     assert key.expires_at is not None
@@ -51,22 +51,22 @@ async def test_a_key_lives_for_so_many_days(door: Door, days: int) -> None:
 
 
 @pytest.mark.parametrize("days", [0, 122, -1])
-async def test_no_key_lives_for_longer_than_121_days(door: Door, days: int) -> None:
+async def test_key_lifetime_is_at_most_121_days(door: Door, days: int) -> None:
     with pytest.raises(ConfigError, match="must be 1 to 121"):
         await door.services.keys.create("deploy", Scope.READ, days)
 
 
-async def test_a_key_may_be_made_for_ever(door: Door) -> None:
+async def test_key_can_be_created_without_an_expiry(door: Door) -> None:
     assert (await door.services.keys.create("deploy", Scope.READ, None)).key.expires_at is None
 
 
 @pytest.mark.parametrize("name", ["", " x", "a\nb", "x" * 101])
-async def test_a_key_has_a_name_that_can_be_read(door: Door, name: str) -> None:
+async def test_key_must_have_a_readable_name(door: Door, name: str) -> None:
     with pytest.raises(ConfigError, match="printable"):
         await door.services.keys.create(name, Scope.READ)
 
 
-async def test_a_revoked_key_opens_nothing(door: Door) -> None:
+async def test_revoked_key_is_rejected(door: Door) -> None:
     made = await door.services.keys.create("deploy", Scope.READ)
     assert await ask(door, made.secret) == 200
 
@@ -77,7 +77,7 @@ async def test_a_revoked_key_opens_nothing(door: Door) -> None:
         await door.services.keys.revoke(made.key.id)
 
 
-async def test_an_expired_key_opens_nothing(door: Door, connection: Sql) -> None:
+async def test_expired_key_is_rejected(door: Door, connection: Sql) -> None:
     made = await door.services.keys.create("deploy", Scope.READ, 1)
     connection.execute("update rolecall.api_keys set expires_at = now() - interval '1 s'")
 
@@ -88,7 +88,7 @@ async def test_an_expired_key_opens_nothing(door: Door, connection: Sql) -> None
     "shown",
     ["", "Bearer", "Bearer ", "Basic YTpi", "Bearer rk_short", "Bearer rk_" + "x" * 43, "Bearer rk_" + "x" * 4_000],
 )
-async def test_an_unknown_key_opens_nothing_and_the_answer_says_how_to_come_in(door: Door, shown: str) -> None:
+async def test_unknown_key_is_rejected_with_a_www_authenticate_header(door: Door, shown: str) -> None:
     answer = await door.client.get("/api/me", headers={"authorization": shown})
 
     assert answer.status_code == 401
@@ -96,14 +96,14 @@ async def test_an_unknown_key_opens_nothing_and_the_answer_says_how_to_come_in(d
     assert shown.partition(" ")[2].strip() not in answer.text or shown in {"", "Bearer", "Bearer "}
 
 
-async def test_a_key_with_the_right_beginning_and_a_wrong_end_opens_nothing(door: Door) -> None:
+async def test_key_with_a_valid_prefix_and_an_invalid_suffix_is_rejected(door: Door) -> None:
     secret = (await door.services.keys.create("deploy", Scope.READ)).secret
     wrong = secret[:-1] + ("A" if secret[-1] != "A" else "B")
 
     assert await ask(door, wrong) == 401
 
 
-async def test_the_last_use_is_noted_not_more_than_once_a_minute(door: Door, connection: Sql) -> None:
+async def test_last_use_is_recorded_at_most_once_a_minute(door: Door, connection: Sql) -> None:
     made = await door.services.keys.create("deploy", Scope.READ)
     await ask(door, made.secret)
     first = (await door.services.keys.get(made.key.id)).last_used_at
@@ -119,7 +119,7 @@ async def test_the_last_use_is_noted_not_more_than_once_a_minute(door: Door, con
     assert last > first
 
 
-async def test_keys_are_made_listed_and_revoked_over_http(door: Door) -> None:
+async def test_keys_are_created_listed_and_revoked_over_http(door: Door) -> None:
     admin = await door.key(Scope.ADMIN)
     made = await door.client.post("/api/keys", json={"name": "deploy", "scope": "read", "days": 7}, headers=admin)
     place = made.headers["location"]
@@ -149,13 +149,13 @@ async def test_keys_are_made_listed_and_revoked_over_http(door: Door) -> None:
         {"name": 1, "scope": "read"},
     ],
 )
-async def test_a_wish_that_does_not_fit_is_refused(door: Door, wish: dict[str, object]) -> None:
+async def test_invalid_key_request_is_rejected(door: Door, wish: dict[str, object]) -> None:
     answer = await door.client.post("/api/keys", json=wish, headers=await door.key(Scope.ADMIN))
 
     assert answer.status_code == 422
 
 
-async def test_the_audit_log_tells_which_key_asked(door: Door) -> None:
+async def test_audit_log_records_which_key_made_the_request(door: Door) -> None:
     await door.client.post("/api/keys", json={"name": "x", "scope": "read"}, headers=await door.key(Scope.ADMIN))
 
     [event, *_] = await door.services.audit.list(AuditFilter(action="keys.create"))
@@ -164,7 +164,7 @@ async def test_the_audit_log_tells_which_key_asked(door: Door) -> None:
     assert event.detail == {"name": "x", "scope": "read", "days": 30}
 
 
-async def test_a_change_with_a_key_needs_no_word_of_a_browser(door: Door) -> None:
+async def test_change_with_a_key_needs_no_browser_origin(door: Door) -> None:
     headers = {**await door.key(Scope.ADMIN), "origin": "https://elsewhere.example", "sec-fetch-site": "cross-site"}
 
     answer: httpx2.Response = await door.client.post("/api/keys", json={"name": "x", "scope": "read"}, headers=headers)

@@ -66,49 +66,47 @@ def nested(levels: int) -> str:
     ],
     ids=lambda value: str(value)[:40],
 )
-async def test_a_body_that_makes_no_sense_is_refused(
-    http: httpx2.AsyncClient, body: bytes | str, status: int, kind: str
-) -> None:
+async def test_malformed_body_is_rejected(http: httpx2.AsyncClient, body: bytes | str, status: int, kind: str) -> None:
     assert await post(http, body) == (status, kind)
 
 
-async def test_a_body_of_the_deepest_kind_is_taken(http: httpx2.AsyncClient) -> None:
+async def test_body_with_the_maximum_nesting_is_accepted(http: httpx2.AsyncClient) -> None:
     answer = await http.post("/api/tasks", content=nested(62), headers=JSON)
 
     assert answer.status_code == 201
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""])
-async def test_a_body_of_another_type_is_refused(http: httpx2.AsyncClient, kind: str) -> None:
+async def test_body_of_another_content_type_is_rejected(http: httpx2.AsyncClient, kind: str) -> None:
     assert await post(http, "{}", **{"Content-Type": kind}) == (415, "unsupported-media-type")
 
 
-async def test_no_more_is_read_than_a_body_may_have(http: httpx2.AsyncClient) -> None:
+async def test_body_is_not_read_beyond_its_limit(http: httpx2.AsyncClient) -> None:
     answer = await http.post("/api/tasks/batch", content=b"x" * 10_000_000, headers=JSON)
 
     assert answer.status_code == 413
 
 
-async def test_a_batch_has_a_thousand_tasks_at_most(http: httpx2.AsyncClient) -> None:
+async def test_batch_contains_at_most_a_thousand_tasks(http: httpx2.AsyncClient) -> None:
     answer = await http.post("/api/tasks/batch", json={"tasks": [{"handler": "add"}] * 1_001})
 
     assert (answer.status_code, answer.json()["errors"][0]["where"]) == (422, "body.tasks")
 
 
 @pytest.mark.parametrize("path", ["/api/tasks/" + "9" * 5_000, "/api/chains?state=" + "x" * 20_000])
-async def test_a_path_is_not_endless(http: httpx2.AsyncClient, path: str) -> None:
+async def test_too_long_path_is_rejected(http: httpx2.AsyncClient, path: str) -> None:
     assert (await http.get(path)).status_code == 414
 
 
 @pytest.mark.parametrize("path", ["/api/chains", "/api/audit", "/api/tasks", "/api/tasks/1/children"])
-async def test_a_page_has_its_bounds(http: httpx2.AsyncClient, path: str) -> None:
+async def test_page_parameters_out_of_range_are_rejected(http: httpx2.AsyncClient, path: str) -> None:
     await http.post("/api/tasks", json={"handler": "add"})
 
     for query in ("limit=0", "limit=501", "limit=1e9", "limit=x", "cursor=0", "cursor=AQAAAAAAAAAB"):
         assert (await http.get(f"{path}?{query}")).status_code == 422, query
 
 
-async def test_an_id_has_its_bounds(http: httpx2.AsyncClient) -> None:
+async def test_id_out_of_range_is_rejected(http: httpx2.AsyncClient) -> None:
     for number in (0, 2**53, 2**63, 10**40):
         assert (await http.get(f"/api/tasks/{number}")).status_code == 422, number
 
@@ -135,7 +133,7 @@ def post_scope() -> Scope:
     }
 
 
-async def test_a_request_whose_client_has_left_in_the_middle_is_not_carried_out() -> None:
+async def test_request_of_a_client_that_disconnected_midway_is_not_executed() -> None:
     carried_out = []
 
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
@@ -154,7 +152,7 @@ async def test_a_request_whose_client_has_left_in_the_middle_is_not_carried_out(
     assert carried_out == []
 
 
-async def test_large_bodies_have_so_much_room_together_and_small_ones_always() -> None:
+async def test_large_bodies_share_a_memory_limit_and_small_ones_are_always_accepted() -> None:
     going_on = asyncio.Event()
     statuses = []
 
@@ -184,9 +182,7 @@ async def test_large_bodies_have_so_much_room_together_and_small_ones_always() -
     assert statuses == [503, None]
 
 
-async def test_a_read_is_ended_that_takes_too_long(
-    http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
-) -> None:
+async def test_slow_read_is_ended(http: httpx2.AsyncClient, connection: psycopg.Connection[Any]) -> None:
     with connection.transaction():
         connection.execute("lock table rolecall.roles in access exclusive mode")
         answer = await http.get("/api/roles")
@@ -195,7 +191,7 @@ async def test_a_read_is_ended_that_takes_too_long(
     assert (await http.get("/api/roles")).status_code == 200
 
 
-async def test_body_of_an_unknown_caller_is_read_up_to_16_kb_only(database: str) -> None:
+async def test_body_of_an_unknown_caller_is_read_only_up_to_16_kb(database: str) -> None:
     async with opened(database) as door:
         small = await door.client.post(
             "/api/tokens/complete", content=b"[" + b" " * (SMALL_BODY - 2) + b"]", headers=JSON
@@ -218,7 +214,7 @@ async def test_request_with_a_large_body_is_counted_once(database: str) -> None:
     assert statuses == [422, 422, 429]
 
 
-async def test_largest_batch_is_taken(http: httpx2.AsyncClient) -> None:
+async def test_largest_batch_is_accepted(http: httpx2.AsyncClient) -> None:
     lines = [{"sku": "A1", "number": 2}] * 36
     batch = json.dumps({"tasks": [{"handler": "add", "payload": {"lines": lines}}] * 1_000}, separators=(",", ":"))
 
@@ -228,7 +224,7 @@ async def test_largest_batch_is_taken(http: httpx2.AsyncClient) -> None:
     assert answer.status_code == 201
 
 
-async def test_large_body_does_not_hold_the_event_loop() -> None:
+async def test_large_body_does_not_block_the_event_loop() -> None:
     parts: list[Message] = [
         {"type": "http.request", "body": b"[" + b"123," * 199_000 + b"1]", "more_body": False},
     ]

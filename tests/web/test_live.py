@@ -53,7 +53,7 @@ async def site(application: FastAPI, sql: Connection) -> AsyncIterator[Site]:
         yield site
 
 
-async def test_a_stream_tells_what_becomes_of_a_task(site: Site, sql: Connection) -> None:
+async def test_stream_reports_the_state_changes_of_a_task(site: Site, sql: Connection) -> None:
     async with site.events() as events:
         first = await events.next()
         [task_id] = await enqueue(sql)
@@ -70,7 +70,7 @@ async def test_a_stream_tells_what_becomes_of_a_task(site: Site, sql: Connection
     assert pending.data == {"id": task_id, "parent_id": None, "role": "sums", "state": "pending"}
 
 
-async def test_a_stream_can_be_for_some_roles_and_trees(site: Site, sql: Connection) -> None:
+async def test_stream_can_be_limited_to_roles_and_trees(site: Site, sql: Connection) -> None:
     [root] = await enqueue(sql)
     async with site.events(f"/api/live?role=sums&root={root}") as events:
         tree = await events.until(lambda event: event.name == "progress")
@@ -84,7 +84,7 @@ async def test_a_stream_can_be_for_some_roles_and_trees(site: Site, sql: Connect
     assert (told["role_changed"].data["role"], told["role_changed"].data["ready"]) == ("sums", 2)
 
 
-async def test_a_client_goes_on_where_it_broke_off(site: Site, sql: Connection) -> None:
+async def test_reconnecting_client_continues_where_it_stopped(site: Site, sql: Connection) -> None:
     async with site.events() as events:
         [before] = await enqueue(sql)
         told = await events.change_of(before, "pending")
@@ -95,14 +95,14 @@ async def test_a_client_goes_on_where_it_broke_off(site: Site, sql: Connection) 
         await events.change_of(missed, "pending")
 
 
-async def test_a_client_that_was_away_too_long_is_told_to_reload(site: Site, sql: Connection) -> None:
+async def test_client_that_was_away_too_long_must_reload(site: Site, sql: Connection) -> None:
     async with site.events(last_event_id="1000-0") as events:
         reload = await events.until(lambda event: event.name == "reload")
 
     assert reload.data == {"reason": "away"}
 
 
-async def test_the_snapshot_says_the_same_as_the_events(site: Site, sql: Connection) -> None:
+async def test_snapshot_matches_the_events(site: Site, sql: Connection) -> None:
     async with site.events() as events:
         await enqueue(sql)
         told = await events.until(lambda event: event.name == "role_changed")
@@ -112,7 +112,7 @@ async def test_the_snapshot_says_the_same_as_the_events(site: Site, sql: Connect
     assert snapshot["roles"][1] == told.data
 
 
-async def test_a_stream_outlives_its_connections_to_the_database(site: Site, sql: Connection) -> None:
+async def test_stream_survives_the_loss_of_its_database_connections(site: Site, sql: Connection) -> None:
     async with site.events() as events:
         await events.next()
         await sql.execute(
@@ -133,7 +133,9 @@ async def test_streams_end_when_the_server_stops(site: Site, sql: Connection) ->
             await events.until(lambda _event: False)
 
 
-async def test_a_client_that_leaves_is_no_watcher_any_more(site: Site, application: FastAPI, sql: Connection) -> None:
+async def test_disconnected_client_no_longer_counts_as_a_watcher(
+    site: Site, application: FastAPI, sql: Connection
+) -> None:
     live = application.state.rolecall.live
     async with site.events() as staying:
         async with site.events() as leaving:
@@ -155,14 +157,14 @@ async def test_a_client_that_leaves_is_no_watcher_any_more(site: Site, applicati
         ("/api/live?" + "&".join(["root=1"] * 11), 422),
     ],
 )
-async def test_a_stream_that_cannot_be_opened_is_answered_by_a_problem(site: Site, path: str, status: int) -> None:
+async def test_stream_that_cannot_be_opened_returns_a_problem_document(site: Site, path: str, status: int) -> None:
     answer = await site.client.get(path)
 
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-async def test_a_stream_is_for_who_may_read(database: str, sql: Connection) -> None:
+async def test_stream_requires_the_read_scope(database: str, sql: Connection) -> None:
     application = build(database, App("test"), Settings(access=AccessSettings(auth=AuthMode.keys)))
     async with served(application) as site:
         assert (await site.client.get("/api/live")).status_code == 401
@@ -209,7 +211,7 @@ async def ends(events: Events) -> None:
         await events.until(lambda _event: False)
 
 
-async def test_a_stream_ends_with_its_key(locked: Locked, sql: Connection) -> None:
+async def test_stream_ends_when_its_key_is_revoked(locked: Locked, sql: Connection) -> None:
     key_id, headers = await locked.key()
     async with locked.site.events(**headers) as events:
         await events.next()
@@ -222,7 +224,7 @@ async def test_a_stream_ends_with_its_key(locked: Locked, sql: Connection) -> No
 
 
 @pytest.mark.parametrize("how", ["removed", "password", "expired", "idle"])
-async def test_a_stream_ends_with_its_session(locked: Locked, sql: Connection, how: str) -> None:
+async def test_stream_ends_with_its_session(locked: Locked, sql: Connection, how: str) -> None:
     await locked.services.people.add("ada", Scope.READ, hash_password(PASSWORD))
     await locked.site.client.post("/api/login", json={"name": "ada", "password": PASSWORD})
     async with locked.site.events() as events:
@@ -242,7 +244,7 @@ async def test_a_stream_ends_with_its_session(locked: Locked, sql: Connection, h
         await ends(events)
 
 
-async def test_a_stream_stays_while_nobody_can_say_that_its_caller_may_not(locked: Locked, database: str) -> None:
+async def test_stream_stays_open_while_access_cannot_be_checked(locked: Locked, database: str) -> None:
     _, headers = await locked.key()
     application = locked.site.server.config.app
     shown = [(name.encode(), value.encode()) for name, value in headers.items()]
@@ -254,7 +256,7 @@ async def test_a_stream_stays_while_nobody_can_say_that_its_caller_may_not(locke
     assert await access.still_knows(request)
 
 
-async def test_one_reader_leaves_room_for_the_streams_of_others(locked: Locked, sql: Connection) -> None:
+async def test_one_reader_cannot_use_up_the_streams_of_others(locked: Locked, sql: Connection) -> None:
     _, reader = await locked.key()
     _, admin = await locked.key(Scope.ADMIN)
     async with AsyncExitStack() as opened:
@@ -266,7 +268,7 @@ async def test_one_reader_leaves_room_for_the_streams_of_others(locked: Locked, 
         assert b"10 streams of yours" in await refused.aread()
 
 
-async def test_a_reader_who_closed_his_streams_may_open_others(locked: Locked, sql: Connection) -> None:
+async def test_reader_can_open_new_streams_after_closing_others(locked: Locked, sql: Connection) -> None:
     _, reader = await locked.key()
     async with AsyncExitStack() as opened:
         await open_streams(opened, locked.site, 10, reader)
@@ -276,16 +278,14 @@ async def test_a_reader_who_closed_his_streams_may_open_others(locked: Locked, s
             await asyncio.sleep(0.05)
 
 
-async def test_this_machine_may_open_as_many_streams_as_there_are(
-    site: Site, application: FastAPI, sql: Connection
-) -> None:
+async def test_local_caller_can_open_all_available_streams(site: Site, application: FastAPI, sql: Connection) -> None:
     async with AsyncExitStack() as opened:
         await open_streams(opened, site, 12, {})
 
         assert application.state.rolecall.live.watchers == 12
 
 
-def test_the_document_tells_of_the_stream(application: FastAPI) -> None:
+def test_openapi_document_describes_the_stream(application: FastAPI) -> None:
     told = application.openapi()["paths"]["/api/live"]["get"]["responses"]["200"]
 
     assert list(told["content"]) == ["text/event-stream"]

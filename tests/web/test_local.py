@@ -71,14 +71,14 @@ def bearer(token: str) -> dict[str, str]:
     return {"authorization": f"Bearer {token}"}
 
 
-async def test_nobody_comes_in_without_the_token(door: Door) -> None:
+async def test_request_without_the_token_is_rejected(door: Door) -> None:
     """Whoever has an account on the machine reaches 127.0.0.1."""
     assert (await door.client.get("/api/me")).status_code == 401
     assert (await door.client.get("/")).headers["location"].startswith("/login")
     assert (await door.client.get("/api/me", headers=bearer("rl_" + "x" * 43))).status_code == 401
 
 
-async def test_a_program_that_shows_the_token_may_do_everything(door: Door, token: str) -> None:
+async def test_program_with_the_token_has_all_rights(door: Door, token: str) -> None:
     me = await door.client.get("/api/me", headers=bearer(token))
     made = await door.client.post("/api/keys", json=WISH, headers=bearer(token))
 
@@ -86,7 +86,7 @@ async def test_a_program_that_shows_the_token_may_do_everything(door: Door, toke
     assert made.status_code == 201
 
 
-def test_name_for_browsers_is_derived_from_the_token() -> None:
+def test_host_name_for_browsers_is_derived_from_the_token() -> None:
     names = {LocalToken(f"rl_{number:043}").host for number in range(20)}
 
     assert LocalToken(f"rl_{0:043}").host in names
@@ -95,7 +95,7 @@ def test_name_for_browsers_is_derived_from_the_token() -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8321", "localhost:9000", "[::1]:8321"])
-async def test_browser_is_sent_on_to_the_name_of_the_server(door: Door, token: str, host: str) -> None:
+async def test_browser_is_redirected_to_the_host_name_of_the_server(door: Door, token: str, host: str) -> None:
     entered = await door.client.get("/enter", params={"token": token, "next": "/roles"}, headers={"host": host})
 
     port = host.rpartition(":")[2]
@@ -104,7 +104,7 @@ async def test_browser_is_sent_on_to_the_name_of_the_server(door: Door, token: s
     assert "set-cookie" not in entered.headers
 
 
-async def test_name_is_not_disclosed_without_the_token(database: str, token: str) -> None:
+async def test_host_name_is_not_disclosed_without_the_token(database: str, token: str) -> None:
     """A page at another port of this machine could lure a browser there, and be sent its cookies."""
     async with opened(database, base_url=SITE, hosts=LOCAL_NAMES, auth=AuthMode.token, token=token) as door:
         answers = [
@@ -117,7 +117,7 @@ async def test_name_is_not_disclosed_without_the_token(database: str, token: str
     assert not any(LocalToken(token).host in answer.text + str(answer.headers) for answer in answers)
 
 
-async def test_cookie_counts_under_the_name_of_the_server_only(door: Door, token: str) -> None:
+async def test_cookie_is_accepted_only_under_the_host_name_of_the_server(door: Door, token: str) -> None:
     """Browsers send a cookie to all ports of a host."""
     kept = (await enter(door, token)).headers["set-cookie"].partition(";")[0]
     # Under each name that the server gives to such a cookie: the name of the host decides, not that of the cookie.
@@ -132,7 +132,7 @@ async def test_cookie_counts_under_the_name_of_the_server_only(door: Door, token
     assert asked == [200, 401, 401]
 
 
-async def test_nobody_logs_in_by_cookie_under_another_name(door: Door) -> None:
+async def test_cookie_login_under_another_host_name_is_rejected(door: Door) -> None:
     await door.person()
     shown = {"name": "ada", "password": PASSWORD}
     plain = {"host": f"127.0.0.1:{PORT}", "origin": SITE}
@@ -147,7 +147,7 @@ async def test_nobody_logs_in_by_cookie_under_another_name(door: Door) -> None:
     assert 'type="password"' not in page.text
 
 
-async def test_session_of_the_token_is_a_row_that_is_listed_idles_out_and_is_ended(
+async def test_token_session_is_listed_expires_when_idle_and_can_be_ended(
     door: Door, token: str, connection: Sql
 ) -> None:
     statuses = []
@@ -171,7 +171,7 @@ async def test_session_of_the_token_is_a_row_that_is_listed_idles_out_and_is_end
     assert statuses == [200, 401, 200, 401]
 
 
-async def test_session_of_one_token_opens_nothing_with_another(database: str, token: str, connection: Sql) -> None:
+async def test_session_of_one_token_is_rejected_with_another_token(database: str, token: str, connection: Sql) -> None:
     async with opened(database, base_url=site_of(token), auth=AuthMode.token, token=token) as door:
         cookie = (await enter(door, token)).headers["set-cookie"].partition(";")[0]
     other = "rl_" + "x" * 43
@@ -186,7 +186,7 @@ async def test_session_of_one_token_opens_nothing_with_another(database: str, to
     assert statuses == [401, 401]
 
 
-async def test_key_made_over_http_expires(door: Door, token: str) -> None:
+async def test_key_created_over_http_must_expire(door: Door, token: str) -> None:
     wishes = [{"name": "x", "scope": scope, "days": None} for scope in ("admin", "read")]
 
     refused = [await door.client.post("/api/keys", json=wish, headers=bearer(token)) for wish in wishes]
@@ -197,7 +197,7 @@ async def test_key_made_over_http_expires(door: Door, token: str) -> None:
     assert made.json()["key"]["expires_at"] is not None
 
 
-async def test_a_browser_changes_the_token_for_a_cookie_and_forgets_the_address(door: Door, token: str) -> None:
+async def test_browser_exchanges_the_token_for_a_cookie_and_is_redirected(door: Door, token: str) -> None:
     entered = await enter(door, token)
     page = await door.client.get("/")
 
@@ -210,14 +210,14 @@ async def test_a_browser_changes_the_token_for_a_cookie_and_forgets_the_address(
 @pytest.mark.parametrize(
     ("wanted", "leads_to"), [("/tasks/7", "/tasks/7"), ("//evil.example", "/"), ("https://evil.example", "/")]
 )
-async def test_a_login_leads_to_the_address_asked_for_on_this_host_only(
+async def test_login_redirects_only_to_addresses_on_this_host(
     door: Door, token: str, wanted: str, leads_to: str
 ) -> None:
     assert (await enter(door, token, next=wanted)).headers["location"] == leads_to
 
 
 @pytest.mark.parametrize("shown", ["x", "rl_" + "x" * 43, "\ud800", "é"])
-async def test_a_wrong_token_opens_nothing(door: Door, shown: str) -> None:
+async def test_wrong_token_is_rejected(door: Door, shown: str) -> None:
     answer = await door.client.get("/enter", params={"token": shown.encode("utf-8", "surrogatepass")})
 
     assert answer.status_code == 401
@@ -225,7 +225,7 @@ async def test_a_wrong_token_opens_nothing(door: Door, shown: str) -> None:
     assert "set-cookie" not in answer.headers
 
 
-async def test_a_wrong_token_is_written_down_without_it(door: Door) -> None:
+async def test_wrong_token_is_recorded_without_its_value(door: Door) -> None:
     await enter(door, "rl_guessed")
     async with asyncio.timeout(30):
         while not (found := await door.services.audit.list(AuditFilter(action="keys.refused"))):
@@ -235,7 +235,7 @@ async def test_a_wrong_token_is_written_down_without_it(door: Door) -> None:
     assert "guessed" not in str(found)
 
 
-async def test_tokens_are_not_tried_without_end(database: str, token: str) -> None:
+async def test_token_attempts_are_rate_limited(database: str, token: str) -> None:
     async with opened(database, base_url=site_of(token), auth=AuthMode.token, token=token, logins_per_minute=2) as door:
         statuses = [(await enter(door, f"rl_{number}")).status_code for number in range(4)]
         entered = await enter(door, token)
@@ -247,7 +247,7 @@ async def test_tokens_are_not_tried_without_end(database: str, token: str) -> No
     assert logged_in.status_code == 204
 
 
-async def test_page_of_another_site_tries_no_token(door: Door) -> None:
+async def test_page_of_another_site_cannot_try_a_token(door: Door) -> None:
     embedded = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
 
     answer = await door.client.get("/enter", params={"token": "rl_x"}, headers=embedded)
@@ -256,7 +256,7 @@ async def test_page_of_another_site_tries_no_token(door: Door) -> None:
 
 
 @pytest.mark.parametrize("headers", [{}, {"origin": "http://127.0.0.1:9999"}, {"sec-fetch-site": "same-site"}])
-async def test_with_the_cookie_a_change_must_come_from_a_page_of_this_server(
+async def test_change_with_the_cookie_must_come_from_a_page_of_this_server(
     door: Door, token: str, headers: dict[str, str]
 ) -> None:
     await enter(door, token)
@@ -267,7 +267,7 @@ async def test_with_the_cookie_a_change_must_come_from_a_page_of_this_server(
     assert (refused.status_code, done.status_code) == (403, 201)
 
 
-async def test_logout_ends_the_session_at_the_server(door: Door, token: str) -> None:
+async def test_logout_ends_the_session_on_the_server(door: Door, token: str) -> None:
     cookie = (await enter(door, token)).headers["set-cookie"].partition(";")[0]
 
     left = await door.client.post("/logout", headers={"origin": site_of(token)})
@@ -278,7 +278,7 @@ async def test_logout_ends_the_session_at_the_server(door: Door, token: str) -> 
     assert (again.status_code, made.status_code) == (401, 401)
 
 
-async def test_keys_and_people_come_in_beside_the_token(door: Door) -> None:
+async def test_keys_and_people_are_accepted_next_to_the_token(door: Door) -> None:
     await door.person(scope=Scope.READ)
     await door.log_in()
 
@@ -288,7 +288,7 @@ async def test_keys_and_people_come_in_beside_the_token(door: Door) -> None:
 
 @pytest.mark.parametrize("auth", [AuthMode.token, AuthMode.off])
 @pytest.mark.parametrize("header", FORWARDING)
-async def test_a_request_through_another_server_is_refused(
+async def test_request_forwarded_by_another_server_is_rejected(
     database: str, token: str, header: str, auth: AuthMode
 ) -> None:
     async with opened(database, base_url=SITE, auth=auth, token=token) as door:
@@ -303,7 +303,7 @@ async def test_a_request_through_another_server_is_refused(
 
 
 @pytest.mark.parametrize("auth", [AuthMode.token, AuthMode.off])
-async def test_the_old_http_of_servers_in_front_is_refused(database: str, token: str, auth: AuthMode) -> None:
+async def test_old_http_version_of_a_proxy_is_rejected(database: str, token: str, auth: AuthMode) -> None:
     async with opened(database, base_url=SITE, auth=auth, token=token) as door:
         old = httpx2.ASGITransport(app=lambda scope, *rest: door.application({**scope, "http_version": "1.0"}, *rest))
         async with httpx2.AsyncClient(transport=old, base_url=SITE) as client:
@@ -313,12 +313,12 @@ async def test_the_old_http_of_servers_in_front_is_refused(database: str, token:
     assert (answer.status_code, alive.status_code) == (403, 200)
 
 
-async def test_nobody_can_bear_the_name_of_this_machines_door(door: Door) -> None:
+async def test_person_cannot_have_the_name_of_the_local_caller(door: Door) -> None:
     with pytest.raises(ConfigError, match="reserved name"):
         await door.person("local")
 
 
-def test_an_application_of_somebody_elses_asks_for_keys_unless_it_is_said_otherwise() -> None:
+def test_embedding_application_requires_keys_by_default() -> None:
     application = build("postgresql://", App("test"))
 
     assert application.state.rolecall.access.asks

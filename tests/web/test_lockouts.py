@@ -40,7 +40,7 @@ async def guess(door: Door, address: str, number: int = 10, name: str = "ada") -
         return [await log_in(client, "wrong", name) for _ in range(number)]
 
 
-async def test_a_guesser_locks_out_themselves_and_not_the_person(door: Door) -> None:
+async def test_failed_logins_lock_out_the_guesser_and_not_the_person(door: Door) -> None:
     assert await guess(door, "192.0.2.66", 11) == [401] * 10 + [429]
 
     async with browser(door, "192.0.2.1") as at_home, browser(door, "192.0.2.66") as beside_him:
@@ -48,7 +48,7 @@ async def test_a_guesser_locks_out_themselves_and_not_the_person(door: Door) -> 
         assert await log_in(beside_him) == 429
 
 
-async def test_guesses_from_everywhere_lock_out_strangers_and_not_a_browser_that_is_known(door: Door) -> None:
+async def test_distributed_guesses_lock_out_strangers_and_not_a_known_browser(door: Door) -> None:
     async with browser(door, "192.0.2.1") as known, browser(door, "192.0.2.2") as strange:
         assert await log_in(known) == 204
         known.cookies.delete("rolecall")
@@ -59,14 +59,14 @@ async def test_guesses_from_everywhere_lock_out_strangers_and_not_a_browser_that
         assert await log_in(known) == 204
 
 
-async def test_a_known_browser_allows_no_more_guesses_than_another(door: Door) -> None:
+async def test_known_browser_has_no_more_login_attempts_than_others(door: Door) -> None:
     async with browser(door, "192.0.2.1") as known:
         await log_in(known)
 
         assert [await log_in(known, "wrong") for _ in range(11)] == [401] * 10 + [429]
 
 
-async def test_the_cookie_of_a_known_browser_opens_nothing_and_scripts_cannot_read_it(door: Door) -> None:
+async def test_known_browser_cookie_grants_no_access_and_is_hidden_from_scripts(door: Door) -> None:
     entered = await door.log_in()
     [cookie] = [each for each in entered.headers.get_list("set-cookie") if each.startswith(f"{BROWSER}=")]
     kept = door.client.cookies[BROWSER]
@@ -79,7 +79,7 @@ async def test_the_cookie_of_a_known_browser_opens_nothing_and_scripts_cannot_re
     assert (await door.client.get("/api/me", headers={"authorization": f"Bearer {kept}"})).status_code == 401
 
 
-async def test_an_unlock_lets_a_person_try_again_at_once(door: Door) -> None:
+async def test_unlocked_person_can_log_in_again_immediately(door: Door) -> None:
     await guess(door, "192.0.2.1")
     async with browser(door, "192.0.2.1") as client:
         assert await log_in(client) == 429

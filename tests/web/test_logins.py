@@ -22,7 +22,7 @@ async def me(door: Door) -> int:
     return (await door.client.get("/api/me")).status_code
 
 
-async def test_a_login_opens_a_session_and_a_logout_ends_it(door: Door) -> None:
+async def test_login_opens_a_session_and_logout_ends_it(door: Door) -> None:
     await door.person(scope=Scope.READ)
     entered = await door.log_in()
     shown = await door.client.get("/api/me")
@@ -35,7 +35,7 @@ async def test_a_login_opens_a_session_and_a_logout_ends_it(door: Door) -> None:
     assert (await door.client.get("/api/me", headers={"cookie": f"rolecall={kept}"})).status_code == 401
 
 
-async def test_a_cookie_is_out_of_reach_for_scripts_and_other_sites(door: Door) -> None:
+async def test_cookie_is_inaccessible_to_scripts_and_other_sites(door: Door) -> None:
     await door.person()
 
     cookie = (await door.log_in()).headers["set-cookie"]
@@ -44,7 +44,7 @@ async def test_a_cookie_is_out_of_reach_for_scripts_and_other_sites(door: Door) 
     assert {"HttpOnly", "Path=/", "SameSite=strict"} <= set(cookie.split("; "))
 
 
-async def test_over_https_a_cookie_is_bound_to_the_host(database: str) -> None:
+async def test_cookie_over_https_is_bound_to_the_host(database: str) -> None:
     async with opened(database, base_url="https://rolecall.test") as door:
         await door.person()
 
@@ -64,7 +64,7 @@ async def test_only_the_digest_of_a_session_is_stored(door: Door, connection: Sq
     assert door.client.cookies["rolecall"] not in stored
 
 
-async def test_a_session_ends_by_itself(door: Door, connection: Sql) -> None:
+async def test_session_expires_automatically(door: Door, connection: Sql) -> None:
     await door.person()
     await door.log_in()
     assert await me(door) == 200
@@ -75,7 +75,7 @@ async def test_a_session_ends_by_itself(door: Door, connection: Sql) -> None:
 
 
 @pytest.mark.parametrize(("minutes", "status"), [(9, 200), (11, 401)])
-async def test_a_session_ends_that_was_idle_for_as_long_as_is_set(
+async def test_session_idle_for_the_configured_time_ends(
     database: str, connection: Sql, minutes: int, status: int
 ) -> None:
     async with opened(database, session_idle_minutes=10) as door:
@@ -89,7 +89,7 @@ async def test_a_session_ends_that_was_idle_for_as_long_as_is_set(
         assert await me(door) == status
 
 
-async def test_a_session_that_is_used_is_not_idle(database: str, connection: Sql) -> None:
+async def test_session_in_use_is_not_idle(database: str, connection: Sql) -> None:
     async with opened(database) as door:
         await door.person()
         await door.log_in()
@@ -102,7 +102,7 @@ async def test_a_session_that_is_used_is_not_idle(database: str, connection: Sql
 
 
 @pytest.mark.parametrize("how", ["password", "remove"])
-async def test_a_changed_password_or_a_removed_person_ends_the_sessions(door: Door, how: str) -> None:
+async def test_changed_password_or_removed_person_ends_the_sessions(door: Door, how: str) -> None:
     await door.person()
     await door.log_in()
     assert await me(door) == 200
@@ -116,7 +116,7 @@ async def test_a_changed_password_or_a_removed_person_ends_the_sessions(door: Do
     assert (await door.log_in()).status_code == 401
 
 
-async def test_a_wrong_name_and_a_wrong_password_are_answered_alike(door: Door) -> None:
+async def test_wrong_name_and_wrong_password_get_the_same_response(door: Door) -> None:
     await door.person()
 
     wrong_name, wrong_password = await door.log_in("eve"), await door.log_in(password="wrong")
@@ -125,7 +125,7 @@ async def test_a_wrong_name_and_a_wrong_password_are_answered_alike(door: Door) 
     assert wrong_name.text == wrong_password.text
 
 
-async def test_a_wrong_name_takes_as_long_as_a_wrong_password(database: str) -> None:
+async def test_wrong_name_takes_as_long_as_a_wrong_password(database: str) -> None:
     async with opened(database, logins_per_minute=100) as door:
         await door.person()
 
@@ -142,9 +142,7 @@ async def test_a_wrong_name_takes_as_long_as_a_wrong_password(database: str) -> 
 
 
 @pytest.mark.parametrize("name", ["ada", "eve"])
-async def test_ten_failures_lock_a_name_for_900_s_whether_anybody_bears_it(
-    database: str, connection: Sql, name: str
-) -> None:
+async def test_ten_failures_lock_even_an_unknown_name_for_900_s(database: str, connection: Sql, name: str) -> None:
     async with opened(database, logins_per_minute=100) as door:
         await door.person()
         failures = [(await door.log_in(name, "wrong")).status_code]
@@ -160,7 +158,7 @@ async def test_ten_failures_lock_a_name_for_900_s_whether_anybody_bears_it(
     assert later.status_code == (204 if name == "ada" else 401)
 
 
-async def test_how_many_failures_lock_a_name_and_for_how_long_can_be_set(database: str) -> None:
+async def test_number_of_failures_and_lock_duration_are_configurable(database: str) -> None:
     async with opened(database, failed_logins=2, lockout=60.0) as door:
         await door.person()
         failures = [(await door.log_in(password="wrong")).status_code for _ in range(2)]
@@ -170,7 +168,7 @@ async def test_how_many_failures_lock_a_name_and_for_how_long_can_be_set(databas
     assert 50 < int(locked.headers["retry-after"]) <= 60
 
 
-async def test_a_success_forgets_the_failures_before(database: str, connection: Sql) -> None:
+async def test_successful_login_resets_the_failure_count(database: str, connection: Sql) -> None:
     async with opened(database, logins_per_minute=100) as door:
         await door.person()
         await door.log_in(password="wrong")
@@ -180,7 +178,7 @@ async def test_a_success_forgets_the_failures_before(database: str, connection: 
     assert [answer.status_code for answer in (entered, wrong, again)] == [204, 401, 204]
 
 
-async def test_too_many_attempts_from_one_address_must_wait(database: str) -> None:
+async def test_too_many_attempts_from_one_address_are_rate_limited(database: str) -> None:
     async with opened(database, logins_per_minute=2) as door:
         await door.person()
         answers = [await door.log_in(f"name{number}", "wrong") for number in range(4)]
@@ -189,7 +187,7 @@ async def test_too_many_attempts_from_one_address_must_wait(database: str) -> No
     assert 1 <= int(answers[-1].headers["retry-after"]) <= 60
 
 
-async def test_a_login_stands_in_the_audit_log_under_the_persons_name(door: Door) -> None:
+async def test_login_is_recorded_in_the_audit_log_with_the_persons_name(door: Door) -> None:
     await door.person()
     await door.log_in()
 
@@ -198,19 +196,19 @@ async def test_a_login_stands_in_the_audit_log_under_the_persons_name(door: Door
     assert (event.actor, event.via) == ("ada", "api")
 
 
-async def test_nobody_can_be_called_like_an_api_key(door: Door) -> None:
+async def test_name_that_looks_like_an_api_key_is_rejected(door: Door) -> None:
     with pytest.raises(ConfigError, match="must contain only letters"):
         await door.person("deploy (API key 7)")
 
 
-async def test_a_name_is_given_once(door: Door) -> None:
+async def test_name_of_a_person_is_unique(door: Door) -> None:
     await door.person()
 
     with pytest.raises(DuplicatePerson):
         await door.person()
 
 
-async def test_who_is_unknown_cannot_be_removed_or_changed(door: Door) -> None:
+async def test_unknown_person_cannot_be_removed_or_changed(door: Door) -> None:
     with pytest.raises(PersonNotFound):
         await door.services.people.remove("eve")
     with pytest.raises(PersonNotFound):
@@ -218,16 +216,16 @@ async def test_who_is_unknown_cannot_be_removed_or_changed(door: Door) -> None:
 
 
 @pytest.mark.parametrize("password", ["", "short", "x" * 1_001])
-def test_a_password_is_long_but_not_endless(password: str) -> None:
+def test_password_length_has_a_minimum_and_a_maximum(password: str) -> None:
     with pytest.raises(ConfigError, match="12 to 1000 characters") as refused:
         hash_password(password)
 
     assert refused.value.value == "(hidden)"
 
 
-def test_a_password_is_stored_as_argon2id() -> None:
+def test_password_is_stored_as_argon2id() -> None:
     assert hash_password(PASSWORD).startswith("$argon2id$")
 
 
-def test_a_session_lasts_for_half_a_day_by_default() -> None:
+def test_session_lasts_half_a_day_by_default() -> None:
     assert AccessSettings().session_minutes == 720

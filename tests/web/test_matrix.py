@@ -17,29 +17,29 @@ TABLE = [entry for table in TABLES for entry in read_table(table)]
 WITHOUT_FILTER = AuditFilter()
 
 
-async def test_every_route_stands_in_the_table_and_no_other(door: Door) -> None:
+async def test_route_table_contains_exactly_the_existing_routes(door: Door) -> None:
     """A new route needs a line in routes.txt."""
     assert routes_of(door.application) == {(entry.method, entry.path) for entry in TABLE}
 
 
-def test_no_route_stands_there_twice() -> None:
+def test_route_table_contains_no_duplicates() -> None:
     entries = [(entry.method, entry.path) for entry in TABLE]
 
     assert len(entries) == len(set(entries))
 
 
 @pytest.mark.parametrize("identity", list(IDENTITIES))
-async def test_everybody_gets_where_the_table_says_and_no_further(door: Door, identity: str) -> None:
+async def test_each_identity_has_exactly_the_access_in_the_route_table(door: Door, identity: str) -> None:
     headers = {} if identity == "nobody" else await door.key(Scope(identity))
 
     assert await departures(door.application, TABLE, identity, headers) == []
 
 
-async def test_a_method_that_a_path_does_not_have_does_nothing(door: Door) -> None:
+async def test_unsupported_method_is_rejected_on_every_path(door: Door) -> None:
     assert await other_methods(door.application, TABLE) == []
 
 
-async def test_reading_never_changes_anything(door: Door) -> None:
+async def test_read_requests_change_nothing(door: Door) -> None:
     admin = await door.key(Scope.ADMIN)
     before = await door.services.audit.list(WITHOUT_FILTER)
 

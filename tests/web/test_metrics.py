@@ -25,7 +25,7 @@ def open_jobs(answer: httpx2.Response) -> dict[tuple[str, str], float]:
     }
 
 
-async def test_the_pool_is_told_by_role_and_status_and_asked_for_rarely(
+async def test_open_jobs_are_reported_by_role_and_status_and_cached(
     http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
 ) -> None:
     connection.execute(ENQUEUE)
@@ -38,7 +38,9 @@ async def test_the_pool_is_told_by_role_and_status_and_asked_for_rarely(
     assert first.headers["content-type"].startswith("text/plain; version=0.0.4")
 
 
-async def test_a_duty_that_fails_is_scraped(http: httpx2.AsyncClient, connection: psycopg.Connection[Any]) -> None:
+async def test_failing_duty_is_included_in_the_metrics(
+    http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
+) -> None:
     connection.execute("select rolecall.record_duty('test duty', 60, 'w', 'no room left')")
     connection.execute("update rolecall.duties set unfinished_since = unfinished_since - interval '100 s'")
 
@@ -48,14 +50,14 @@ async def test_a_duty_that_fails_is_scraped(http: httpx2.AsyncClient, connection
     assert failing["test duty"] >= 100
 
 
-async def test_who_scrapes_shows_a_key_that_may_read(door: Door) -> None:
+async def test_scraper_needs_a_key_with_read_scope(door: Door) -> None:
     assert (await door.client.get("/metrics")).status_code == 401
     key = await door.key(Scope.READ)
     assert (await door.client.get("/metrics", headers=key)).status_code == 200
 
 
 @pytest.mark.usefixtures("without_metrics")
-async def test_a_server_without_the_extra_says_what_to_install_and_answers_all_else(http: httpx2.AsyncClient) -> None:
+async def test_server_without_the_extra_names_it_and_serves_all_other_requests(http: httpx2.AsyncClient) -> None:
     answer = await http.get("/metrics")
 
     assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")

@@ -53,11 +53,11 @@ async def http(database: str) -> AsyncIterator[httpx2.AsyncClient]:
         yield client
 
 
-async def test_the_routes_of_a_slice_are_answered_from_the_servers_pool(http: httpx2.AsyncClient) -> None:
+async def test_routes_of_an_app_use_the_servers_pool(http: httpx2.AsyncClient) -> None:
     assert (await http.get("/api/shops/clock")).json() == [7]
 
 
-async def test_what_a_route_refuses_is_a_problem_document(http: httpx2.AsyncClient) -> None:
+async def test_rejection_by_an_app_route_is_a_problem_document(http: httpx2.AsyncClient) -> None:
     answer = await http.get("/api/shops/8")
 
     assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
@@ -65,20 +65,20 @@ async def test_what_a_route_refuses_is_a_problem_document(http: httpx2.AsyncClie
     assert answer.json()["detail"] == "there is no shop 8"
 
 
-async def test_what_the_database_refuses_an_apps_route_is_a_problem_document(http: httpx2.AsyncClient) -> None:
+async def test_database_error_in_an_app_route_is_a_problem_document(http: httpx2.AsyncClient) -> None:
     answer = await http.get("/api/shops/broken")
 
     assert (answer.status_code, answer.json()["type"]) == (503, "urn:rolecall:schema-missing")
 
 
-async def test_an_apps_routes_stand_in_the_same_document(http: httpx2.AsyncClient) -> None:
+async def test_routes_of_an_app_are_in_the_same_openapi_document(http: httpx2.AsyncClient) -> None:
     paths = (await http.get("/openapi.json")).json()["paths"]
 
     assert {"/api/roles", "/api/shops/clock", "/api/shops/{shop_id}"} <= set(paths)
 
 
 @pytest.mark.parametrize("where", ["router", "inside another"])
-def test_a_route_without_a_scope_is_refused(where: str) -> None:
+def test_route_without_a_scope_is_rejected(where: str) -> None:
     outer = APIRouter()
     outer.include_router(open_to_all())
     router = outer if where == "inside another" else open_to_all()
@@ -87,7 +87,7 @@ def test_a_route_without_a_scope_is_refused(where: str) -> None:
         build("postgresql://", App("test", routers=[router]))
 
 
-def test_a_scope_may_be_said_for_a_whole_router() -> None:
+def test_scope_can_be_declared_for_a_whole_router() -> None:
     async def letting(_: Reads) -> None: ...
 
     router = APIRouter(dependencies=[Depends(letting)])
@@ -96,6 +96,6 @@ def test_a_scope_may_be_said_for_a_whole_router() -> None:
     assert "/hello" in build("postgresql://", App("test", routers=[router])).openapi()["paths"]
 
 
-def test_mounting_something_else_than_a_router_is_refused() -> None:
+def test_mounting_anything_but_a_router_is_rejected() -> None:
     with pytest.raises(InvalidDeclaration, match="not a dict"):
         build("postgresql://", App("test", routers=["builtins:dict"]))

@@ -63,11 +63,13 @@ async def places(http: httpx2.AsyncClient, database: str) -> dict[str, Any]:
     return {"task": row[0], "schedule": schedule["id"]}
 
 
-async def test_the_requests_of_before_are_answered(http: httpx2.AsyncClient, places: dict[str, Any]) -> None:
+async def test_requests_of_earlier_releases_still_get_their_responses(
+    http: httpx2.AsyncClient, places: dict[str, Any]
+) -> None:
     assert [wrong async for wrong in answered_otherwise(http, REQUESTS, places)] == []
 
 
-async def test_what_is_sent_by_old_words_is_what_is_kept(http: httpx2.AsyncClient) -> None:
+async def test_fields_with_old_names_are_stored_under_the_new_ones(http: httpx2.AsyncClient) -> None:
     sent = await http.post("/api/tasks", json={"handler": "add", "priority": 10, "max_retries": 3})
 
     task = (await http.get(sent.headers["Location"])).json()

@@ -67,11 +67,11 @@ async def titles(door: Door, headers: dict[str, str], **query: str | int) -> lis
     return [task["title"] for task in answer.json()]
 
 
-def test_there_is_none_of_it_where_no_app_mounts_it() -> None:
+def test_app_that_does_not_mount_the_router_has_none_of_its_routes() -> None:
     assert not [path for _, path in routes_of(build("postgresql://", App("plain"))) if path.startswith(BASE)]
 
 
-async def test_who_may_ask_for_what_stands_in_a_table(door: Door) -> None:
+async def test_access_to_each_route_matches_the_route_table(door: Door) -> None:
     theirs = {route for route in routes_of(door.application) if route[1].startswith(BASE)}
 
     assert theirs == {(entry.method, entry.path) for entry in TABLE}
@@ -80,11 +80,11 @@ async def test_who_may_ask_for_what_stands_in_a_table(door: Door) -> None:
         assert await departures(door.application, TABLE, identity, headers) == []
 
 
-async def test_a_word_of_a_query_that_a_route_does_not_know_is_refused(door: Door) -> None:
+async def test_unknown_query_parameter_is_rejected(door: Door) -> None:
     assert await passed_over(door.application, await door.key(Scope.ADMIN)) == []
 
 
-async def test_a_task_is_made_and_shown_in_the_words_of_these_routes(door: Door) -> None:
+async def test_task_is_created_and_shown_with_the_fields_of_these_routes(door: Door) -> None:
     ada = await log_in(door, "ada@example.org")
 
     made = await post(door, ada, payload={"n": 1}, priority="high", scheduled_at=30)
@@ -104,7 +104,7 @@ async def test_a_task_is_made_and_shown_in_the_words_of_these_routes(door: Door)
     assert minutes == timedelta(minutes=30)
 
 
-async def test_the_same_title_and_payload_is_refused_until_it_has_ended(door: Door, connection: Sql) -> None:
+async def test_duplicate_title_and_payload_is_rejected_until_the_task_has_finished(door: Door, connection: Sql) -> None:
     ada, bob = await log_in(door, "ada"), await log_in(door, "bob")
     first = await post(door, ada, payload={"n": 1})
 
@@ -115,7 +115,7 @@ async def test_the_same_title_and_payload_is_refused_until_it_has_ended(door: Do
     assert (statuses, again.status_code) == ([409, 201, 201], 201)
 
 
-async def test_nobody_sees_or_deletes_the_task_of_somebody_else(door: Door) -> None:
+async def test_task_of_another_owner_cannot_be_seen_or_deleted(door: Door) -> None:
     ada, bob = await log_in(door, "ada"), await log_in(door, "bob", Scope.ADMIN)
     place = (await post(door, ada)).headers["location"]
 
@@ -126,7 +126,7 @@ async def test_nobody_sees_or_deletes_the_task_of_somebody_else(door: Door) -> N
     assert (await titles(door, bob), await titles(door, ada)) == ([], ["report"])
 
 
-async def test_a_task_is_deleted_by_its_owner_once(door: Door) -> None:
+async def test_task_is_deleted_once_by_its_owner(door: Door) -> None:
     ada = await log_in(door, "ada")
     place = (await post(door, ada)).headers["location"]
 
@@ -136,7 +136,7 @@ async def test_a_task_is_deleted_by_its_owner_once(door: Door) -> None:
     assert (await door.client.get(place, headers=ada)).status_code == 404
 
 
-async def test_a_list_is_searched_by_title_narrowed_by_status_and_paged(door: Door, connection: Sql) -> None:
+async def test_list_can_be_searched_by_title_filtered_by_status_and_paginated(door: Door, connection: Sql) -> None:
     ada = await log_in(door, "ada")
     ids = [
         (await post(door, ada, title=title)).json()["id"] for title in ("Sales of May", "100% done", "sales of June")
@@ -152,7 +152,7 @@ async def test_a_list_is_searched_by_title_narrowed_by_status_and_paged(door: Do
     assert await titles(door, ada, skip=1, limit=1) == ["100% done"]
 
 
-async def test_where_a_task_stands_is_told_in_the_six_words(door: Door, connection: Sql) -> None:
+async def test_task_status_is_one_of_six_values(door: Door, connection: Sql) -> None:
     ada = await log_in(door, "ada")
     task_id = (await post(door, ada)).json()["id"]
     row = connection.execute("select rolecall.register_worker('w', '{}', '{report}', 1, 'h', 1, '1')").fetchone()
@@ -177,7 +177,7 @@ async def test_where_a_task_stands_is_told_in_the_six_words(door: Door, connecti
     ("title", "payload", "handler"),
     [("report", {}, "report"), ("Sales", {"type": "report"}, "report"), ("Sales", {"type": 7}, "default")],
 )
-async def test_the_payloads_type_or_the_title_names_the_handler_else_it_is_the_default(
+async def test_handler_is_found_by_payload_type_title_or_default(
     door: Door, title: str, payload: dict[str, object], handler: str
 ) -> None:
     task_id = (await post(door, await log_in(door, "ada"), title=title, payload=payload)).json()["id"]
@@ -185,7 +185,7 @@ async def test_the_payloads_type_or_the_title_names_the_handler_else_it_is_the_d
     assert (await door.services.tasks.get(task_id)).handler == handler
 
 
-async def test_without_a_default_a_task_that_nobody_handles_is_refused(database: str) -> None:
+async def test_task_without_a_handler_is_rejected_if_there_is_no_default(database: str) -> None:
     async with opened(database, app=program(fallback=False)) as door:
         answer = await post(door, await log_in(door, "ada"), title="Sales")
 
@@ -193,7 +193,7 @@ async def test_without_a_default_a_task_that_nobody_handles_is_refused(database:
     assert answer.json()["type"] == "urn:rolecall:handler-missing"
 
 
-async def test_keys_are_a_persons_own_and_show_what_is_hers(door: Door) -> None:
+async def test_key_belongs_to_one_person_and_shows_only_their_tasks(door: Door) -> None:
     ada, bob = await log_in(door, "ada"), await log_in(door, "bob")
     await post(door, ada)
 
@@ -208,7 +208,7 @@ async def test_keys_are_a_persons_own_and_show_what_is_hers(door: Door) -> None:
     assert (await door.client.get(f"{BASE}/tasks", headers=hers)).status_code == 401
 
 
-async def test_a_key_makes_no_other_key_and_none_that_may_do_more(door: Door) -> None:
+async def test_key_cannot_create_another_key_or_one_with_more_rights(door: Door) -> None:
     ada = await log_in(door, "ada")
     made = (await door.client.post(f"{BASE}/api-keys", json={"name": "ci"}, headers=ada)).json()
     by_key = {"authorization": f"Bearer {made['api_key']}"}
@@ -219,7 +219,7 @@ async def test_a_key_makes_no_other_key_and_none_that_may_do_more(door: Door) ->
     assert [answer.status_code for answer in answers] == [403, 403]
 
 
-async def test_a_key_lives_for_1_to_121_days(door: Door) -> None:
+async def test_key_lifetime_is_1_to_121_days(door: Door) -> None:
     ada = await log_in(door, "ada")
 
     async def made(days: int) -> int:
@@ -229,7 +229,7 @@ async def test_a_key_lives_for_1_to_121_days(door: Door) -> None:
     assert [await made(days) for days in (0, 1, 121, 122)] == [422, 201, 201, 422]
 
 
-async def test_a_persons_keys_go_with_the_person(door: Door) -> None:
+async def test_keys_of_a_person_are_removed_with_the_person(door: Door) -> None:
     ada = await log_in(door, "ada")
     made = (await door.client.post(f"{BASE}/api-keys", json={"name": "ci"}, headers=ada)).json()
 
@@ -239,7 +239,7 @@ async def test_a_persons_keys_go_with_the_person(door: Door) -> None:
     assert answer.status_code == 401
 
 
-async def test_an_administrator_says_who_may_log_in(door: Door) -> None:
+async def test_administrator_adds_people_who_can_log_in(door: Door) -> None:
     root = await door.key(Scope.ADMIN)
     user = {"username": "bob@example.org", "password": PASSWORD}
 
@@ -250,14 +250,14 @@ async def test_an_administrator_says_who_may_log_in(door: Door) -> None:
     assert [who["name"] for who in (await door.client.get(f"{BASE}/users", headers=root)).json()] == [user["username"]]
 
 
-async def test_a_logout_ends_the_token_that_it_is_asked_for_with(door: Door) -> None:
+async def test_logout_ends_the_token_it_was_sent_with(door: Door) -> None:
     ada = await log_in(door, "ada")
 
     assert (await door.client.post("/api/logout", headers=ada)).status_code == 204
     assert (await door.client.get("/api/me", headers=ada)).status_code == 401
 
 
-async def test_a_token_ends_with_its_session(door: Door, connection: Sql) -> None:
+async def test_token_expires_with_its_session(door: Door, connection: Sql) -> None:
     ada = await log_in(door, "ada")
     assert (await door.client.get("/api/me", headers=ada)).json() == {"name": "ada", "scope": "operate"}
 
@@ -266,7 +266,7 @@ async def test_a_token_ends_with_its_session(door: Door, connection: Sql) -> Non
     assert (await door.client.get("/api/me", headers=ada)).status_code == 401
 
 
-async def test_person_added_here_may_use_these_routes_and_nothing_else(door: Door) -> None:
+async def test_person_added_here_can_use_only_these_routes(door: Door) -> None:
     root = await door.key(Scope.ADMIN)
     bob = {"username": "bob", "password": PASSWORD}
     added = await door.client.post(f"{BASE}/users", json=bob, headers=root)
@@ -283,7 +283,7 @@ async def test_person_added_here_may_use_these_routes_and_nothing_else(door: Doo
     assert await departures(door.application, but_logout, "own", headers) == []
 
 
-async def test_task_of_one_owner_is_out_of_reach_of_another_at_every_route(door: Door) -> None:
+async def test_task_of_one_owner_is_inaccessible_to_another_on_every_route(door: Door) -> None:
     ada, bob = await log_in(door, "ada", Scope.OWN), await log_in(door, "bob", Scope.OWN)
     task_id = (await post(door, ada, payload={"secret": "x"})).json()["id"]
     paths = [(e.method, e.path.replace("{task_id:int}", str(task_id))) for e in EVERY_TABLE if "{task_id" in e.path]
@@ -296,7 +296,7 @@ async def test_task_of_one_owner_is_out_of_reach_of_another_at_every_route(door:
     assert await titles(door, ada) == ["report"]
 
 
-async def test_reader_makes_no_task_and_no_key_that_could(door: Door) -> None:
+async def test_reader_cannot_create_a_task_or_a_key_that_could(door: Door) -> None:
     eve = await log_in(door, "eve", Scope.READ)
 
     task = await post(door, eve)
@@ -305,7 +305,7 @@ async def test_reader_makes_no_task_and_no_key_that_could(door: Door) -> None:
     assert (task.status_code, key.status_code) == (403, 403)
 
 
-async def test_a_status_is_ok_or_503(door: Door) -> None:
+async def test_status_is_ok_or_503(door: Door) -> None:
     good = await door.client.get(f"{BASE}/status")
     door.application.state.rolecall.closing.set()
 
@@ -313,7 +313,7 @@ async def test_a_status_is_ok_or_503(door: Door) -> None:
     assert (await door.client.get(f"{BASE}/status")).status_code == 503
 
 
-async def test_where_there_is_a_redis_it_must_answer_too(database: str, redis_server: Broker) -> None:
+async def test_status_requires_redis_to_respond_if_configured(database: str, redis_server: Broker) -> None:
     async with opened(database, app=program(), redis=redis_server.url) as door:
         good = await door.client.get(f"{BASE}/status")
         redis_server.kill()

@@ -19,7 +19,9 @@ from tests.web.doors import unguarded
 from tests.web.streaming import served
 
 
-async def test_streams_tell_what_changes(database: str, pgbouncer: Bouncer, caplog: pytest.LogCaptureFixture) -> None:
+async def test_streams_report_changes_behind_a_pooler(
+    database: str, pgbouncer: Bouncer, caplog: pytest.LogCaptureFixture
+) -> None:
     application = unguarded(pgbouncer.through(database), App("test"))
     async with served(application) as site, await connect_async(database, "other") as sql:
         await run_async(sql, roles.declare([{"name": "sums"}], [{"name": "add", "role": "sums"}]))
@@ -33,7 +35,7 @@ async def test_streams_tell_what_changes(database: str, pgbouncer: Bouncer, capl
 
 
 @pytest.mark.parametrize("pooled", [False, True], ids=["direct", "pooled"])
-async def test_requests_are_answered_where_transactions_are_serializable_by_default(
+async def test_requests_work_where_transactions_default_to_serializable(
     database: str, pgbouncer: Bouncer, connection: psycopg.Connection[Any], pooled: bool
 ) -> None:
     name = Identifier(connection.info.dbname)

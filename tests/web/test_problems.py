@@ -7,14 +7,14 @@ import httpx2
 from tests.outage import read_only
 
 
-async def test_an_answer_is_json(http: httpx2.AsyncClient) -> None:
+async def test_response_is_json(http: httpx2.AsyncClient) -> None:
     answer = await http.get("/api/roles")
 
     assert answer.status_code == 200
     assert [role["name"] for role in answer.json()] == ["sums"]
 
 
-async def test_a_path_that_is_none_is_a_problem(http: httpx2.AsyncClient) -> None:
+async def test_unknown_path_returns_a_problem_document(http: httpx2.AsyncClient) -> None:
     answer = await http.get("/api/rolls")
 
     assert answer.status_code == 404
@@ -22,7 +22,7 @@ async def test_a_path_that_is_none_is_a_problem(http: httpx2.AsyncClient) -> Non
     assert answer.json()["type"] == "urn:rolecall:not-found"
 
 
-async def test_a_read_only_database_is_answered_with_503(http: httpx2.AsyncClient, database: str) -> None:
+async def test_read_only_database_returns_503(http: httpx2.AsyncClient, database: str) -> None:
     with read_only(database):
         refused = await http.post("/api/tasks", json={"handler": "add", "payload": {}})
         shown = await http.get("/api/roles")

@@ -18,7 +18,7 @@ async def task_id(database: str) -> int:
         return enqueued.id
 
 
-async def test_the_progress_of_a_task(http: httpx2.AsyncClient, task_id: int) -> None:
+async def test_progress_of_a_task_is_returned(http: httpx2.AsyncClient, task_id: int) -> None:
     answer = await http.get(f"/api/tasks/{task_id}/progress", params={"weight": "add:3"})
 
     assert answer.status_code == 200
@@ -35,13 +35,13 @@ async def test_the_progress_of_a_task(http: httpx2.AsyncClient, task_id: int) ->
     }
 
 
-async def test_the_progress_of_no_task_is_a_problem(http: httpx2.AsyncClient) -> None:
+async def test_progress_of_an_unknown_task_is_not_found(http: httpx2.AsyncClient) -> None:
     answer = await http.get("/api/tasks/4711/progress")
 
     assert answer.status_code == 404
 
 
-async def test_a_weight_that_is_none_is_a_problem(http: httpx2.AsyncClient, task_id: int) -> None:
+async def test_invalid_weight_is_rejected(http: httpx2.AsyncClient, task_id: int) -> None:
     answer = await http.get(f"/api/tasks/{task_id}/progress", params={"weight": "add"})
 
     assert answer.status_code == 422

@@ -15,11 +15,11 @@ from tests.web.doors import Door, opened
 from tests.web.matrix import passed_over
 
 
-async def test_every_route_of_the_api_refuses_a_word_that_it_does_not_know(door: Door) -> None:
+async def test_every_api_route_rejects_unknown_query_parameters(door: Door) -> None:
     assert await passed_over(door.application, await door.key(Scope.ADMIN)) == []
 
 
-async def test_a_route_that_an_app_brings_refuses_them_too(database: str) -> None:
+async def test_app_route_also_rejects_unknown_query_parameters(database: str) -> None:
     router = APIRouter()
 
     @router.get("/api/shops")
@@ -39,14 +39,14 @@ async def test_a_route_that_an_app_brings_refuses_them_too(database: str) -> Non
 
 
 @pytest.mark.parametrize("query", ["offset=50", "page=2"])
-async def test_who_pages_by_number_is_told_how_it_is_done(http: httpx2.AsyncClient, query: str) -> None:
+async def test_pagination_by_number_is_rejected_with_a_hint_to_cursors(http: httpx2.AsyncClient, query: str) -> None:
     answer = await http.get(f"/api/tasks?{query}")
 
     assert answer.status_code == 422
     assert "to get the next page, pass the `next_cursor` of this one" in answer.json()["detail"]
 
 
-async def test_all_unknown_words_are_named_at_once(http: httpx2.AsyncClient) -> None:
+async def test_all_unknown_query_parameters_are_named_in_one_error(http: httpx2.AsyncClient) -> None:
     answer = await http.get("/api/roles?sort=name&order=asc")
 
     assert [each["where"] for each in answer.json()["errors"]] == ["query.sort", "query.order"]
@@ -54,7 +54,7 @@ async def test_all_unknown_words_are_named_at_once(http: httpx2.AsyncClient) -> 
 
 
 @pytest.mark.parametrize(("identity", "status"), [(None, 401), (Scope.READ, 403), (Scope.ADMIN, 422)])
-async def test_who_may_not_come_in_is_not_told_which_words_there_are(
+async def test_unauthorized_caller_does_not_learn_the_parameter_names(
     door: Door, identity: Scope | None, status: int
 ) -> None:
     headers = await door.key(identity) if identity else {}
@@ -62,7 +62,7 @@ async def test_who_may_not_come_in_is_not_told_which_words_there_are(
     assert (await door.client.get("/api/keys?colour=red", headers=headers)).status_code == status
 
 
-async def test_nothing_is_done_that_was_asked_for_with_an_unknown_word(http: httpx2.AsyncClient) -> None:
+async def test_request_with_an_unknown_query_parameter_is_not_executed(http: httpx2.AsyncClient) -> None:
     refused = await http.post("/api/tasks?dry_run=true", json={"handler": "add"})
 
     tasks: dict[str, Any] = (await http.get("/api/tasks")).json()

@@ -29,7 +29,7 @@ async def count_requests(rates: Rates, number: int) -> None:
         await rates.count_request(caller("ada"))
 
 
-async def test_each_caller_has_a_rate_of_its_own(database: str) -> None:
+async def test_each_caller_has_its_own_rate_limit(database: str) -> None:
     async with opened(database, requests_per_minute=3) as door:
         fast, other = await door.key(Scope.READ), await door.key(Scope.OPERATE)
         answers = [await door.client.get("/api/me", headers=fast) for _ in range(5)]
@@ -41,7 +41,7 @@ async def test_each_caller_has_a_rate_of_its_own(database: str) -> None:
     assert calm.status_code == 200
 
 
-async def test_a_caller_may_have_a_rate_by_the_hour_too() -> None:
+async def test_caller_can_also_have_an_hourly_rate_limit() -> None:
     rates = Rates(AccessSettings(requests_per_hour=3))
 
     with pytest.raises(TooManyRequests, match="more than 3 in an hour") as refused:
@@ -50,7 +50,7 @@ async def test_a_caller_may_have_a_rate_by_the_hour_too() -> None:
     assert 1 <= refused.value.retry_after <= 3600
 
 
-async def test_wrong_keys_from_one_address_wear_it_out_but_no_right_one(database: str) -> None:
+async def test_wrong_keys_exhaust_an_address_but_valid_keys_still_work(database: str) -> None:
     async with opened(database, logins_per_minute=2) as door:
         right = await door.key(Scope.READ)
         answers = [(await door.client.get("/api/me", headers=WRONG)).status_code for _ in range(4)]
@@ -60,7 +60,7 @@ async def test_wrong_keys_from_one_address_wear_it_out_but_no_right_one(database
     assert known.status_code == 200
 
 
-async def test_an_address_is_worn_out_by_as_many_attempts_as_it_has() -> None:
+async def test_address_is_exhausted_after_its_allowed_attempts() -> None:
     rates = Rates(AccessSettings(logins_per_minute=2))
     before = await rates.is_worn_out("192.0.2.1")
     await rates.count_attempt("192.0.2.1")
@@ -71,7 +71,7 @@ async def test_an_address_is_worn_out_by_as_many_attempts_as_it_has() -> None:
     assert not await rates.is_worn_out("192.0.2.2")
 
 
-async def test_guesses_from_an_address_that_is_worn_out_are_looked_up_one_by_one(
+async def test_guesses_from_an_exhausted_address_are_checked_one_at_a_time(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     under_way: list[int] = []
@@ -111,7 +111,9 @@ async def test_guesses_from_an_address_that_is_worn_out_are_looked_up_one_by_one
         (None, None, True),
     ],
 )
-async def test_addresses_of_one_subscriber_share_a_rate(first: str | None, second: str | None, shared: bool) -> None:
+async def test_addresses_of_one_subscriber_share_a_rate_limit(
+    first: str | None, second: str | None, shared: bool
+) -> None:
     rates = Rates(AccessSettings(logins_per_minute=4))
     for _ in range(4):
         await rates.count_attempt(first)
@@ -125,7 +127,7 @@ async def test_addresses_of_one_subscriber_share_a_rate(first: str | None, secon
         assert not shared
 
 
-async def test_a_rate_slides_it_does_not_begin_anew_with_the_minute() -> None:
+async def test_rate_limit_uses_a_sliding_window() -> None:
     rates = Rates(AccessSettings(requests_per_minute=2))
     await count_requests(rates, 2)
 

@@ -25,7 +25,7 @@ async def lost(http: httpx2.AsyncClient, connection: psycopg.Connection[Any], cl
 
 
 @pytest.mark.parametrize(("body", "recovered"), [({"threshold_minutes": 8}, True), ({}, False), (None, False)], ids=str)
-async def test_a_task_silent_for_longer_than_the_threshold_is_pending_again(
+async def test_task_silent_for_longer_than_the_threshold_becomes_pending_again(
     http: httpx2.AsyncClient,
     connection: psycopg.Connection[Any],
     lost: int,
@@ -41,5 +41,5 @@ async def test_a_task_silent_for_longer_than_the_threshold_is_pending_again(
 
 
 @pytest.mark.parametrize("body", [{"threshold_minutes": -1}, {"threshold_minutes": "1"}, {"minutes": 1}], ids=str)
-async def test_an_invalid_threshold_is_refused(http: httpx2.AsyncClient, body: dict[str, Any]) -> None:
+async def test_invalid_threshold_is_rejected(http: httpx2.AsyncClient, body: dict[str, Any]) -> None:
     assert (await http.post("/api/tasks/recover-stale", json=body)).status_code == 422

@@ -48,7 +48,7 @@ async def http(application: Any) -> AsyncIterator[httpx2.AsyncClient]:
         yield client
 
 
-async def test_no_answer_to_any_question_has_it(
+async def test_redacted_value_is_in_no_response(
     application: Any, http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
 ) -> None:
     """All routes that only ask, of the API and the pages, about a task that is completed and its schedule."""
@@ -80,13 +80,13 @@ async def test_no_answer_to_any_question_has_it(
     assert sum(SIGN in text for text in answers.values()) >= 10
 
 
-async def test_a_refused_payload_is_not_told_back(http: httpx2.AsyncClient) -> None:
+async def test_rejected_payload_is_not_repeated_in_the_error(http: httpx2.AsyncClient) -> None:
     answer = await http.post("/api/tasks", json={"handler": "sync", "payload": payload(token=[CANARY])})
 
     assert CANARY not in answer.text
 
 
-async def test_a_field_beside_a_schedules_payload_leaves_what_is_hidden_there(
+async def test_changing_one_payload_field_of_a_schedule_preserves_redacted_fields(
     http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
 ) -> None:
     """A second name of a hidden field is shown as a sign, and may be said."""
@@ -100,7 +100,7 @@ async def test_a_field_beside_a_schedules_payload_leaves_what_is_hidden_there(
     assert stored == (payload(token=f"{CANARY}-new"),)
 
 
-async def test_a_pointer_to_what_is_kept_elsewhere_is_refused(http: httpx2.AsyncClient) -> None:
+async def test_pointer_to_a_large_value_in_a_request_is_rejected(http: httpx2.AsyncClient) -> None:
     pointer = {"rolecall": "payload field stored elsewhere", "store": "file:///etc", "path": "passwd"}
     said = payload(shop={**pointer, "bytes": 1, "sha256": "0"})
 
@@ -109,7 +109,7 @@ async def test_a_pointer_to_what_is_kept_elsewhere_is_refused(http: httpx2.Async
     assert answer.status_code == 422
 
 
-async def test_a_payload_as_it_was_shown_is_not_enqueued(http: httpx2.AsyncClient) -> None:
+async def test_payload_with_a_redaction_placeholder_is_rejected(http: httpx2.AsyncClient) -> None:
     task_id = (await http.post("/api/tasks", json={"handler": "sync", "payload": payload()})).json()["id"]
     shown = await get(http, f"/api/tasks/{task_id}/payload")
 

@@ -33,7 +33,7 @@ async def written(door: Door, action: str) -> StoredAuditEvent:
     return found[-1]
 
 
-async def test_a_failed_login_is_written_down_with_the_name_that_somebody_bears(door: Door) -> None:
+async def test_failed_login_is_recorded_with_the_name_of_an_existing_person(door: Door) -> None:
     await door.person()
     await door.log_in(password="wrong")
 
@@ -43,13 +43,13 @@ async def test_a_failed_login_is_written_down_with_the_name_that_somebody_bears(
     assert event.outcome["number"] == 1
 
 
-async def test_a_name_that_nobody_bears_is_not_written_down(door: Door) -> None:
+async def test_failed_login_with_an_unknown_name_is_recorded_without_it(door: Door) -> None:
     await door.log_in(PASSWORD, "wrong")
 
     assert (await written(door, "sessions.refused")).detail == {}
 
 
-async def test_a_lock_is_written_down(door: Door) -> None:
+async def test_lockout_is_recorded(door: Door) -> None:
     await door.person()
     for _ in range(10):
         await door.log_in(password="wrong")
@@ -58,7 +58,7 @@ async def test_a_lock_is_written_down(door: Door) -> None:
     assert (await written(door, "sessions.locked")).detail == {"name": "ada"}
 
 
-async def test_logins_that_come_too_often_are_written_down_as_such(database: str) -> None:
+async def test_rate_limited_logins_are_recorded_as_such(database: str) -> None:
     async with opened(database, logins_per_minute=1) as door:
         statuses = [(await door.log_in()).status_code for _ in range(4)]
         door.application.state.rolecall.refusals.stop()
@@ -70,7 +70,7 @@ async def test_logins_that_come_too_often_are_written_down_as_such(database: str
     assert {"why": "too often"} in [event.detail for event in found]
 
 
-async def test_a_refused_key_is_written_down(door: Door) -> None:
+async def test_rejected_key_is_recorded(door: Door) -> None:
     await door.client.get("/api/me", headers=WRONG)
 
     event = await written(door, "keys.refused")
@@ -79,7 +79,7 @@ async def test_a_refused_key_is_written_down(door: Door) -> None:
     assert "xxx" not in str(event)
 
 
-async def test_a_refused_scope_is_written_down_with_who_asked_for_what(door: Door) -> None:
+async def test_rejected_scope_is_recorded_with_the_caller_and_the_request(door: Door) -> None:
     reader = await door.key(Scope.READ)
     await door.client.get("/api/keys/7", headers=reader)
 
@@ -89,7 +89,7 @@ async def test_a_refused_scope_is_written_down_with_who_asked_for_what(door: Doo
     assert event.detail == {"asked": "GET /api/keys/{key_id:int}", "needs": "admin", "has": "read"}
 
 
-async def test_many_guesses_are_a_few_rows_that_tell_how_many(door: Door) -> None:
+async def test_many_guesses_are_recorded_in_a_few_rows_with_their_number(door: Door) -> None:
     first = await door.client.get("/api/me", headers=WRONG)
     await written(door, "keys.refused")
     for _ in range(200):
@@ -116,7 +116,7 @@ class Log:
         self.rows.append((actor.origin, {**event.detail, "number": outcome["number"]}))
 
 
-async def test_guesses_from_many_addresses_are_a_few_rows_too() -> None:
+async def test_guesses_from_many_addresses_are_also_recorded_in_a_few_rows() -> None:
     log = Log()
     refusals = Refusals(log.write)
     for number in range(500):
@@ -129,7 +129,7 @@ async def test_guesses_from_many_addresses_are_a_few_rows_too() -> None:
     assert log.rows[-1] == (None, {"who": "others", "number": 400})
 
 
-async def test_a_refusal_that_cannot_be_written_down_does_not_end_the_writer(caplog: pytest.LogCaptureFixture) -> None:
+async def test_rejection_that_cannot_be_recorded_does_not_stop_the_writer(caplog: pytest.LogCaptureFixture) -> None:
     log = Log()
     refusals = Refusals(log.write, quiet=0.01)
     running = asyncio.create_task(refusals.run())

@@ -17,7 +17,7 @@ async def nightly(http: httpx2.AsyncClient) -> dict[str, Any]:
     return created
 
 
-async def test_a_schedule_is_made_and_found_again(http: httpx2.AsyncClient) -> None:
+async def test_schedule_is_created_and_can_be_read(http: httpx2.AsyncClient) -> None:
     made = await http.post("/api/schedules", json=NIGHTLY)
 
     assert made.status_code == 201
@@ -27,13 +27,13 @@ async def test_a_schedule_is_made_and_found_again(http: httpx2.AsyncClient) -> N
     assert (await http.get("/api/schedules")).json() == {"items": [made.json()], "next_cursor": None}
 
 
-async def test_a_name_is_taken_once(http: httpx2.AsyncClient, nightly: dict[str, Any]) -> None:
+async def test_schedule_name_is_unique(http: httpx2.AsyncClient, nightly: dict[str, Any]) -> None:
     again = await http.post("/api/schedules", json=NIGHTLY)
 
     assert (again.status_code, again.json()["type"]) == (409, "urn:rolecall:schedule-conflict")
 
 
-async def test_a_change_keeps_what_it_does_not_say(http: httpx2.AsyncClient, nightly: dict[str, Any]) -> None:
+async def test_change_preserves_unspecified_fields(http: httpx2.AsyncClient, nightly: dict[str, Any]) -> None:
     changed = (await http.put(f"/api/schedules/{nightly['id']}", json={"every": 3600, "priority": 7})).json()
 
     told = {"every": 3600, "interval_hours": 1, "cron": None, "priority": 7, "revision": 2}
@@ -41,7 +41,7 @@ async def test_a_change_keeps_what_it_does_not_say(http: httpx2.AsyncClient, nig
     assert changed == nightly | told | moved
 
 
-async def test_of_two_changes_of_one_state_the_second_is_refused(
+async def test_second_of_two_changes_to_one_revision_is_rejected(
     http: httpx2.AsyncClient, nightly: dict[str, Any]
 ) -> None:
     path, state = f"/api/schedules/{nightly['id']}", {"If-Match": '"1"'}
@@ -54,7 +54,7 @@ async def test_of_two_changes_of_one_state_the_second_is_refused(
     assert (await http.get(path)).json()["priority"] == 1
 
 
-async def test_an_immutable_schedule_keeps_all_but_rhythm_and_priority(http: httpx2.AsyncClient) -> None:
+async def test_immutable_schedule_accepts_only_changes_of_rhythm_and_priority(http: httpx2.AsyncClient) -> None:
     made = (await http.post("/api/schedules", json=NIGHTLY | {"immutable": True})).json()
     path = f"/api/schedules/{made['id']}"
 
@@ -65,7 +65,7 @@ async def test_an_immutable_schedule_keeps_all_but_rhythm_and_priority(http: htt
     assert (refused.status_code, "immutable" in refused.json()["detail"]) == (409, True)
 
 
-async def test_run_now_twice_is_one_task(http: httpx2.AsyncClient, nightly: dict[str, Any]) -> None:
+async def test_run_now_called_twice_creates_one_task(http: httpx2.AsyncClient, nightly: dict[str, Any]) -> None:
     path = f"/api/schedules/{nightly['id']}"
 
     first = (await http.post(f"{path}/trigger")).json()
@@ -78,7 +78,7 @@ async def test_run_now_twice_is_one_task(http: httpx2.AsyncClient, nightly: dict
     ]
 
 
-async def test_the_history_comes_page_by_page(http: httpx2.AsyncClient, nightly: dict[str, Any]) -> None:
+async def test_history_is_paginated(http: httpx2.AsyncClient, nightly: dict[str, Any]) -> None:
     path = f"/api/schedules/{nightly['id']}"
     for _ in range(3):
         await http.post(f"{path}/trigger")
@@ -90,7 +90,7 @@ async def test_the_history_comes_page_by_page(http: httpx2.AsyncClient, nightly:
     assert rest["next_cursor"] is None
 
 
-async def test_the_next_runs_can_be_seen_and_switched_off(http: httpx2.AsyncClient, nightly: dict[str, Any]) -> None:
+async def test_next_runs_can_be_previewed_and_disabled(http: httpx2.AsyncClient, nightly: dict[str, Any]) -> None:
     path = f"/api/schedules/{nightly['id']}"
 
     coming = (await http.get(f"{path}/preview", params={"limit": 2})).json()["items"]
@@ -101,13 +101,13 @@ async def test_the_next_runs_can_be_seen_and_switched_off(http: httpx2.AsyncClie
     assert (off["enabled"], on["enabled"], on["next_run_at"]) == (False, True, nightly["next_run_at"])
 
 
-async def test_a_key_is_taken_away_by_null(http: httpx2.AsyncClient) -> None:
+async def test_key_is_removed_by_null(http: httpx2.AsyncClient) -> None:
     made = (await http.post("/api/schedules", json=NIGHTLY | {"key": "k"})).json()
 
     assert (await http.put(f"/api/schedules/{made['id']}", json={"key": None})).json()["key"] is None
 
 
-async def test_a_deleted_schedule_is_gone(http: httpx2.AsyncClient, nightly: dict[str, Any]) -> None:
+async def test_deleted_schedule_no_longer_exists(http: httpx2.AsyncClient, nightly: dict[str, Any]) -> None:
     path = f"/api/schedules/{nightly['id']}"
 
     assert (await http.delete(path)).status_code == 204
@@ -141,7 +141,7 @@ async def test_a_deleted_schedule_is_gone(http: httpx2.AsyncClient, nightly: dic
         ({"name": ""}, "name"),
     ],
 )
-async def test_what_cannot_be_is_refused_with_the_reason(
+async def test_invalid_schedule_is_rejected_with_the_reason(
     http: httpx2.AsyncClient, change: dict[str, object], part: str
 ) -> None:
     answer = await http.post("/api/schedules", json=NIGHTLY | change)
@@ -150,7 +150,7 @@ async def test_what_cannot_be_is_refused_with_the_reason(
     assert part in answer.json()["detail"]
 
 
-async def test_upcoming_runs_of_all_schedules_are_listed_in_stretches(
+async def test_upcoming_runs_of_all_schedules_are_listed_as_stretches(
     http: httpx2.AsyncClient, nightly: dict[str, Any]
 ) -> None:
     often = (await http.post("/api/schedules", json={"name": "often", "handler": "add", "every": 10})).json()

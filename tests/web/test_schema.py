@@ -47,7 +47,7 @@ def application(database: str) -> Iterator[FastAPI]:
     shutdown_lifespans()
 
 
-def test_every_answer_is_one_that_the_document_tells(application: FastAPI) -> None:
+def test_every_response_matches_the_openapi_document(application: FastAPI) -> None:
     schema = schemathesis.openapi.from_asgi("/openapi.json", application)
 
     problems = [problem for found in schema.get_all_operations() for problem in problems_of(unwrapped(found))]

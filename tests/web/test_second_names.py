@@ -49,7 +49,7 @@ async def enqueued(http: httpx2.AsyncClient, **body: object) -> dict[str, Any]:
     return task
 
 
-async def test_a_second_name_goes_into_the_payload_and_is_shown(http: httpx2.AsyncClient) -> None:
+async def test_field_alias_is_stored_in_the_payload_and_shown(http: httpx2.AsyncClient) -> None:
     task = await enqueued(http, customer_id=7, region="eu", state_code=None)
 
     assert task["payload"] == {"tenant": 7}
@@ -57,7 +57,7 @@ async def test_a_second_name_goes_into_the_payload_and_is_shown(http: httpx2.Asy
     assert "second_names" not in task
 
 
-async def test_a_role_alone_takes_second_names_too_and_is_checked(http: httpx2.AsyncClient) -> None:
+async def test_request_with_only_a_role_accepts_and_validates_field_aliases(http: httpx2.AsyncClient) -> None:
     stored = await http.post("/api/tasks", json={"role": "import_orders", "customer_id": 7})
     refused = await http.post("/api/tasks", json={"role": "import_orders", "customer_id": "seven"})
 
@@ -74,7 +74,7 @@ async def test_a_role_alone_takes_second_names_too_and_is_checked(http: httpx2.A
         ({"max_attempts": 3, "max_retries": 3, "payload": {"tenant": 8}}, "max_retries"),
     ],
 )
-async def test_what_differs_or_is_not_known_is_refused_by_its_word(
+async def test_conflicting_or_unknown_field_is_rejected_by_name(
     http: httpx2.AsyncClient, body: dict[str, Any], word: str
 ) -> None:
     answer = await http.post("/api/tasks", json={"handler": "import_orders", **body})
@@ -83,19 +83,19 @@ async def test_what_differs_or_is_not_known_is_refused_by_its_word(
     assert word in answer.json()["detail"]
 
 
-async def test_two_words_may_say_the_same(http: httpx2.AsyncClient) -> None:
+async def test_alias_and_field_can_have_the_same_value(http: httpx2.AsyncClient) -> None:
     task = await enqueued(http, customer_id=7, payload={"tenant": 7}, max_attempts=4, max_retries=3)
 
     assert (task["payload"], task["max_attempts"], task["max_retries"]) == ({"tenant": 7}, 4, 3)
 
 
-async def test_no_retries_are_one_attempt(http: httpx2.AsyncClient) -> None:
+async def test_zero_retries_mean_one_attempt(http: httpx2.AsyncClient) -> None:
     task = await enqueued(http, customer_id=7, max_retries=0)
 
     assert (task["max_attempts"], task["max_retries"]) == (1, 0)
 
 
-async def test_lists_are_filtered_by_the_key_behind_a_second_name_and_show_it(http: httpx2.AsyncClient) -> None:
+async def test_lists_can_be_filtered_by_a_key_alias_and_show_it(http: httpx2.AsyncClient) -> None:
     await enqueued(http, customer_id=7, key="tenant:7")
 
     listed = (await http.get("/api/tasks?customer_id=7&region=eu")).json()["items"]
@@ -106,11 +106,11 @@ async def test_lists_are_filtered_by_the_key_behind_a_second_name_and_show_it(ht
 @pytest.mark.parametrize(
     "query", ["state_code=AZ", "region=us", "customer_id=7&key=tenant:8", "customer_id=7&customer_id=8", "nonsense=1"]
 )
-async def test_a_list_that_cannot_be_filtered_so_is_refused(http: httpx2.AsyncClient, query: str) -> None:
+async def test_list_with_an_unsupported_filter_is_rejected(http: httpx2.AsyncClient, query: str) -> None:
     assert (await http.get(f"/api/tasks?{query}")).status_code == 422
 
 
-async def test_tasks_of_many_are_cancelled_by_a_second_name(http: httpx2.AsyncClient) -> None:
+async def test_tasks_are_cancelled_in_bulk_by_a_field_alias(http: httpx2.AsyncClient) -> None:
     task = await enqueued(http, customer_id=7, key="tenant:7")
 
     outcome = (await http.post("/api/tasks/cancel", json={"filter": {"customer_id": 7}})).json()
@@ -120,7 +120,7 @@ async def test_tasks_of_many_are_cancelled_by_a_second_name(http: httpx2.AsyncCl
     assert refused.status_code == 422
 
 
-async def test_a_worker_is_named_by_its_number_or_its_name(http: httpx2.AsyncClient, database: str) -> None:
+async def test_worker_is_identified_by_its_number_or_its_name(http: httpx2.AsyncClient, database: str) -> None:
     async with await connect_async(database, "test") as connection:
         register = "select rolecall.register_worker('import-1', '{import_orders}', '{import_orders}', 1, 'h', 1, '0')"
         row = await (await connection.execute(register)).fetchone()
@@ -134,11 +134,11 @@ async def test_a_worker_is_named_by_its_number_or_its_name(http: httpx2.AsyncCli
 
 
 @pytest.mark.parametrize("query", ["worker_id=nobody", "worker=1&worker_id=2"])
-async def test_a_worker_that_is_none_or_two_is_refused(http: httpx2.AsyncClient, query: str) -> None:
+async def test_unknown_or_ambiguous_worker_is_rejected(http: httpx2.AsyncClient, query: str) -> None:
     assert (await http.get(f"/api/tasks?{query}")).status_code == 422
 
 
-async def test_a_schedule_speaks_of_hours_and_of_second_names(http: httpx2.AsyncClient) -> None:
+async def test_schedule_accepts_interval_hours_and_field_aliases(http: httpx2.AsyncClient) -> None:
     body = {"name": "az", "handler": "import_orders", "interval_hours": 6, "customer_id": 7, "state_code": "AZ"}
 
     made = (await http.post("/api/schedules", json=body)).json()
@@ -148,7 +148,7 @@ async def test_a_schedule_speaks_of_hours_and_of_second_names(http: httpx2.Async
     assert (await http.get("/api/schedules")).json()["items"] == [made]
 
 
-async def test_one_field_of_a_schedules_payload_is_changed_alone(http: httpx2.AsyncClient) -> None:
+async def test_one_field_of_a_schedules_payload_can_be_changed_alone(http: httpx2.AsyncClient) -> None:
     body = {"name": "az", "handler": "import_orders", "interval_hours": 6, "customer_id": 7, "state_code": "AZ"}
     path = f"/api/schedules/{(await http.post('/api/schedules', json=body)).json()['id']}"
 
@@ -160,22 +160,20 @@ async def test_one_field_of_a_schedules_payload_is_changed_alone(http: httpx2.As
 
 
 @pytest.mark.parametrize("change", [{"every": 60, "interval_hours": 6}, {"interval_hours": 0}, {"nonsense": 1}])
-async def test_a_change_of_a_schedule_that_contradicts_itself_is_refused(
-    http: httpx2.AsyncClient, change: dict[str, Any]
-) -> None:
+async def test_contradictory_schedule_change_is_rejected(http: httpx2.AsyncClient, change: dict[str, Any]) -> None:
     body = {"name": "az", "handler": "import_orders", "interval_hours": 6, "customer_id": 7}
     path = f"/api/schedules/{(await http.post('/api/schedules', json=body)).json()['id']}"
 
     assert (await http.put(path, json=change)).status_code == 422
 
 
-async def test_a_cron_expression_has_no_hours(http: httpx2.AsyncClient) -> None:
+async def test_cron_schedule_has_no_interval_hours(http: httpx2.AsyncClient) -> None:
     body = {"name": "az", "handler": "import_orders", "cron": "0 3 * * *", "customer_id": 7}
 
     assert (await http.post("/api/schedules", json=body)).json()["interval_hours"] is None
 
 
-async def test_the_document_names_them(http: httpx2.AsyncClient) -> None:
+async def test_openapi_document_contains_the_field_aliases(http: httpx2.AsyncClient) -> None:
     document = (await http.get("/openapi.json")).json()
 
     schemas = document["components"]["schemas"]
@@ -188,7 +186,7 @@ async def test_the_document_names_them(http: httpx2.AsyncClient) -> None:
 
 
 @pytest.mark.parametrize("name", ["priority", "chain_id", "every", "cursor"])
-def test_a_word_of_the_apis_own_can_be_no_second_name(name: str) -> None:
+def test_built_in_field_name_cannot_be_a_field_alias(name: str) -> None:
     app = App("test")
     app.alias(name, "tenant")
 

@@ -29,7 +29,7 @@ async def end(door: Door, session_id: str, headers: dict[str, str]) -> httpx2.Re
 
 
 @pytest.mark.parametrize("scope", [Scope.OWN, Scope.READ, Scope.OPERATE])
-async def test_person_sees_and_ends_own_sessions_only(door: Door, scope: Scope) -> None:
+async def test_person_sees_and_ends_only_their_own_sessions(door: Door, scope: Scope) -> None:
     ada, bob = await log_in(door, "ada", scope), await log_in(door, "bob", scope)
     hers, his = await listed(door, ada), await listed(door, bob)
 
@@ -41,7 +41,7 @@ async def test_person_sees_and_ends_own_sessions_only(door: Door, scope: Scope) 
     assert (await door.client.get("/api/me", headers=ada)).status_code == 200
 
 
-async def test_admin_sees_and_ends_sessions_of_everybody(door: Door) -> None:
+async def test_admin_sees_and_ends_the_sessions_of_everybody(door: Door) -> None:
     ada = await log_in(door, "ada", Scope.READ)
     root = await door.key(Scope.ADMIN)
     found = await listed(door, root)
@@ -70,7 +70,7 @@ async def test_key_without_a_person_has_no_sessions(door: Door) -> None:
     assert await listed(door, await door.key(Scope.OPERATE)) == {}
 
 
-async def test_page_lists_sessions_and_ends_one_after_a_question(door: Door) -> None:
+async def test_page_lists_sessions_and_ends_one_after_confirmation(door: Door) -> None:
     ada = await log_in(door, "ada", Scope.READ)
     session_id = (await listed(door, ada))["ada"]
 

@@ -23,9 +23,7 @@ async def link(redis_server: Broker) -> AsyncIterator[RedisLink]:
     await link.close()
 
 
-async def test_servers_allow_together_what_one_allows_and_go_on_without_redis(
-    database: str, redis_server: Broker
-) -> None:
+async def test_servers_share_one_rate_limit_and_continue_without_redis(database: str, redis_server: Broker) -> None:
     async with AsyncExitStack() as stack:
         doors = [
             await stack.enter_async_context(opened(database, redis=redis_server.url, requests_per_minute=4))
@@ -45,7 +43,7 @@ async def test_servers_allow_together_what_one_allows_and_go_on_without_redis(
     assert alone == [200] * 6
 
 
-async def test_a_window_slides_and_each_caller_has_one(link: RedisLink) -> None:
+async def test_window_slides_and_is_separate_for_each_caller(link: RedisLink) -> None:
     rates = SharedRates(link)
     first = [await rates.hit("ada", 2, 1) for _ in range(3)]
     other = await rates.hit("bob", 2, 1)
@@ -58,7 +56,7 @@ async def test_a_window_slides_and_each_caller_has_one(link: RedisLink) -> None:
     assert 0 < first[2] <= 1
 
 
-async def test_side_by_side_no_more_pass_than_may(link: RedisLink) -> None:
+async def test_concurrent_requests_do_not_exceed_the_rate_limit(link: RedisLink) -> None:
     waits = await asyncio.gather(*(SharedRates(link).hit("ada", 10, 60) for _ in range(40)))
 
     assert sum(wait == 0 for wait in waits) == 10

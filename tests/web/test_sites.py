@@ -38,7 +38,7 @@ async def local(database: str) -> AsyncIterator[httpx2.AsyncClient]:
 
 
 @pytest.mark.parametrize("headers", [*STRANGE, {}])
-async def test_a_change_with_a_cookie_must_come_from_a_page_of_this_site(door: Door, headers: dict[str, str]) -> None:
+async def test_change_with_a_cookie_must_come_from_a_page_of_this_site(door: Door, headers: dict[str, str]) -> None:
     await door.person()
     await door.log_in()
 
@@ -49,14 +49,14 @@ async def test_a_change_with_a_cookie_must_come_from_a_page_of_this_site(door: D
 
 
 @pytest.mark.parametrize("headers", OWN)
-async def test_a_page_of_this_site_may_ask_for_changes(door: Door, headers: dict[str, str]) -> None:
+async def test_page_of_this_site_can_make_changes(door: Door, headers: dict[str, str]) -> None:
     await door.person()
     await door.log_in()
 
     assert (await door.client.post("/api/keys", json=WISH, headers=headers)).status_code == 201
 
 
-async def test_a_trusted_site_may_ask_for_changes_too(database: str) -> None:
+async def test_trusted_site_can_also_make_changes(database: str) -> None:
     async with opened(database, trusted_origins=frozenset({"https://work.example"})) as door:
         await door.person()
         await door.log_in()
@@ -66,7 +66,7 @@ async def test_a_trusted_site_may_ask_for_changes_too(database: str) -> None:
 
 
 @pytest.mark.parametrize("headers", STRANGE)
-async def test_another_site_cannot_log_anybody_in(door: Door, headers: dict[str, str]) -> None:
+async def test_another_site_cannot_log_in_a_person(door: Door, headers: dict[str, str]) -> None:
     await door.person()
 
     answer = await door.client.post("/api/login", json={"name": "ada", "password": "x"}, headers=headers)
@@ -74,14 +74,14 @@ async def test_another_site_cannot_log_anybody_in(door: Door, headers: dict[str,
     assert answer.status_code == 403
 
 
-async def test_reading_needs_no_word_of_the_browser(door: Door) -> None:
+async def test_read_request_needs_no_origin_header(door: Door) -> None:
     await door.person()
     await door.log_in()
 
     assert (await door.client.get("/api/keys", headers={"sec-fetch-site": "cross-site"})).status_code == 200
 
 
-async def test_no_other_site_may_read_an_answer(door: Door) -> None:
+async def test_no_other_site_can_read_a_response(door: Door) -> None:
     asking = {"origin": "https://elsewhere.example", "access-control-request-method": "POST"}
 
     answer = await door.client.options("/api/keys", headers=asking)
@@ -91,28 +91,28 @@ async def test_no_other_site_may_read_an_answer(door: Door) -> None:
 
 
 @pytest.mark.parametrize("headers", STRANGE)
-async def test_a_server_that_asks_nobody_heeds_no_other_site(
+async def test_server_without_authentication_rejects_changes_from_other_sites(
     local: httpx2.AsyncClient, headers: dict[str, str]
 ) -> None:
     assert (await local.post("/api/keys", json=WISH, headers=headers)).status_code == 403
 
 
 @pytest.mark.parametrize("headers", [{}, {"origin": "http://127.0.0.1:8321"}])
-async def test_a_server_that_asks_nobody_serves_this_machine(
+async def test_server_without_authentication_serves_this_machine(
     local: httpx2.AsyncClient, headers: dict[str, str]
 ) -> None:
     assert (await local.post("/api/keys", json=WISH, headers=headers)).status_code == 201
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8321", "127.0.0.1.evil.example", "", "[::2]", "a:b"])
-async def test_a_name_that_was_made_to_point_here_is_refused(local: httpx2.AsyncClient, host: str) -> None:
+async def test_host_name_rebound_to_this_address_is_rejected(local: httpx2.AsyncClient, host: str) -> None:
     answer = await local.get("/api/me", headers={"host": host})
 
     assert answer.status_code == 421
     assert answer.headers["x-frame-options"] == "DENY"
 
 
-async def test_request_with_several_hosts_is_rejected(local: httpx2.AsyncClient) -> None:
+async def test_request_with_several_host_headers_is_rejected(local: httpx2.AsyncClient) -> None:
     """Servers in front of this one may have looked at another one of them."""
     answer = await local.get("/api/me", headers=[("host", "127.0.0.1"), ("host", "evil.example")])
 
@@ -120,14 +120,12 @@ async def test_request_with_several_hosts_is_rejected(local: httpx2.AsyncClient)
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:8321", "[::1]:8321", "[::1]"])
-async def test_the_names_of_this_machine_are_answered(local: httpx2.AsyncClient, host: str) -> None:
+async def test_host_names_of_this_machine_are_accepted(local: httpx2.AsyncClient, host: str) -> None:
     assert (await local.get("/api/me", headers={"host": host})).json() == {"name": "local", "scope": "admin"}
 
 
 @pytest.mark.parametrize("header", ["Forwarded", "X-Forwarded-For"])
-async def test_a_server_that_asks_nobody_serves_nobody_through_another_one(
-    local: httpx2.AsyncClient, header: str
-) -> None:
+async def test_server_without_authentication_rejects_forwarded_requests(local: httpx2.AsyncClient, header: str) -> None:
     answer = await local.get("/api/me", headers={header: "192.0.2.1"})
 
     assert answer.status_code == 403

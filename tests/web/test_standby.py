@@ -58,7 +58,7 @@ async def stored(pool: Replicated) -> int:
         return (await client.enqueue("greet", {"name": "Bob"})).id
 
 
-async def test_lists_are_the_standbys(kept: Replicated) -> None:
+async def test_lists_are_read_from_the_standby(kept: Replicated) -> None:
     async with served(kept, "reader") as (client, _):
         task_id = await stored(kept)
         answer = await client.get(f"/api/tasks/{task_id}")
@@ -66,7 +66,7 @@ async def test_lists_are_the_standbys(kept: Replicated) -> None:
     assert answer.status_code == 404
 
 
-async def test_who_changes_something_sees_it_at_once(kept: Replicated) -> None:
+async def test_caller_sees_its_own_change_immediately(kept: Replicated) -> None:
     async with served(kept, "writer") as (client, _):
         task = (await client.post("/api/tasks", json=GREET)).json()
         answer = await client.get(f"/api/tasks/{task['id']}")
@@ -74,13 +74,13 @@ async def test_who_changes_something_sees_it_at_once(kept: Replicated) -> None:
     assert answer.json()["payload"] == GREET["payload"]
 
 
-async def test_nobody_waits_for_the_standby_to_be_let_in(kept: Replicated) -> None:
+async def test_authentication_does_not_wait_for_the_standby(kept: Replicated) -> None:
     """The key was made after it had been held up."""
     async with served(kept, "newcomer") as (client, _):
         assert (await client.get("/api/me")).json()["name"].startswith("newcomer")
 
 
-async def test_the_doctor_looks_at_both(kept: Replicated) -> None:
+async def test_doctor_checks_both_databases(kept: Replicated) -> None:
     async with served(kept, "doctor") as (client, _):
         answer = (await client.get("/api/doctor")).json()
 
@@ -88,7 +88,7 @@ async def test_the_doctor_looks_at_both(kept: Replicated) -> None:
     assert [finding for finding in answer["findings"] if finding["check"] == STANDBY] == []
 
 
-async def test_the_primary_answers_where_the_standby_is_away(caplog: pytest.LogCaptureFixture) -> None:
+async def test_primary_answers_while_the_standby_is_unavailable(caplog: pytest.LogCaptureFixture) -> None:
     with replicated() as pool:
         async with served(pool, "reader") as (client, _):
             task_id = await stored(pool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx2
 
 
-async def test_a_status_says_that_nothing_is_handed_over(http: httpx2.AsyncClient) -> None:
+async def test_status_reports_a_missing_handoff(http: httpx2.AsyncClient) -> None:
     answer = await http.get("/api/status")
 
     assert (answer.status_code, answer.json()) == (200, {"status": "ok", "handoff": None})

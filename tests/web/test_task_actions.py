@@ -27,7 +27,7 @@ async def ended(http: httpx2.AsyncClient) -> int:
     ("action", "body", "outcome"),
     [("cancel", None, "cancelled"), ("complete", {"result": 7}, "completed"), ("fail", {"error": "no"}, "failed")],
 )
-async def test_an_open_task_is_ended(http: httpx2.AsyncClient, action: str, body: object, outcome: str) -> None:
+async def test_open_task_can_be_finished(http: httpx2.AsyncClient, action: str, body: object, outcome: str) -> None:
     task_id = await enqueue(http)
 
     assert await act(http, task_id, action, body) == (200, {"id": task_id, "outcome": outcome})
@@ -35,20 +35,20 @@ async def test_an_open_task_is_ended(http: httpx2.AsyncClient, action: str, body
 
 
 @pytest.mark.parametrize(("action", "body"), [("cancel", None), ("complete", {}), ("fail", {"error": "no"})])
-async def test_a_task_is_not_ended_twice(http: httpx2.AsyncClient, action: str, body: object) -> None:
+async def test_task_cannot_be_finished_twice(http: httpx2.AsyncClient, action: str, body: object) -> None:
     status, said = await act(http, await ended(http), action, body)
 
     assert (status, said["type"]) == (409, "urn:rolecall:task-finished")
 
 
-async def test_a_failed_task_is_put_back(http: httpx2.AsyncClient) -> None:
+async def test_failed_task_can_be_retried(http: httpx2.AsyncClient) -> None:
     task_id = await enqueue(http)
     await act(http, task_id, "fail", {"error": "no"})
 
     assert await act(http, task_id, "retry") == (200, {"id": task_id, "outcome": "pending"})
 
 
-async def test_an_open_task_is_not_put_back(http: httpx2.AsyncClient) -> None:
+async def test_open_task_cannot_be_retried(http: httpx2.AsyncClient) -> None:
     status, said = await act(http, await enqueue(http), "retry")
 
     assert (status, said["type"]) == (409, "urn:rolecall:task-not-retryable")
@@ -67,27 +67,27 @@ async def test_tasks_are_triggered_all_or_none(http: httpx2.AsyncClient) -> None
     assert (await get(http, f"/api/tasks/{later[0]}"))["status"] == "ready"
 
 
-async def test_one_task_is_triggered(http: httpx2.AsyncClient) -> None:
+async def test_single_task_can_be_triggered(http: httpx2.AsyncClient) -> None:
     status, due = await act(http, await enqueue(http, scheduled_for=LATER), "trigger")
 
     assert (status, due["scheduled_for"] < LATER) == (200, True)
 
 
-async def test_a_token_is_handed_out_and_stands_in_no_log(http: httpx2.AsyncClient) -> None:
+async def test_completion_token_is_returned_and_not_in_the_audit_log(http: httpx2.AsyncClient) -> None:
     status, said = await act(http, await enqueue(http), "token", {"seconds": 60})
 
     assert (status, said["token"][:4]) == (201, "rct_")
     assert said["token"] not in (await http.get("/api/audit")).text
 
 
-async def test_a_task_is_deleted(http: httpx2.AsyncClient) -> None:
+async def test_task_can_be_deleted(http: httpx2.AsyncClient) -> None:
     """DELETE answers 204, and 404 after that."""
     path = f"/api/tasks/{await enqueue(http)}"
 
     assert [(await http.delete(path)).status_code for _ in range(2)] == [204, 404]
 
 
-async def test_a_task_that_is_needed_is_not_deleted(http: httpx2.AsyncClient) -> None:
+async def test_task_that_is_needed_cannot_be_deleted(http: httpx2.AsyncClient) -> None:
     needed = await enqueue(http)
     await enqueue(http, needs=[needed])
 
@@ -97,13 +97,13 @@ async def test_a_task_that_is_needed_is_not_deleted(http: httpx2.AsyncClient) ->
 
 
 @pytest.mark.parametrize("action", ["retry", "cancel", "complete", "fail", "trigger", "token"])
-async def test_a_task_that_is_not_there_is_told(http: httpx2.AsyncClient, action: str) -> None:
+async def test_missing_task_is_not_found(http: httpx2.AsyncClient, action: str) -> None:
     status, said = await act(http, 4711, action, {"error": "no"} if action == "fail" else None)
 
     assert (status, said["type"]) == (404, "urn:rolecall:task-not-found")
 
 
-async def test_every_change_is_in_the_audit_log(http: httpx2.AsyncClient) -> None:
+async def test_every_change_is_recorded_in_the_audit_log(http: httpx2.AsyncClient) -> None:
     task_id = await enqueue(http)
     await act(http, task_id, "cancel")
 
@@ -120,7 +120,7 @@ async def test_every_change_is_in_the_audit_log(http: httpx2.AsyncClient) -> Non
     ]
 
 
-async def test_a_task_may_be_asked_for_by_its_role_alone(http: httpx2.AsyncClient) -> None:
+async def test_task_can_be_enqueued_by_its_role_alone(http: httpx2.AsyncClient) -> None:
     answer = await http.post("/api/tasks", json={"role": "sums", "payload": ADD["payload"]})
 
     assert answer.status_code in {201, 422}, answer.text

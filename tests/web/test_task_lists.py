@@ -49,7 +49,7 @@ async def bulk(http: httpx2.AsyncClient, action: str, **body: object) -> Any:
     return answer.json()
 
 
-async def test_tasks_are_listed_page_by_page_without_their_payloads(http: httpx2.AsyncClient) -> None:
+async def test_tasks_are_listed_in_pages_without_their_payloads(http: httpx2.AsyncClient) -> None:
     ids = [await enqueue(http) for _ in range(3)]
 
     first = await get(http, "/api/tasks?limit=2")
@@ -61,7 +61,7 @@ async def test_tasks_are_listed_page_by_page_without_their_payloads(http: httpx2
     assert not {"payload", "result"} & first["items"][0].keys()
 
 
-async def test_tasks_are_found_by_each_filter(http: httpx2.AsyncClient) -> None:
+async def test_tasks_can_be_filtered_by_each_field(http: httpx2.AsyncClient) -> None:
     """Filters by type, status, ids, roots and time."""
     plain = await enqueue(http)
     other = await enqueue(http, handler="stumble", key="store:7", priority=3, payload={"name": "Nadel"})
@@ -81,12 +81,12 @@ async def test_tasks_are_found_by_each_filter(http: httpx2.AsyncClient) -> None:
     assert await found(http, created_to="2020-01-01T00:00:00Z") == []
 
 
-async def test_a_role_that_nobody_declared_has_no_tasks(http: httpx2.AsyncClient) -> None:
+async def test_undeclared_role_has_no_tasks(http: httpx2.AsyncClient) -> None:
     assert await found(http, role="nobody") == []
 
 
 @pytest.mark.parametrize("path", FILTERS)
-async def test_no_text_in_a_filter_is_more_than_text(http: httpx2.AsyncClient, path: str) -> None:
+async def test_filter_values_are_treated_as_plain_text(http: httpx2.AsyncClient, path: str) -> None:
     task_id = await enqueue(http)
 
     answers = [await http.get(path, params={name: text}) for name in FILTERS[path] for text in HOSTILE]
@@ -96,11 +96,11 @@ async def test_no_text_in_a_filter_is_more_than_text(http: httpx2.AsyncClient, p
 
 
 @pytest.mark.parametrize("query", ["state=odd", "state=ready&status=failed", "created_from=2026-01-01", "sort=id"])
-async def test_a_filter_that_makes_no_sense_is_refused(http: httpx2.AsyncClient, query: str) -> None:
+async def test_invalid_filter_is_rejected(http: httpx2.AsyncClient, query: str) -> None:
     assert (await http.get(f"/api/tasks?{query}")).status_code == 422
 
 
-async def test_many_are_put_back_at_once(http: httpx2.AsyncClient) -> None:
+async def test_many_tasks_can_be_retried_in_bulk(http: httpx2.AsyncClient) -> None:
     ids = [await enqueue(http) for _ in range(3)]
     for task_id in ids:
         await http.post(f"/api/tasks/{task_id}/fail", json={"error": "no"})
@@ -113,7 +113,7 @@ async def test_many_are_put_back_at_once(http: httpx2.AsyncClient) -> None:
     assert (done["matched"], done["outcomes"]) == (3, {"pending": 3})
 
 
-async def test_many_are_cancelled_and_deleted(http: httpx2.AsyncClient) -> None:
+async def test_many_tasks_can_be_cancelled_and_deleted(http: httpx2.AsyncClient) -> None:
     for _ in range(2):
         await enqueue(http)
 
@@ -125,7 +125,7 @@ async def test_many_are_cancelled_and_deleted(http: httpx2.AsyncClient) -> None:
 @pytest.mark.parametrize(
     "body", [{}, {"filter": {}}, {"filter": {"chain": True}}, {"filter": {"role": "sums"}, "limit": 1e9}], ids=str
 )
-async def test_many_are_named_by_something(http: httpx2.AsyncClient, body: object) -> None:
+async def test_bulk_action_without_a_selection_is_rejected(http: httpx2.AsyncClient, body: object) -> None:
     await enqueue(http)
 
     assert (await http.post("/api/tasks/delete", json=body)).status_code == 422

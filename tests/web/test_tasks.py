@@ -27,7 +27,7 @@ async def get(http: httpx2.AsyncClient, path: str) -> Any:
     return answer.json()
 
 
-async def test_an_enqueued_task_is_where_the_answer_says(http: httpx2.AsyncClient) -> None:
+async def test_enqueued_task_is_found_at_the_location_in_the_response(http: httpx2.AsyncClient) -> None:
     answer = await http.post("/api/tasks", json=ADD | {"key": "store:7", "priority": 5, "max_attempts": 4})
 
     assert answer.status_code == 201
@@ -37,7 +37,7 @@ async def test_an_enqueued_task_is_where_the_answer_says(http: httpx2.AsyncClien
 
 
 @pytest.mark.parametrize(("max_attempts", "max_retries"), [(4, 3), (1, 0), (0, None)])
-async def test_retries_are_counted_beside_attempts(
+async def test_retries_are_counted_next_to_attempts(
     http: httpx2.AsyncClient, max_attempts: int, max_retries: int | None
 ) -> None:
     task = await get(http, f"/api/tasks/{await enqueue(http, max_attempts=max_attempts)}")
@@ -45,7 +45,7 @@ async def test_retries_are_counted_beside_attempts(
     assert (task["retry_count"], task["max_retries"]) == (0, max_retries)
 
 
-async def test_a_task_belongs_to_the_trace_of_its_request(
+async def test_task_belongs_to_the_trace_of_its_request(
     http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
 ) -> None:
     traceparent = f"00-{1:032x}-{1:016x}-01"
@@ -56,7 +56,7 @@ async def test_a_task_belongs_to_the_trace_of_its_request(
     assert stored == [(f"{traceparent} a=b",), (None,), (None,)]
 
 
-async def test_all_words_of_a_task_are_understood(http: httpx2.AsyncClient) -> None:
+async def test_all_task_fields_are_accepted(http: httpx2.AsyncClient) -> None:
     needed = await enqueue(http)
     task_id = await enqueue(
         http,
@@ -84,7 +84,7 @@ async def test_all_words_of_a_task_are_understood(http: httpx2.AsyncClient) -> N
     ],
     ids=str,
 )
-async def test_a_task_says_when_it_expires(http: httpx2.AsyncClient, words: dict[str, Any], at: str | None) -> None:
+async def test_task_shows_its_expiry(http: httpx2.AsyncClient, words: dict[str, Any], at: str | None) -> None:
     task_id = await enqueue(http, scheduled_for="2031-01-31T12:00:00Z", **words)
 
     assert (await get(http, f"/api/tasks/{task_id}"))["expires_at"] == at
@@ -101,14 +101,14 @@ async def test_a_task_says_when_it_expires(http: httpx2.AsyncClient, words: dict
     ],
     ids=str,
 )
-async def test_what_is_no_time_to_expire_is_refused(http: httpx2.AsyncClient, words: dict[str, Any], says: str) -> None:
+async def test_invalid_expiry_is_rejected(http: httpx2.AsyncClient, words: dict[str, Any], says: str) -> None:
     answer = await http.post("/api/tasks", json=ADD | words)
 
     assert answer.status_code == 422
     assert says in answer.text
 
 
-async def test_a_standing_twin_is_the_answer_with_200(http: httpx2.AsyncClient) -> None:
+async def test_duplicate_returns_the_existing_task_with_200(http: httpx2.AsyncClient) -> None:
     task_id = await enqueue(http, dedupe_key="seven")
 
     answer = await http.post("/api/tasks", json=ADD | {"dedupe_key": "seven"})
@@ -116,7 +116,7 @@ async def test_a_standing_twin_is_the_answer_with_200(http: httpx2.AsyncClient) 
     assert (answer.status_code, answer.json()) == (200, {"id": task_id, "deduplicated": True})
 
 
-async def test_a_batch_may_need_what_stands_before_it(http: httpx2.AsyncClient) -> None:
+async def test_task_of_a_batch_can_need_an_earlier_one(http: httpx2.AsyncClient) -> None:
     answer = await http.post("/api/tasks/batch", json={"tasks": [ADD, ADD | {"needs": [{"item": 0}]}]})
 
     assert answer.status_code == 201
@@ -124,7 +124,7 @@ async def test_a_batch_may_need_what_stands_before_it(http: httpx2.AsyncClient) 
     assert [need["task_id"] for need in await get(http, f"/api/tasks/{second}/needs")] == [first]
 
 
-async def test_a_batch_is_stored_whole_or_not_at_all(http: httpx2.AsyncClient) -> None:
+async def test_batch_is_stored_completely_or_not_at_all(http: httpx2.AsyncClient) -> None:
     answer = await http.post("/api/tasks/batch", json={"tasks": [ADD, {"handler": "nobody"}]})
 
     assert (answer.status_code, answer.json()["type"]) == (422, "urn:rolecall:unknown-role")
@@ -137,7 +137,7 @@ async def test_tasks_are_counted(http: httpx2.AsyncClient) -> None:
     assert await get(http, "/api/tasks/counts") == [{"role": "sums", "state": "pending", "number": 1}]
 
 
-async def test_an_unchanged_task_is_not_sent_twice(http: httpx2.AsyncClient) -> None:
+async def test_unchanged_task_is_not_sent_twice(http: httpx2.AsyncClient) -> None:
     path = f"/api/tasks/{await enqueue(http)}"
     etag = {"If-None-Match": (await http.get(path)).headers["etag"]}
 
@@ -149,7 +149,7 @@ async def test_an_unchanged_task_is_not_sent_twice(http: httpx2.AsyncClient) -> 
     assert (changed.status_code, changed.json()["state"]) == (200, "cancelled")
 
 
-async def test_payload_and_result_of_a_task_have_addresses_of_their_own(http: httpx2.AsyncClient) -> None:
+async def test_payload_and_result_of_a_task_have_their_own_urls(http: httpx2.AsyncClient) -> None:
     path = f"/api/tasks/{await enqueue(http)}"
     await http.post(f"{path}/complete", json={"result": [3]})
 
@@ -160,7 +160,7 @@ async def test_payload_and_result_of_a_task_have_addresses_of_their_own(http: ht
     assert [node["depth"] for node in await get(http, f"{path}/tree")] == [0]
 
 
-async def test_each_attempt_of_a_task_is_told(http: httpx2.AsyncClient, connection: psycopg.Connection[Any]) -> None:
+async def test_each_attempt_of_a_task_is_listed(http: httpx2.AsyncClient, connection: psycopg.Connection[Any]) -> None:
     task_id = await enqueue(http)
     register = "select rolecall.register_worker('w', '{}', '{add}', 1, 'h', 1, '0')"
     [worker_id] = connection.execute(register).fetchone() or [0]
@@ -174,7 +174,7 @@ async def test_each_attempt_of_a_task_is_told(http: httpx2.AsyncClient, connecti
     assert attempt["claimed_at"] == attempt["started_at"]
 
 
-async def test_somebody_waits_for_a_task(http: httpx2.AsyncClient) -> None:
+async def test_client_can_wait_for_a_task(http: httpx2.AsyncClient) -> None:
     path = f"/api/tasks/{await enqueue(http)}"
     still_open = await get(http, f"{path}/wait?seconds=0.02")
     await http.post(f"{path}/complete", json={})
@@ -186,13 +186,13 @@ async def test_somebody_waits_for_a_task(http: httpx2.AsyncClient) -> None:
 @pytest.mark.parametrize(
     "part", ["", "/payload", "/result", "/timeline", "/attempts", "/tree", "/needs", "/wait?seconds=0", "/why"]
 )
-async def test_a_task_that_is_not_there_is_told(http: httpx2.AsyncClient, part: str) -> None:
+async def test_missing_task_is_not_found(http: httpx2.AsyncClient, part: str) -> None:
     answer = await http.get(f"/api/tasks/4711{part}")
 
     assert (answer.status_code, answer.json()["type"]) == (404, "urn:rolecall:task-not-found")
 
 
-async def test_why_a_task_does_not_run_is_told_cause_by_cause(http: httpx2.AsyncClient) -> None:
+async def test_why_lists_every_cause_that_keeps_a_task_from_running(http: httpx2.AsyncClient) -> None:
     """Covers the issue's "Why?": no live worker for the role, not due."""
     task_id = await enqueue(http, scheduled_for="2091-01-31T12:00:00Z")
 
@@ -205,7 +205,7 @@ async def test_why_a_task_does_not_run_is_told_cause_by_cause(http: httpx2.Async
     assert why["causes"][1]["sentence"] == "no live worker serves the role sums"
 
 
-async def test_a_task_tells_that_its_result_was_not_stored(http: httpx2.AsyncClient) -> None:
+async def test_task_shows_that_its_result_was_not_stored(http: httpx2.AsyncClient) -> None:
     stored, unstored = await enqueue(http), await enqueue(http)
     marker = encode_result(object())
     await http.post(f"/api/tasks/{stored}/complete", json={"result": 3})

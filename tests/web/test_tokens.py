@@ -18,7 +18,9 @@ async def token_of(http: httpx2.AsyncClient, task_id: int) -> str:
 @pytest.mark.parametrize(
     ("action", "body", "outcome"), [("complete", {"result": 7}, "completed"), ("fail", {"error": "no"}, "failed")]
 )
-async def test_a_token_ends_its_task(http: httpx2.AsyncClient, action: str, body: dict[str, Any], outcome: str) -> None:
+async def test_completion_token_finishes_its_task(
+    http: httpx2.AsyncClient, action: str, body: dict[str, Any], outcome: str
+) -> None:
     task_id = await enqueue(http)
 
     answer = await http.post(f"/api/tokens/{action}", json={"token": await token_of(http, task_id), **body})
@@ -27,7 +29,7 @@ async def test_a_token_ends_its_task(http: httpx2.AsyncClient, action: str, body
     assert (await get(http, f"/api/tasks/{task_id}"))["state"] == outcome
 
 
-async def test_a_token_is_good_once(http: httpx2.AsyncClient) -> None:
+async def test_completion_token_can_be_used_only_once(http: httpx2.AsyncClient) -> None:
     shown = {"token": await token_of(http, await enqueue(http))}
     await http.post("/api/tokens/complete", json=shown)
 
@@ -37,7 +39,7 @@ async def test_a_token_is_good_once(http: httpx2.AsyncClient) -> None:
     assert shown["token"] not in again.text
 
 
-async def test_the_audit_log_has_what_a_token_did_but_not_the_token(http: httpx2.AsyncClient) -> None:
+async def test_audit_log_records_the_use_of_a_token_without_the_token(http: httpx2.AsyncClient) -> None:
     token = await token_of(http, await enqueue(http))
     await http.post("/api/tokens/complete", json={"token": token})
 

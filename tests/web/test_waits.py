@@ -82,7 +82,7 @@ async def waiting(waits: Waits, ids: list[int], caller: str | None = None) -> As
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_however_many_wait_there_is_one_question_at_a_time(waits: Waits, database_of: Counted, sql: Sql) -> None:
+async def test_any_number_of_waiting_callers_share_one_query(waits: Waits, database_of: Counted, sql: Sql) -> None:
     ids = await enqueue(sql, "add", 100)
     async with waiting(waits, ids) as tasks:
         await database_of.has_been_asked(2)
@@ -95,7 +95,7 @@ async def test_however_many_wait_there_is_one_question_at_a_time(waits: Waits, d
         assert database_of.most_at_once == 1
 
 
-async def test_nothing_is_asked_while_nobody_waits(waits: Waits, database_of: Counted, sql: Sql) -> None:
+async def test_nothing_is_queried_while_nobody_waits(waits: Waits, database_of: Counted, sql: Sql) -> None:
     [task_id] = await enqueue(sql)
     async with waiting(waits, [task_id]):
         await database_of.has_been_asked(1)
@@ -111,7 +111,7 @@ async def test_nothing_is_asked_while_nobody_waits(waits: Waits, database_of: Co
     assert len(database_of.asked) > asked
 
 
-async def test_a_chain_is_waited_for_until_its_last_task_has_ended(
+async def test_wait_for_a_chain_lasts_until_its_last_task_has_finished(
     waits: Waits, database_of: Counted, sql: Sql
 ) -> None:
     [first] = await enqueue(sql)
@@ -126,7 +126,7 @@ async def test_a_chain_is_waited_for_until_its_last_task_has_ended(
         await ended
 
 
-async def test_an_error_of_a_look_reaches_every_waiting_caller(waits: Waits, database_of: Counted, sql: Sql) -> None:
+async def test_query_error_reaches_every_waiting_caller(waits: Waits, database_of: Counted, sql: Sql) -> None:
     ids = await enqueue(sql, "add", 2)
     async with waiting(waits, ids) as tasks:
         await database_of.has_been_asked(1)
@@ -137,7 +137,7 @@ async def test_an_error_of_a_look_reaches_every_waiting_caller(waits: Waits, dat
     assert [type(end) for end in ends] == [DatabaseUnavailable] * 2
 
 
-async def test_a_caller_has_so_much_room_to_wait_and_leaves_the_rest_to_others(
+async def test_caller_has_a_limit_of_waits_and_leaves_the_rest_to_others(
     waits: Waits, database_of: Counted, sql: Sql
 ) -> None:
     [task_id] = await enqueue(sql)
@@ -151,7 +151,7 @@ async def test_a_caller_has_so_much_room_to_wait_and_leaves_the_rest_to_others(
     await waits.for_task(task_id, 0.01, "ada")
 
 
-async def test_all_together_have_so_much_room_to_wait(waits: Waits, database_of: Counted, sql: Sql) -> None:
+async def test_all_callers_together_have_a_limit_of_waits(waits: Waits, database_of: Counted, sql: Sql) -> None:
     [task_id] = await enqueue(sql)
     async with waiting(waits, [task_id] * MOST):
         await database_of.has_been_asked(1)
@@ -161,7 +161,7 @@ async def test_all_together_have_so_much_room_to_wait(waits: Waits, database_of:
     await waits.for_task(task_id, 0.01, None)
 
 
-async def test_over_http_a_reader_who_waits_too_often_is_told_so_and_an_admin_is_not(door: Door, sql: Sql) -> None:
+async def test_wait_limit_over_http_applies_to_readers_and_not_to_admins(door: Door, sql: Sql) -> None:
     [task_id] = await enqueue(sql)
     reader, admin = await door.key(Scope.READ), await door.key(Scope.ADMIN)
 

@@ -25,9 +25,7 @@ def worker(http: httpx2.AsyncClient, connection: Connection) -> int:
     return int(worker_id)
 
 
-async def test_the_roll_shows_where_a_worker_runs_what_it_runs_and_what_it_uses(
-    http: httpx2.AsyncClient, worker: int
-) -> None:
+async def test_worker_list_shows_the_location_tasks_and_resource_usage(http: httpx2.AsyncClient, worker: int) -> None:
     answer = (await http.get("/api/workers")).json()
 
     [found] = answer["items"]
@@ -36,14 +34,14 @@ async def test_the_roll_shows_where_a_worker_runs_what_it_runs_and_what_it_uses(
     assert (found["slots"], found["held"], len(found["running_tasks"]), found["state"]) == (2, 1, 1, "busy")
 
 
-async def test_one_worker_is_shown_with_the_tasks_that_it_runs(http: httpx2.AsyncClient, worker: int) -> None:
+async def test_worker_is_shown_with_its_running_tasks(http: httpx2.AsyncClient, worker: int) -> None:
     answer = (await http.get(f"/api/workers/{worker}")).json()
 
     assert [task["id"] for task in answer["tasks"]] == answer["worker"]["running_tasks"]
     assert answer["tasks"][0]["state"] == "running"
 
 
-async def test_a_worker_is_told_to_drain_to_leave_and_to_go_on(http: httpx2.AsyncClient, worker: int) -> None:
+async def test_worker_can_be_drained_decommissioned_and_resumed(http: httpx2.AsyncClient, worker: int) -> None:
     told = [
         (await http.post(f"/api/workers/{worker}/{verb}")).json()["command"]
         for verb in ("drain", "decommission", "resume")
@@ -52,7 +50,7 @@ async def test_a_worker_is_told_to_drain_to_leave_and_to_go_on(http: httpx2.Asyn
     assert told == ["drain", "decommission", None]
 
 
-async def test_each_command_stands_in_the_audit_log(
+async def test_each_command_is_recorded_in_the_audit_log(
     http: httpx2.AsyncClient, worker: int, connection: Connection
 ) -> None:
     await http.post(f"/api/workers/{worker}/drain")
@@ -62,13 +60,13 @@ async def test_each_command_stands_in_the_audit_log(
 
 
 @pytest.mark.parametrize("path", ["", "/drain", "/decommission", "/resume"])
-async def test_a_worker_that_nobody_knows_is_not_found(http: httpx2.AsyncClient, path: str) -> None:
+async def test_unknown_worker_is_not_found(http: httpx2.AsyncClient, path: str) -> None:
     answer = await http.request("POST" if path else "GET", f"/api/workers/4711{path}")
 
     assert (answer.status_code, answer.json()["type"]) == (404, "urn:rolecall:unknown-worker")
 
 
-async def test_a_role_rests_for_a_time_and_goes_on(http: httpx2.AsyncClient) -> None:
+async def test_role_can_be_paused_for_a_time_and_resumed(http: httpx2.AsyncClient) -> None:
     pause = (await http.post("/api/roles/sums/pause", json={"seconds": 600})).json()
     began, ends = (datetime.fromisoformat(pause[name]) for name in ("paused_at", "paused_until"))
     assert ends - began == timedelta(seconds=600)
@@ -79,19 +77,19 @@ async def test_a_role_rests_for_a_time_and_goes_on(http: httpx2.AsyncClient) -> 
     assert resumed == [{"role": "sums", "was_paused": True}, {"role": "sums", "was_paused": False}]
 
 
-async def test_without_a_body_a_role_rests_until_it_is_resumed(http: httpx2.AsyncClient) -> None:
+async def test_pause_without_a_body_lasts_until_it_is_lifted(http: httpx2.AsyncClient) -> None:
     assert (await http.post("/api/roles/sums/pause")).json()["paused_until"] is None
 
 
 @pytest.mark.parametrize(
     "body", [{"seconds": 0}, {"seconds": "9"}, {"seconds": True}, {"minutes": 1}, {"seconds": 1e9}], ids=str
 )
-async def test_an_invalid_pause_is_refused(http: httpx2.AsyncClient, body: dict[str, object]) -> None:
+async def test_invalid_pause_is_rejected(http: httpx2.AsyncClient, body: dict[str, object]) -> None:
     assert (await http.post("/api/roles/sums/pause", json=body)).status_code == 422
 
 
 @pytest.mark.parametrize("verb", ["pause", "resume"])
-async def test_an_unknown_role_is_not_found_but_a_close_one(http: httpx2.AsyncClient, verb: str) -> None:
+async def test_unknown_role_is_not_found_and_a_similar_name_is_suggested(http: httpx2.AsyncClient, verb: str) -> None:
     answer = await http.post(f"/api/roles/sum/{verb}")
 
     assert answer.status_code == 404

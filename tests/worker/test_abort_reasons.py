@@ -97,7 +97,7 @@ async def lose(bench: Bench, task_id: int, loss: Loss) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("loss", "reason"), LOSSES)
-async def test_a_loss_in_another_session_reaches_the_handler_at_once(
+async def test_loss_in_another_session_reaches_the_handler_immediately(
     bench: Bench, kind: Kind, loss: Loss, reason: LostReason
 ) -> None:
     told: Told = []
@@ -113,7 +113,7 @@ async def test_a_loss_in_another_session_reaches_the_handler_at_once(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("loss", "reason"), LOSSES)
-async def test_without_notifications_a_loss_reaches_the_handler_at_the_next_renewal(
+async def test_loss_without_notifications_reaches_the_handler_at_the_next_renewal(
     bench: Bench, kind: Kind, loss: Loss, reason: LostReason
 ) -> None:
     told: Told = []
@@ -127,7 +127,7 @@ async def test_without_notifications_a_loss_reaches_the_handler_at_the_next_rene
 
 
 @pytest.mark.parametrize(("loss", "reason"), LOSSES[1:])
-async def test_nothing_more_is_written_about_a_lost_task(bench: Bench, loss: Loss, reason: LostReason) -> None:
+async def test_lost_task_is_not_written_to_again(bench: Bench, loss: Loss, reason: LostReason) -> None:
     told: Told = []
     (task_id,) = bench.enqueue(awaiting(bench, told, lease=60).task())
 
@@ -140,7 +140,7 @@ async def test_nothing_more_is_written_about_a_lost_task(bench: Bench, loss: Los
     assert bench.ask(CONTENT) == after
 
 
-async def test_a_listener_that_was_away_catches_up_when_it_is_back(bench: Bench) -> None:
+async def test_listener_catches_up_after_its_connection_is_lost(bench: Bench) -> None:
     told: Told = []
     (task_id,) = bench.enqueue(awaiting(bench, told, lease=60).task())
 

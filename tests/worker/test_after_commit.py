@@ -13,7 +13,7 @@ from rolecall import BatchContext, Cancel, Context, NewTask, Snooze
 from tests.worker.bench import Bench, until
 
 
-async def test_a_call_comes_when_the_outcome_is_stored(bench: Bench) -> None:
+async def test_after_commit_call_runs_once_the_outcome_is_stored(bench: Bench) -> None:
     """In order, async and plain, from handlers on the loop and in threads."""
     seen: dict[str, list[object]] = {"add": [], "sub": []}
 
@@ -46,7 +46,7 @@ async def test_a_call_comes_when_the_outcome_is_stored(bench: Bench) -> None:
     assert seen == {"add": expected, "sub": expected}
 
 
-async def test_nothing_is_called_for_an_attempt_that_did_not_complete(bench: Bench) -> None:
+async def test_after_commit_call_is_dropped_if_the_attempt_does_not_complete(bench: Bench) -> None:
     seen: list[str] = []
 
     @bench.app.task(max_attempts=1)
@@ -66,7 +66,7 @@ async def test_nothing_is_called_for_an_attempt_that_did_not_complete(bench: Ben
     assert seen == ["well"]
 
 
-async def test_within_a_transaction_a_call_waits_for_its_commit_only(bench: Bench) -> None:
+async def test_after_commit_call_within_a_transaction_waits_only_for_its_commit(bench: Bench) -> None:
     seen: list[str] = []
 
     @bench.app.task(max_attempts=1)
@@ -95,7 +95,7 @@ async def test_within_a_transaction_a_call_waits_for_its_commit_only(bench: Benc
     assert "late" in (task.error or "")
 
 
-async def test_a_transaction_that_completes_its_task_is_its_commit(bench: Bench) -> None:
+async def test_completing_transaction_triggers_the_after_commit_calls_of_its_task(bench: Bench) -> None:
     """This includes the tasks of a batch. Earlier callbacks run when the worker learns of the commit."""
     seen: list[object] = []
 
@@ -115,7 +115,7 @@ async def test_a_transaction_that_completes_its_task_is_its_commit(bench: Bench)
     assert seen == [(ids[0], "completed"), (ids[1], "completed"), ("outside", "completed")]
 
 
-async def test_a_completion_that_is_rolled_back_quietly_is_none(bench: Bench) -> None:
+async def test_completion_rolled_back_silently_drops_its_after_commit_call(bench: Bench) -> None:
     """The handler's return value determines the outcome."""
     seen: list[str] = []
 
@@ -135,7 +135,7 @@ async def test_a_completion_that_is_rolled_back_quietly_is_none(bench: Bench) ->
     assert (task.state, task.result, seen) == ("completed", "returned", [])
 
 
-async def test_a_call_that_raises_is_logged_and_the_task_stays_completed(
+async def test_raising_after_commit_call_is_logged_and_the_task_stays_completed(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     seen: list[str] = []
@@ -155,7 +155,7 @@ async def test_a_call_that_raises_is_logged_and_the_task_stays_completed(
     assert "An after-commit call failed" in caplog.text
 
 
-async def test_a_worker_that_stops_makes_the_calls_of_what_it_has_finished(bench: Bench) -> None:
+async def test_stopping_worker_runs_the_after_commit_calls_of_finished_tasks(bench: Bench) -> None:
     seen: list[str] = []
     begun = asyncio.Event()
 

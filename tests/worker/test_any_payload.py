@@ -48,7 +48,7 @@ def after_its_children(app: App) -> None:
 
 
 @pytest.mark.parametrize("define", [as_async, in_a_thread, in_a_process, in_batches, after_its_children])
-async def test_any_payload_reaches_the_handler_as_it_was_sent(bench: Bench, define: Any) -> None:
+async def test_any_payload_reaches_the_handler_unchanged(bench: Bench, define: Any) -> None:
     """From a client without the app, or any other language: nothing but a name and an object."""
     define(bench.app)
     nothing, odd = bench.enqueue(NewTask(handler="echo"), NewTask(handler="echo", payload=ODD))
@@ -59,7 +59,7 @@ async def test_any_payload_reaches_the_handler_as_it_was_sent(bench: Bench, defi
     assert [task.result for task in tasks] == [{}, ODD]
 
 
-async def test_it_may_continue_a_chain_with_a_payload_of_any_fields(bench: Bench) -> None:
+async def test_handler_with_any_payload_can_continue_a_chain(bench: Bench) -> None:
     """The contract checks the continuation against the signature of its handler."""
 
     @bench.app.task(entry=False)

@@ -17,7 +17,7 @@ def usage(memory: float = 0.1, cpu: float | None = 0.1) -> Usage:
     return Usage(cpu=cpu, memory=memory, memory_bytes=1)
 
 
-def test_it_backs_off_until_the_time_after_the_last_excess_is_over() -> None:
+def test_back_off_lasts_until_its_duration_after_the_last_excess() -> None:
     pressure = Pressure(memory=0.85, cpu=0.9, duration=10)
     said = []
     for second, memory in enumerate([0.85, 0.86, 0.9, *[0.5] * 11]):
@@ -38,7 +38,7 @@ def test_unknown_or_unlimited_usage_exceeds_no_threshold() -> None:
     assert pressure.reason is None
 
 
-async def test_a_worker_under_pressure_takes_nothing_beside_what_it_runs_and_yet_goes_on(bench: Bench) -> None:
+async def test_worker_under_pressure_runs_only_one_task_at_a_time(bench: Bench) -> None:
     """The reason is in the worker registry. A worker without a running task can claim one."""
     enough = threading.Event()
 
@@ -61,7 +61,7 @@ async def test_a_worker_under_pressure_takes_nothing_beside_what_it_runs_and_yet
         assert bench.ask("select state from rolecall.all_workers") == "backing off"
 
 
-def test_a_process_tree_is_measured_against_the_machine() -> None:
+def test_usage_of_a_process_tree_is_relative_to_the_machine() -> None:
     used = Resources().read()
 
     assert used.cpu is None
@@ -84,7 +84,7 @@ def pod(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_container_is_measured_against_its_tightest_limits(pod: Path) -> None:
+def test_container_usage_is_relative_to_its_tightest_limits(pod: Path) -> None:
     memory, cpu = resources.memory_limit(pod, pod / "own"), resources.cpu_limit(pod, pod / "own")
 
     assert memory == Limit(pod / "slice", 1000)
@@ -93,6 +93,6 @@ def test_a_container_is_measured_against_its_tightest_limits(pod: Path) -> None:
     assert resources.cpu_seconds(cpu.group) == 2.0
 
 
-def test_without_control_groups_there_is_no_limit(tmp_path: Path) -> None:
+def test_container_without_control_groups_has_no_limit(tmp_path: Path) -> None:
     assert resources.memory_limit(tmp_path, tmp_path / "none") is None
     assert resources.cpu_limit(tmp_path, tmp_path / "none") is None

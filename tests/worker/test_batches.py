@@ -14,7 +14,7 @@ class Item:
     n: int
 
 
-async def test_a_batch_is_never_waited_for_until_it_is_full(bench: Bench) -> None:
+async def test_partial_batch_runs_without_waiting_to_fill(bench: Bench) -> None:
     """One task is there: one is run, although nothing more comes for an hour."""
     calls: list[int] = []
 
@@ -30,7 +30,7 @@ async def test_a_batch_is_never_waited_for_until_it_is_full(bench: Bench) -> Non
     assert calls == [1]
 
 
-async def test_a_batch_has_tasks_of_one_handler(bench: Bench) -> None:
+async def test_batch_contains_tasks_of_one_handler_only(bench: Bench) -> None:
     calls: list[tuple[str, set[int]]] = []
 
     @bench.app.task(role="work", batch=50)
@@ -49,7 +49,7 @@ async def test_a_batch_has_tasks_of_one_handler(bench: Bench) -> None:
     assert sorted(set(map(str, calls))) == ["('even', {0})", "('odd', {1})"]
 
 
-async def test_the_leases_of_a_whole_batch_are_renewed_while_it_runs(bench: Bench) -> None:
+async def test_leases_of_a_whole_batch_are_renewed_while_it_runs(bench: Bench) -> None:
     """By one call: nobody else gets one of its tasks before the handler has returned."""
     leases = "select array_agg(lease_until order by id) from rolecall.tasks where state = 'running'"
     renewed = asyncio.Event()

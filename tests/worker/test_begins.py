@@ -34,7 +34,7 @@ def slow_handler(bench: Bench, **options: object) -> HandlerDefinition[[], None]
     return bench.app.task(process=True, **options)(slow_import.note)  # type: ignore[call-overload,no-any-return]  # words of it
 
 
-async def test_a_task_has_not_begun_while_its_process_imports_the_handler(bench: Bench, folder: Path) -> None:
+async def test_task_has_not_started_while_its_process_imports_the_handler(bench: Bench, folder: Path) -> None:
     [task_id] = bench.enqueue(slow_handler(bench).task())
 
     async with bench.working():
@@ -47,7 +47,7 @@ async def test_a_task_has_not_begun_while_its_process_imports_the_handler(bench:
     assert (task.state, (folder / "called").exists()) == ("completed", True)
 
 
-async def test_a_worker_that_dies_while_the_process_imports_spends_nothing(bench: Bench, folder: Path) -> None:
+async def test_worker_death_during_process_import_spends_no_attempt(bench: Bench, folder: Path) -> None:
     [task_id] = bench.enqueue(slow_handler(bench, max_attempts=2).task())
 
     for _ in range(4):
@@ -59,7 +59,7 @@ async def test_a_worker_that_dies_while_the_process_imports_spends_nothing(bench
     assert (bench.task(task_id).state, bench.task(task_id).attempt) == ("pending", 0)
 
 
-async def test_a_process_handler_is_not_called_before_its_start_is_recorded(bench: Bench, folder: Path) -> None:
+async def test_process_handler_is_called_only_after_its_start_is_recorded(bench: Bench, folder: Path) -> None:
     [task_id] = bench.enqueue(slow_handler(bench).task())
 
     async with bench.working():
@@ -74,7 +74,7 @@ async def test_a_process_handler_is_not_called_before_its_start_is_recorded(benc
     assert (called, task.state) == (False, "completed")
 
 
-async def test_a_task_that_expires_while_its_process_imports_does_not_begin(bench: Bench, folder: Path) -> None:
+async def test_task_that_expires_during_process_import_does_not_start(bench: Bench, folder: Path) -> None:
     [task_id] = bench.enqueue(slow_handler(bench).task().options(expires=1.0))
 
     async with bench.working():
@@ -89,7 +89,7 @@ async def test_a_task_that_expires_while_its_process_imports_does_not_begin(benc
     assert (bench.task(task_id).state, bench.task(task_id).attempt) == ("cancelled", 0)
 
 
-async def test_a_task_in_a_free_slot_that_runs_on_is_recorded_as_started(bench: Bench) -> None:
+async def test_long_task_in_a_free_slot_is_recorded_as_started(bench: Bench) -> None:
     going, enough = asyncio.Event(), asyncio.Event()
 
     @bench.app.task
@@ -106,7 +106,7 @@ async def test_a_task_in_a_free_slot_that_runs_on_is_recorded_as_started(bench: 
         await bench.finished(task_id)
 
 
-async def test_a_task_that_was_lost_repeatedly_does_not_begin_before_the_database_knows(bench: Bench) -> None:
+async def test_repeatedly_lost_task_starts_only_after_its_start_is_recorded(bench: Bench) -> None:
     """Otherwise a task that kills its worker at once would never spend an attempt."""
     known: list[bool] = []
 

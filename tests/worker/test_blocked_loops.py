@@ -34,7 +34,7 @@ def worker_with_a_loop_of_its_own(bench: Bench) -> Iterator[None]:
         assert not thread.is_alive()
 
 
-async def test_tasks_behind_a_blocked_loop_are_given_back(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+async def test_tasks_behind_a_blocked_loop_are_returned(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     blocking, release = threading.Event(), threading.Event()
 
     @bench.app.task(lease=2.0)
@@ -69,9 +69,7 @@ async def test_tasks_behind_a_blocked_loop_are_given_back(bench: Bench, caplog: 
 
 
 @pytest.mark.parametrize("lease", [LEASE, 60])
-async def test_a_handler_that_blocks_its_loop_past_its_timeout_loses_its_task_to_others(
-    bench: Bench, lease: float
-) -> None:
+async def test_handler_blocking_its_loop_past_its_timeout_loses_its_task(bench: Bench, lease: float) -> None:
     release = threading.Event()
     leases: list[tuple[datetime | None, datetime | None]] = []
 

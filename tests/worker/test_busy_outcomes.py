@@ -29,7 +29,7 @@ def holding(bench: Bench, task_id: int) -> Iterator[None]:
         yield
 
 
-async def test_the_outcome_of_a_locked_parents_child_holds_up_no_other(
+async def test_outcome_blocked_by_a_locked_parent_delays_no_other_outcome(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     going, enough, began = asyncio.Event(), asyncio.Event(), []
@@ -64,7 +64,7 @@ async def test_the_outcome_of_a_locked_parents_child_holds_up_no_other(
     assert (up.state, down.state, down.attempt, began) == ("completed", "completed", 1, ["child"])
 
 
-async def test_an_outcome_held_up_by_an_open_transaction_is_stored_before_the_worker_leaves(
+async def test_outcome_delayed_by_an_open_transaction_is_stored_before_the_worker_exits(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     going, enough = asyncio.Event(), asyncio.Event()
@@ -86,7 +86,7 @@ async def test_an_outcome_held_up_by_an_open_transaction_is_stored_before_the_wo
     assert bench.task(task_id).state == "completed"
 
 
-async def test_a_start_that_met_a_locked_row_is_reported_later(bench: Bench) -> None:
+async def test_start_of_a_locked_task_is_recorded_later(bench: Bench) -> None:
     going, enough = asyncio.Event(), asyncio.Event()
     locked = connect(bench.dsn, "somebody")
 

@@ -35,7 +35,7 @@ async def run_one(app: App, database: str, task: NewTask) -> Task:
         return client.get(stored.id)
 
 
-async def test_the_gather_step_sees_what_became_of_the_children(app: App, database: str) -> None:
+async def test_gather_step_sees_the_outcomes_of_the_children(app: App, database: str) -> None:
     """Fan out, wait, go on with the results."""
 
     @app.task
@@ -55,7 +55,7 @@ async def test_the_gather_step_sees_what_became_of_the_children(app: App, databa
     assert (task.state, task.result) == (TaskState.COMPLETED, 30)
 
 
-async def test_a_gather_step_may_ask_for_the_children_of_one_handler(app: App, database: str) -> None:
+async def test_gather_step_can_read_the_children_of_one_handler(app: App, database: str) -> None:
     @app.task
     async def square(n: int) -> int:
         return n * n
@@ -75,7 +75,7 @@ async def test_a_gather_step_may_ask_for_the_children_of_one_handler(app: App, d
     assert (await run_one(app, database, squares.task())).result == 13
 
 
-async def test_a_task_may_ask_for_what_it_needs_of_one_handler(app: App, database: str) -> None:
+async def test_task_can_read_its_needs_of_one_handler(app: App, database: str) -> None:
     @app.task
     async def price() -> int:
         return 7
@@ -97,7 +97,7 @@ async def test_a_task_may_ask_for_what_it_needs_of_one_handler(app: App, databas
         assert client.get(stored).result == [7]
 
 
-async def test_a_parent_without_a_gather_step_completes_with_its_own_result(app: App, database: str) -> None:
+async def test_parent_without_a_gather_step_completes_with_its_own_result(app: App, database: str) -> None:
 
     @app.task
     async def leaf(ctx: Context) -> None: ...
@@ -112,7 +112,7 @@ async def test_a_parent_without_a_gather_step_completes_with_its_own_result(app:
     assert (task.state, task.result, task.open_children) == (TaskState.COMPLETED, "spawned", 0)
 
 
-async def test_serial_children_run_one_after_the_other(app: App, database: str) -> None:
+async def test_serial_children_run_in_sequence(app: App, database: str) -> None:
     order: list[str] = []
 
     @app.task
@@ -132,7 +132,7 @@ async def test_serial_children_run_one_after_the_other(app: App, database: str) 
     assert task.state == TaskState.COMPLETED
 
 
-async def test_a_childs_failure_fails_its_parent_once_all_have_ended(app: App, database: str) -> None:
+async def test_failed_child_fails_its_parent_once_all_children_have_finished(app: App, database: str) -> None:
     seen: list[int] = []
 
     @app.task
@@ -151,7 +151,7 @@ async def test_a_childs_failure_fails_its_parent_once_all_have_ended(app: App, d
     assert len(seen) == 1
 
 
-async def test_children_may_have_children_and_add_siblings(app: App, database: str) -> None:
+async def test_children_can_spawn_children_and_siblings(app: App, database: str) -> None:
 
     @app.task
     async def walk(ctx: Context, depth: int) -> None:
@@ -172,7 +172,7 @@ async def test_children_may_have_children_and_add_siblings(app: App, database: s
     assert tree[0].info == {"ends": 2}, "the infos are summed in the root"
 
 
-async def test_a_retried_step_spawns_only_once(app: App, database: str) -> None:
+async def test_retried_step_spawns_its_children_only_once(app: App, database: str) -> None:
     """Children are stored with the end of the step, or not at all."""
     attempts: list[int] = []
 
@@ -192,7 +192,7 @@ async def test_a_retried_step_spawns_only_once(app: App, database: str) -> None:
         assert len(client.tree(stored.id)) == 2
 
 
-async def test_a_mixture_of_serial_and_concurrent_children_is_refused(app: App, database: str) -> None:
+async def test_mix_of_serial_and_concurrent_children_is_rejected(app: App, database: str) -> None:
 
     @app.task(max_attempts=1)
     async def root(ctx: Context) -> None:
@@ -206,7 +206,7 @@ async def test_a_mixture_of_serial_and_concurrent_children_is_refused(app: App, 
     assert 'PermanentFailure("seen")' in error
 
 
-async def test_a_continuation_is_one_more_task_of_the_chain(app: App, database: str) -> None:
+async def test_continuation_is_another_task_of_the_chain(app: App, database: str) -> None:
 
     @app.task
     async def second(ctx: Context) -> str:
@@ -226,9 +226,7 @@ async def test_a_continuation_is_one_more_task_of_the_chain(app: App, database: 
     assert (last.chain_id, last.chain_index, last.result) == (stored.id, 1, f"after {stored.id}")
 
 
-async def test_a_task_runs_when_what_it_needs_has_finished_and_reads_the_results_by_name(
-    app: App, database: str
-) -> None:
+async def test_task_runs_after_its_needs_finish_and_reads_their_results_by_name(app: App, database: str) -> None:
 
     @app.task
     async def part(ctx: Context, n: int) -> int:
@@ -247,7 +245,7 @@ async def test_a_task_runs_when_what_it_needs_has_finished_and_reads_the_results
         assert client.get(stored.id).result == {"two": 2, "one": 1}
 
 
-async def test_a_running_task_can_wait_for_others_and_is_called_again(app: App, database: str) -> None:
+async def test_running_task_can_wait_for_other_tasks_and_runs_again(app: App, database: str) -> None:
 
     @app.task
     async def part(ctx: Context) -> str:
@@ -294,7 +292,7 @@ async def test_gather_step_runs_without_children(app: App, database: str, way: s
     assert (task.state, task.result, task.error) == (TaskState.COMPLETED, "step 1: 0 children", None)
 
 
-async def test_gather_step_without_children_may_ask_for_follow_ups(app: App, database: str) -> None:
+async def test_gather_step_without_children_can_store_follow_ups(app: App, database: str) -> None:
     steps: list[int] = []
 
     @app.task
@@ -311,7 +309,7 @@ async def test_gather_step_without_children_may_ask_for_follow_ups(app: App, dat
     assert steps == [1]
 
 
-async def test_gather_step_sees_children_that_came_from_outside(app: App, database: str) -> None:
+async def test_gather_step_sees_children_added_from_outside(app: App, database: str) -> None:
     @app.task
     async def square(n: int) -> int:
         return n * n
@@ -328,7 +326,7 @@ async def test_gather_step_sees_children_that_came_from_outside(app: App, databa
         assert (await run_one(app, database, spread.task())).result == 13
 
 
-async def test_first_step_that_continues_the_chain_fails_once(app: App, database: str) -> None:
+async def test_first_step_that_continues_the_chain_fails_without_retry(app: App, database: str) -> None:
     attempts: list[int] = []
 
     async def gathered(ctx: Context) -> None: ...
@@ -344,7 +342,7 @@ async def test_first_step_that_continues_the_chain_fails_once(app: App, database
     assert task.error == "handler 'spread' can continue its chain only in its last step: do it in the gather step"
 
 
-async def test_spawning_nothing_completes_a_handler_without_a_gather_step(app: App, database: str) -> None:
+async def test_handler_without_a_gather_step_completes_if_it_spawns_nothing(app: App, database: str) -> None:
     @app.task(max_attempts=1)
     async def spread(ctx: Context) -> str:
         ctx.spawn()

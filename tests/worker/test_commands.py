@@ -29,7 +29,7 @@ def follows(bench: Bench, command: WorkerCommand | None) -> bool:
     return roll(bench).following is command
 
 
-async def test_a_drained_worker_finishes_what_it_runs_takes_no_more_and_stays(bench: Bench) -> None:
+async def test_drained_worker_finishes_running_tasks_claims_no_more_and_stays_up(bench: Bench) -> None:
     """Commands arrive by notification, long before the next heartbeat."""
     enough = asyncio.Event()
 
@@ -52,7 +52,7 @@ async def test_a_drained_worker_finishes_what_it_runs_takes_no_more_and_stays(be
         await bench.finished(second)
 
 
-async def test_without_notifications_a_command_is_heard_with_the_next_beat(bench: Bench) -> None:
+async def test_command_without_notifications_arrives_with_the_next_heartbeat(bench: Bench) -> None:
     @bench.app.task
     async def work() -> None: ...
 
@@ -66,7 +66,7 @@ async def test_without_notifications_a_command_is_heard_with_the_next_beat(bench
         await bench.finished(task_id)
 
 
-async def test_a_command_that_was_given_while_the_listener_was_away_is_heard_when_it_is_back(bench: Bench) -> None:
+async def test_command_sent_while_the_listener_was_down_arrives_when_it_reconnects(bench: Bench) -> None:
     async with bench.working(heartbeat_interval=300):
         await until(lambda: bench.ask(LISTENING))
         with bench.connection.transaction():
@@ -75,7 +75,9 @@ async def test_a_command_that_was_given_while_the_listener_was_away_is_heard_whe
         await until(lambda: roll(bench).following)
 
 
-async def test_a_drained_worker_gives_back_what_has_not_begun(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_drained_worker_returns_tasks_that_have_not_started(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Prefetched tasks are returned without spending an attempt."""
     monkeypatch.setattr("rolecall.worker.producer.STALE_AFTER", 3600)
     enough = asyncio.Event()
@@ -97,7 +99,7 @@ async def test_a_drained_worker_gives_back_what_has_not_begun(bench: Bench, monk
     assert {bench.task(task_id).attempt for task_id in ids[41:]} == {0}
 
 
-async def test_a_decommissioned_worker_ends_by_itself_once_what_it_runs_has_ended(bench: Bench) -> None:
+async def test_decommissioned_worker_exits_once_its_running_tasks_have_finished(bench: Bench) -> None:
     """Decommission, however long the tasks take: no grace period cuts them short."""
     enough = asyncio.Event()
 
@@ -118,7 +120,7 @@ async def test_a_decommissioned_worker_ends_by_itself_once_what_it_runs_has_ende
     assert bench.task(task_id).state == "completed"
 
 
-async def test_a_decommissioned_worker_may_be_told_to_stay(bench: Bench) -> None:
+async def test_decommissioned_worker_can_be_ordered_to_stay(bench: Bench) -> None:
     enough = asyncio.Event()
 
     @bench.app.task
@@ -136,7 +138,7 @@ async def test_a_decommissioned_worker_may_be_told_to_stay(bench: Bench) -> None
         assert not worker.stopping
 
 
-async def test_a_pause_lets_what_runs_finish_and_nothing_begin(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_pause_lets_running_tasks_finish_and_starts_none(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also what was claimed ahead does not begin."""
     monkeypatch.setattr("rolecall.worker.producer.STALE_AFTER", 3600)
     enough = asyncio.Event()

@@ -21,7 +21,7 @@ where datname = current_database() and application_name like 'rolecall:worker:%%
 """
 
 
-async def test_a_worker_survives_the_end_of_all_its_connections(bench: Bench) -> None:
+async def test_worker_survives_the_loss_of_all_its_connections(bench: Bench) -> None:
 
     @bench.app.task
     async def work(n: int) -> int:
@@ -49,7 +49,7 @@ def _let_in(bench: Bench, answer: str) -> None:
         doorman.execute(f'alter database "{name}" allow_connections {answer}'.encode())
 
 
-async def test_outcomes_wait_for_a_database_that_is_away(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+async def test_outcomes_wait_while_the_database_is_unavailable(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     going = asyncio.Event()
 
     @bench.app.task
@@ -72,7 +72,7 @@ async def test_outcomes_wait_for_a_database_that_is_away(bench: Bench, caplog: p
     assert (task.result, task.attempt) == ("kept", 1)
 
 
-async def test_a_worker_that_the_roll_forgot_registers_again(bench: Bench) -> None:
+async def test_worker_missing_from_the_registry_registers_again(bench: Bench) -> None:
     @bench.app.task
     async def work() -> None: ...
 
@@ -88,7 +88,7 @@ async def test_a_worker_that_the_roll_forgot_registers_again(bench: Bench) -> No
     assert task.worker_id > first
 
 
-async def test_a_worker_waits_for_a_database_and_can_be_stopped_meanwhile(
+async def test_worker_waits_for_a_database_and_can_be_stopped_meanwhile(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     worker = Worker(bench.app, "postgresql://nobody@127.0.0.1:1/nothing")
@@ -100,7 +100,7 @@ async def test_a_worker_waits_for_a_database_and_can_be_stopped_meanwhile(
         await asyncio.wait_for(running, PATIENCE)
 
 
-async def test_a_worker_that_is_cut_off_while_it_looks_at_the_schema_looks_again(bench: Bench) -> None:
+async def test_worker_checks_the_schema_again_after_losing_its_connection(bench: Bench) -> None:
     with connect(bench.dsn, "lock") as other, other.transaction():
         other.execute("lock table rolecall.schema_migrations")
         worker = Worker(bench.app, bench.dsn)
@@ -112,7 +112,7 @@ async def test_a_worker_that_is_cut_off_while_it_looks_at_the_schema_looks_again
     await asyncio.wait_for(running, PATIENCE)
 
 
-async def test_a_worker_refuses_a_database_without_the_schema_and_says_so_in_the_log(
+async def test_worker_rejects_a_database_without_the_schema_and_logs_that(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     """In the lifespan of a web application nobody looks at how it ended before the application stops."""
@@ -128,7 +128,7 @@ async def test_a_worker_refuses_a_database_without_the_schema_and_says_so_in_the
         await running
 
 
-async def test_a_database_that_stays_away_is_complained_of_again_and_again(
+async def test_unavailable_database_is_logged_repeatedly(
     bench: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rolecall.worker.session.FIRST_PAUSE", 0.01)
@@ -142,7 +142,7 @@ async def test_a_database_that_stays_away_is_complained_of_again_and_again(
         await asking
 
 
-def test_complaints_become_rarer_up_to_a_limit() -> None:
+def test_interval_between_warnings_grows_up_to_a_limit() -> None:
     trouble = Complaints()
 
     told = [second for second in range(4_000) if trouble.due(second)]
@@ -151,7 +151,7 @@ def test_complaints_become_rarer_up_to_a_limit() -> None:
     assert {later - earlier for earlier, later in pairwise(told[5:])} == {600}
 
 
-async def test_a_call_that_is_not_answered_in_time_is_asked_again(bench: Bench) -> None:
+async def test_call_without_a_timely_response_is_retried(bench: Bench) -> None:
     session = DatabaseSessions(bench.dsn, deadline=0.2).open("slow")
     bench.connection.execute("create sequence tries")
     slow_at_first: Statement[int] = Statement(
@@ -162,7 +162,7 @@ async def test_a_call_that_is_not_answered_in_time_is_asked_again(bench: Bench) 
     await session.close()
 
 
-async def test_an_error_of_the_statement_itself_is_raised_at_once(bench: Bench) -> None:
+async def test_statement_error_is_raised_immediately(bench: Bench) -> None:
     session = DatabaseSessions(bench.dsn, deadline=5).open("refused")
     unreadable: Statement[None] = Statement(query="select '{'::jsonb", read=single)
 
@@ -172,7 +172,7 @@ async def test_an_error_of_the_statement_itself_is_raised_at_once(bench: Bench) 
     await session.close()
 
 
-async def test_a_session_that_gave_up_raises_instead_of_waiting(bench: Bench) -> None:
+async def test_closed_session_raises_instead_of_waiting(bench: Bench) -> None:
     async def refuse() -> object:
         raise DatabaseUnavailable("nobody there")
 
@@ -185,7 +185,7 @@ async def test_a_session_that_gave_up_raises_instead_of_waiting(bench: Bench) ->
         await asking
 
 
-async def test_claims_do_not_wait_for_the_disk_and_everything_else_does(bench: Bench) -> None:
+async def test_only_claims_commit_without_waiting_for_the_disk(bench: Bench) -> None:
     sessions = DatabaseSessions(bench.dsn, deadline=5)
     setting: Statement[str] = Statement(query="show synchronous_commit", read=single)
     relaxed, strict = sessions.open_relaxed("claim"), sessions.open("settle")
@@ -197,7 +197,7 @@ async def test_claims_do_not_wait_for_the_disk_and_everything_else_does(bench: B
     await strict.close()
 
 
-async def test_an_app_without_handlers_stands_and_stops(bench: Bench) -> None:
+async def test_worker_of_an_app_without_handlers_starts_and_stops(bench: Bench) -> None:
     running = asyncio.create_task(Worker(bench.app, bench.dsn, WorkerOptions(maintenance=False)).run())
     await until(lambda: bench.ask("select count(*) from rolecall.workers"))
     running.cancel()

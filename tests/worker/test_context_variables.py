@@ -61,7 +61,7 @@ def carrying(bench: Bench, *, carries: bool = True) -> App:
 
 
 @EVERYWHERE
-async def test_what_a_middleware_sets_reaches_the_handler(bench: Bench, define: Any) -> None:
+async def test_variable_set_by_a_middleware_reaches_the_handler(bench: Bench, define: Any) -> None:
     app = carrying(bench)
     define(app)
     ids = bench.enqueue(*(app.handlers["work"].task().options(key=key) for key in ("ada", "bob")))
@@ -72,7 +72,7 @@ async def test_what_a_middleware_sets_reaches_the_handler(bench: Bench, define: 
     assert [task.result for task in tasks] == ["ada", "bob"]
 
 
-async def test_it_reaches_a_batch_in_a_thread(bench: Bench) -> None:
+async def test_variable_set_by_a_middleware_reaches_a_batch_in_a_thread(bench: Bench) -> None:
     app = carrying(bench)
 
     @app.task(batch=3)
@@ -88,7 +88,7 @@ async def test_it_reaches_a_batch_in_a_thread(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("process", [False, True])
-async def test_what_a_handler_sets_in_its_thread_or_process_ends_with_its_task(bench: Bench, process: bool) -> None:
+async def test_variable_set_in_a_thread_or_process_is_reset_after_the_task(bench: Bench, process: bool) -> None:
     app = carrying(bench)
     app.task("work", process=process)(for_whom)
     ids = bench.enqueue(*(app.handlers["work"].task(suffix="!").options(key=f"k{n}") for n in range(3)))
@@ -99,7 +99,7 @@ async def test_what_a_handler_sets_in_its_thread_or_process_ends_with_its_task(b
     assert [task.result for task in tasks] == ["k0!", "k1!", "k2!"]
 
 
-async def test_a_process_is_told_of_no_variable_that_was_not_declared(bench: Bench) -> None:
+async def test_undeclared_variable_is_not_sent_to_a_process(bench: Bench) -> None:
     """It has its own default: nobody knows what else could be sent."""
     app = carrying(bench, carries=False)
     app.task("work", process=True)(for_whom)
@@ -111,7 +111,7 @@ async def test_a_process_is_told_of_no_variable_that_was_not_declared(bench: Ben
     assert task.result == "nobody"
 
 
-async def test_what_an_included_app_carries_is_carried(bench: Bench) -> None:
+async def test_carried_variables_of_an_included_app_are_sent(bench: Bench) -> None:
     part = App("part", middlewares=[by_the_key], carries=[tenant])
     part.task("work", process=True)(for_whom)
     bench.app.include(part)
@@ -123,7 +123,7 @@ async def test_what_an_included_app_carries_is_carried(bench: Bench) -> None:
     assert task.result == "ada"
 
 
-async def test_a_value_that_cannot_be_sent_fails_the_attempt_and_names_the_variable(bench: Bench) -> None:
+async def test_unserializable_value_fails_the_attempt_and_names_the_variable(bench: Bench) -> None:
     async def lock(ctx: Context, call_next: Next) -> object:
         tenant.set(threading.Lock())
         return await call_next()
@@ -138,7 +138,7 @@ async def test_a_value_that_cannot_be_sent_fails_the_attempt_and_names_the_varia
     assert "the value of context variable 'tenant' cannot be carried into a process" in (task.error or "")
 
 
-async def test_a_variable_that_no_process_finds_is_refused_when_the_worker_starts(bench: Bench) -> None:
+async def test_worker_start_is_rejected_if_processes_cannot_find_a_variable(bench: Bench) -> None:
     hidden: ContextVar[str] = ContextVar("hidden")
     bench.app = App("test", carries=[hidden])
     bench.app.task("work", process=True)(crunching.for_whom)

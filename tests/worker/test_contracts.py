@@ -16,7 +16,7 @@ class Item:
     n: int
 
 
-async def test_a_result_that_was_not_promised_fails_the_attempt(bench: Bench) -> None:
+async def test_result_that_breaks_the_contract_fails_the_attempt(bench: Bench) -> None:
 
     @bench.app.task(max_attempts=1)
     async def bill(pages: Any) -> dict[str, int]:
@@ -31,7 +31,7 @@ async def test_a_result_that_was_not_promised_fails_the_attempt(bench: Bench) ->
     assert (kept.state, kept.result) == ("completed", {"pages": 2})
 
 
-async def test_a_handler_that_promised_a_result_may_still_put_its_task_off(bench: Bench) -> None:
+async def test_handler_with_a_declared_result_can_still_snooze(bench: Bench) -> None:
     @bench.app.task
     async def bill() -> int | Snooze:
         return Snooze(3600)
@@ -43,7 +43,7 @@ async def test_a_handler_that_promised_a_result_may_still_put_its_task_off(bench
     assert (bench.task(task_id).state, bench.task(task_id).attempt) == ("pending", 0)
 
 
-async def test_each_task_of_a_batch_is_held_to_the_promise_by_itself(bench: Bench) -> None:
+async def test_each_result_of_a_batch_is_checked_separately(bench: Bench) -> None:
     @bench.app.task(batch=10, max_attempts=1)
     def double(items: list[Item]) -> list[int]:
         results: list[Any] = [2 * item.n if item.n else "nothing" for item in items]
@@ -57,7 +57,7 @@ async def test_each_task_of_a_batch_is_held_to_the_promise_by_itself(bench: Benc
     assert [task.state for task in tasks] == ["completed", "failed", "completed"]
 
 
-async def test_the_result_that_a_middleware_returns_counts(bench: Bench) -> None:
+async def test_contract_applies_to_the_result_that_a_middleware_returns(bench: Bench) -> None:
     async def spoil(ctx: Context, call_next: Next) -> object:
         return f"about {await call_next()}"
 
@@ -72,7 +72,7 @@ async def test_the_result_that_a_middleware_returns_counts(bench: Bench) -> None
     assert (task.state, task.error) == ("failed", "result of 'count': Expected `int`, got `str`")
 
 
-async def test_a_task_is_not_completed_with_another_result_in_its_own_transaction(bench: Bench) -> None:
+async def test_own_transaction_cannot_complete_a_task_with_a_result_of_another_type(bench: Bench) -> None:
     bench.connection.execute("create table written (n int)")
 
     @bench.app.task(max_attempts=1)
@@ -90,7 +90,7 @@ async def test_a_task_is_not_completed_with_another_result_in_its_own_transactio
     assert bench.ask("select count(*) from written") == 0
 
 
-async def test_a_worker_does_not_start_with_an_app_whose_links_lead_nowhere(bench: Bench) -> None:
+async def test_worker_with_links_to_missing_handlers_does_not_start(bench: Bench) -> None:
     bench.app.task("first", continues=["nobody"])(lambda: None)
 
     with pytest.raises(HandlerMissing, match="nobody"):
@@ -100,7 +100,7 @@ async def test_a_worker_does_not_start_with_an_app_whose_links_lead_nowhere(benc
     assert bench.ask("select count(*) from rolecall.workers") == 0
 
 
-async def test_a_worker_does_not_start_with_a_schedule_of_what_may_only_follow(bench: Bench) -> None:
+async def test_worker_with_a_schedule_of_a_non_entry_handler_does_not_start(bench: Bench) -> None:
     bench.app.task("last", entry=False)(lambda: None)
     bench.app.schedule("nightly", "last", every=60)
 
@@ -109,7 +109,7 @@ async def test_a_worker_does_not_start_with_a_schedule_of_what_may_only_follow(b
             pass
 
 
-async def test_a_handler_that_may_not_start_a_chain_can_be_a_follow_up(bench: Bench) -> None:
+async def test_non_entry_handler_can_be_a_follow_up(bench: Bench) -> None:
 
     @bench.app.task(entry=False)
     async def last(n: int) -> int:
@@ -127,7 +127,7 @@ async def test_a_handler_that_may_not_start_a_chain_can_be_a_follow_up(bench: Be
     assert (follower.handler, follower.result) == ("last", 7)
 
 
-async def test_a_chain_goes_on_as_declared_and_ends_where_it_must(bench: Bench) -> None:
+async def test_chain_continues_as_declared_and_ends_where_it_must(bench: Bench) -> None:
     """continueWith only, output only."""
 
     @bench.app.task(continues=["pay"], must_continue=True)
@@ -155,7 +155,7 @@ async def test_a_chain_goes_on_as_declared_and_ends_where_it_must(bench: Bench) 
         ("pay", "payload of 'pay': Object missing required field `n`"),
     ],
 )
-async def test_an_end_that_was_not_declared_fails_the_attempt(
+async def test_undeclared_end_of_a_chain_fails_the_attempt(
     bench: Bench, follower: str | None, problem: str, *, own_transaction: bool
 ) -> None:
     bench.app.task("refund")(lambda: None)
@@ -179,7 +179,7 @@ async def test_an_end_that_was_not_declared_fails_the_attempt(
     assert bench.ask("select count(*) from rolecall.all_tasks") == 1
 
 
-async def test_a_follow_up_must_need_what_its_handler_declares(bench: Bench) -> None:
+async def test_follow_up_must_have_the_needs_that_its_handler_declares(bench: Bench) -> None:
 
     @bench.app.task(needs=["order"])
     async def audit() -> None: ...

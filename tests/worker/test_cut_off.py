@@ -47,23 +47,23 @@ def held_task(*, started: bool, lease: float = 60.0, asked_at: float = 1000.0) -
     return held
 
 
-def test_handler_is_stopped_so_early_that_its_grace_ends_with_the_lease() -> None:
+def test_handler_is_stopped_so_that_its_grace_period_ends_with_the_lease() -> None:
     assert held_task(started=True, lease=60).stop_at(GRACE) == 1000 + 60 - GRACE
 
 
-def test_grace_is_at_most_a_quarter_of_the_lease() -> None:
+def test_grace_period_is_at_most_a_quarter_of_the_lease() -> None:
     """Or a short lease would be over before it could be renewed."""
     assert held_task(started=True, lease=2).stop_at(GRACE) == 1000 + 1.5
 
 
-def test_answer_moves_the_end_to_a_lease_after_its_question() -> None:
+def test_renewal_extends_the_lease_from_the_time_of_its_request() -> None:
     held = held_task(started=True, lease=60)
     held.look_again(1015.0)
 
     assert held.stop_at(GRACE) == 1015 + 60 - GRACE
 
 
-def test_task_not_known_to_have_begun_may_be_anothers_before_its_lease_ends() -> None:
+def test_task_without_a_recorded_start_can_lose_its_lease_early() -> None:
     held = held_task(started=False, lease=60)
 
     assert held.free_at == 1000 + UNSTARTED_LEASE
@@ -72,7 +72,7 @@ def test_task_not_known_to_have_begun_may_be_anothers_before_its_lease_ends() ->
     assert held.stop_at(GRACE) == 1000 + UNSTARTED_LEASE * 3 / 4
 
 
-def test_task_known_to_have_begun_has_its_whole_lease() -> None:
+def test_task_with_a_recorded_start_keeps_its_whole_lease() -> None:
     held = held_task(started=False, lease=60)
     held.has_started()
 
@@ -104,7 +104,7 @@ def claim(bench: Bench, *, start: int = 1) -> tuple[int, ClaimedTask, float]:
 
 
 @pytest.mark.parametrize("stop_when_cut_off", [False, True])
-async def test_begun_task_of_which_the_database_does_not_know_is_always_stopped(
+async def test_running_task_without_a_recorded_start_is_always_stopped(
     bench: Bench, *, stop_when_cut_off: bool
 ) -> None:
     worker_id, claimed, asked_at = claim(bench, start=0)
@@ -116,7 +116,7 @@ async def test_begun_task_of_which_the_database_does_not_know_is_always_stopped(
     assert lost == [(held, LostReason.DATABASE)]
 
 
-async def test_handler_in_its_completing_transaction_is_stopped_too(bench: Bench) -> None:
+async def test_handler_in_its_completing_transaction_is_also_stopped(bench: Bench) -> None:
     """The server may have ended that transaction, and nobody would know here."""
     worker_id, claimed, asked_at = claim(bench)
     held = HeldTask(claimed, Idle(), worker_id, asked_at)
@@ -129,7 +129,7 @@ async def test_handler_in_its_completing_transaction_is_stopped_too(bench: Bench
 
 
 @pytest.mark.parametrize("stop_when_cut_off", [True, False])
-async def test_handler_is_stopped_before_its_lease_ends_on_request_only(
+async def test_handler_is_stopped_before_its_lease_ends_only_if_configured(
     bench: Bench, *, stop_when_cut_off: bool
 ) -> None:
     left = list[float]()

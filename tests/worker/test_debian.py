@@ -20,7 +20,7 @@ def debian_bench(debian_postgres: str) -> Iterator[Bench]:
         yield Bench(dsn, connection)
 
 
-async def test_enqueued_tasks_are_done_on_debians_server(debian_bench: Bench) -> None:
+async def test_enqueued_tasks_run_on_debians_postgres_server(debian_bench: Bench) -> None:
     bench = debian_bench
     with psycopg.connect(bench.dsn) as plain:
         assert plain.execute("select pg_jit_available() and current_setting('jit')::boolean").fetchone() == (True,)

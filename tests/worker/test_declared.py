@@ -11,7 +11,7 @@ from rolecall import App, AsyncClient, Client, Context, NewTask, RetryPolicy, Ta
 from tests.worker.bench import BEATEN, PATIENCE, Bench, until
 
 
-async def test_clients_and_workers_live_without_one_another(bench: Bench) -> None:
+async def test_clients_and_workers_run_independently(bench: Bench) -> None:
     """A task waits for the worker that comes when the client has gone."""
 
     @bench.app.task
@@ -26,7 +26,7 @@ async def test_clients_and_workers_live_without_one_another(bench: Bench) -> Non
         assert reader.get(task_id).result == "hello you"
 
 
-async def test_a_worker_is_declared_started_and_stopped(bench: Bench) -> None:
+async def test_declared_worker_starts_and_stops(bench: Bench) -> None:
     app = App("declared")
     app.task("work")(lambda: "done")
     worker = Worker(app, bench.dsn, WorkerOptions(name="number one", roles=("work",), slots=2, maintenance=False))
@@ -39,7 +39,7 @@ async def test_a_worker_is_declared_started_and_stopped(bench: Bench) -> None:
     assert worker.stopping
 
 
-async def test_a_worker_declares_how_many_tasks_of_a_key_run_at_once_and_keeps_to_it(bench: Bench) -> None:
+async def test_worker_declares_and_enforces_key_capacity(bench: Bench) -> None:
     running = 0
     most = 0
 
@@ -61,7 +61,7 @@ async def test_a_worker_declares_how_many_tasks_of_a_key_run_at_once_and_keeps_t
     assert most == 3
 
 
-async def test_one_worker_serves_every_handler_the_best_task_first(bench: Bench) -> None:
+async def test_worker_serves_every_handler_by_priority(bench: Bench) -> None:
     order: list[str] = []
 
     def define(name: str) -> NewTask:
@@ -76,7 +76,7 @@ async def test_one_worker_serves_every_handler_the_best_task_first(bench: Bench)
     assert order == ["a", "b", "b", "c"]
 
 
-async def test_settings_of_a_handler_override_those_of_its_role(bench: Bench) -> None:
+async def test_handler_settings_override_role_settings(bench: Bench) -> None:
     bench.app.role("lane", lease=60, retry=waiting(500))
     leases: dict[str, float] = {}
 
@@ -102,7 +102,7 @@ def waiting(seconds: float) -> RetryPolicy:
     return linear(step=seconds, cap=seconds)
 
 
-async def test_a_task_whose_handler_is_not_here_stays_as_it_is(bench: Bench) -> None:
+async def test_task_of_an_unknown_handler_stays_unchanged(bench: Bench) -> None:
     bench.app.task("here", role="there")(lambda: None)
 
     stays, done = bench.enqueue(NewTask(handler="there", role="there"), NewTask(handler="here"))
@@ -113,9 +113,7 @@ async def test_a_task_whose_handler_is_not_here_stays_as_it_is(bench: Bench) -> 
     assert (task.state, task.attempt, task.error) == (TaskState.PENDING, 0, None)
 
 
-async def test_a_worker_tells_when_it_starts_and_when_it_has_stopped(
-    bench: Bench, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_worker_logs_its_start_and_its_stop(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "rolecall.worker"):
         async with bench.working(name="resync-1"):
             await until(lambda: bench.ask(BEATEN))

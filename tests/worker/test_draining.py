@@ -12,7 +12,7 @@ from rolecall import Cancel, Context, Snooze, WaitFor
 from tests.worker.bench import Bench, until
 
 
-async def test_a_worker_drains_everything(bench: Bench) -> None:
+async def test_worker_completes_all_enqueued_tasks(bench: Bench) -> None:
     ran: list[int] = []
 
     @bench.app.task
@@ -30,7 +30,7 @@ async def test_a_worker_drains_everything(bench: Bench) -> None:
     assert {task.attempt for task in tasks} == {1}
 
 
-async def test_a_full_claim_is_followed_by_the_next_at_once(bench: Bench) -> None:
+async def test_full_claim_is_followed_immediately_by_the_next(bench: Bench) -> None:
     """There is more as long as claims come back full: a whole backlog takes less than one poll interval."""
     poll_interval = 8.0
     ended: list[float] = []
@@ -47,7 +47,7 @@ async def test_a_full_claim_is_followed_by_the_next_at_once(bench: Bench) -> Non
     assert ended[-1] - ended[0] < poll_interval
 
 
-async def test_one_slot_runs_the_more_important_first(bench: Bench) -> None:
+async def test_single_slot_runs_tasks_by_priority(bench: Bench) -> None:
     ran: list[int] = []
 
     @bench.app.task
@@ -62,7 +62,7 @@ async def test_one_slot_runs_the_more_important_first(bench: Bench) -> None:
     assert ran == [9, 5, 0, -3]
 
 
-async def test_slots_run_side_by_side(bench: Bench) -> None:
+async def test_slots_run_concurrently(bench: Bench) -> None:
     together = asyncio.Barrier(3)
 
     @bench.app.task
@@ -75,7 +75,7 @@ async def test_slots_run_side_by_side(bench: Bench) -> None:
         assert all(task.state == "completed" for task in await bench.finished(*ids))
 
 
-async def test_a_worker_claims_only_its_roles_and_handlers(bench: Bench) -> None:
+async def test_worker_claims_only_tasks_of_its_roles_and_handlers(bench: Bench) -> None:
 
     @bench.app.task(role="mail")
     async def send() -> None: ...
@@ -94,7 +94,7 @@ async def test_a_worker_claims_only_its_roles_and_handlers(bench: Bench) -> None
     assert bench.task(unknown).state == "pending"
 
 
-async def test_a_plain_function_runs_in_a_thread_of_its_slot(bench: Bench) -> None:
+async def test_plain_function_runs_in_a_thread_of_its_slot(bench: Bench) -> None:
     seen: list[str] = []
 
     @bench.app.task
@@ -119,7 +119,7 @@ class Item:
     n: int
 
 
-async def test_a_batch_handler_gets_many_tasks_in_one_call(bench: Bench) -> None:
+async def test_batch_handler_receives_many_tasks_in_one_call(bench: Bench) -> None:
     calls: list[list[int]] = []
 
     @bench.app.task(batch=50)
@@ -159,7 +159,7 @@ async def test_each_task_of_a_batch_has_its_own_outcome(bench: Bench) -> None:
     assert (misfit.state, misfit.attempt) == ("pending", 0)
 
 
-async def test_a_batch_may_wait_for_something_as_a_whole(bench: Bench) -> None:
+async def test_batch_can_wait_for_a_task_as_a_whole(bench: Bench) -> None:
     [late] = bench.enqueue(bench.app.task("late")(lambda: None).task().options(after=3600))
 
     @bench.app.task(batch=10)
@@ -173,7 +173,7 @@ async def test_a_batch_may_wait_for_something_as_a_whole(bench: Bench) -> None:
             await bench.state(task_id, "blocked")
 
 
-async def test_a_batch_that_returns_too_few_results_fails_as_a_whole(bench: Bench) -> None:
+async def test_batch_that_returns_too_few_results_fails_as_a_whole(bench: Bench) -> None:
     @bench.app.task(batch=10, max_attempts=1)
     async def store(items: list[Item]) -> list[int]:
         return [1]
@@ -197,7 +197,7 @@ def uncollected() -> Iterator[None]:
         gc.enable()
 
 
-async def test_a_handler_that_never_suspends_does_not_starve_the_loop(bench: Bench) -> None:
+async def test_handler_that_never_suspends_does_not_starve_the_loop(bench: Bench) -> None:
     @bench.app.task
     async def spin(n: int) -> None: ...
 

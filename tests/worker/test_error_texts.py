@@ -40,7 +40,7 @@ def called_in_a_process(app: App) -> None:
 
 
 @pytest.mark.parametrize("define", [as_async, in_a_thread, in_a_process, called_in_a_process])
-async def test_text_has_all_causes_members_and_notes_and_none_of_our_frames(bench: Bench, define: Any) -> None:
+async def test_error_text_has_causes_members_and_notes_but_no_internal_frames(bench: Bench, define: Any) -> None:
     define(bench.app)
     [task_id] = bench.enqueue(bench.app.handlers["close"].task())
 
@@ -56,7 +56,7 @@ async def test_text_has_all_causes_members_and_notes_and_none_of_our_frames(benc
     assert "asyncio/" not in text
 
 
-async def test_log_and_database_have_the_same_text(bench: Bench) -> None:
+async def test_log_and_database_store_the_same_error_text(bench: Bench) -> None:
     stream = io.StringIO()
     set_up_logging(LogSettings(format=LogFormat.json, level=LogLevel.info), stream)
     as_async(bench.app)
@@ -69,7 +69,7 @@ async def test_log_and_database_have_the_same_text(bench: Bench) -> None:
     assert [line["traceback"] for line in lines if "traceback" in line] == [task.error]
 
 
-async def test_stop_iteration_of_a_plain_handler_shows_its_line(bench: Bench) -> None:
+async def test_stop_iteration_in_a_plain_handler_shows_its_line(bench: Bench) -> None:
     @bench.app.task(max_attempts=1)
     def take() -> object:
         return next(iter(()))
@@ -83,7 +83,7 @@ async def test_stop_iteration_of_a_plain_handler_shows_its_line(bench: Bench) ->
     assert "StopIteration" in (task.error or "").partition("\n")[0]
 
 
-async def test_retries_and_permanent_failures_store_their_whole_chain(bench: Bench) -> None:
+async def test_retries_and_permanent_failures_store_their_whole_chain_of_causes(bench: Bench) -> None:
     @bench.app.task(max_attempts=1)
     async def end(how: str) -> None:
         try:
@@ -101,7 +101,7 @@ async def test_retries_and_permanent_failures_store_their_whole_chain(bench: Ben
         assert "in call_the_bank" in (task.error or "")
 
 
-async def test_longest_text_is_stored_and_bounded(bench: Bench) -> None:
+async def test_longest_error_text_is_stored_within_a_limit(bench: Bench) -> None:
     @bench.app.task(max_attempts=1)
     async def shout() -> None:
         raise ExceptionGroup("ü" * 10_000, [ValueError("ä" * 10_000) for _ in range(20)])
@@ -123,7 +123,7 @@ class Hostile(Exception):
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError, ValueError])
 @pytest.mark.parametrize("process", [False, True])
-async def test_error_whose_text_raises_stops_no_worker(
+async def test_error_whose_str_raises_does_not_stop_the_worker(
     bench: Bench, end: type[BaseException], *, process: bool
 ) -> None:
     handler: Any
@@ -160,7 +160,7 @@ class Purchase:
     price: Price | None = None
 
 
-async def test_users_code_around_a_handler_stops_no_worker(bench: Bench) -> None:
+async def test_user_code_around_a_handler_does_not_stop_the_worker(bench: Bench) -> None:
     """Codecs of results and of batch payloads, and `then=` rules."""
 
     @bench.app.task("price", max_attempts=1)
@@ -184,7 +184,7 @@ async def test_users_code_around_a_handler_stops_no_worker(bench: Bench) -> None
     assert all((task.error or "").startswith("KeyboardInterrupt") for task in tasks[1:3])
 
 
-async def test_hidden_value_is_removed_before_the_text_is_cut(bench: Bench) -> None:
+async def test_redacted_value_is_removed_before_the_error_text_is_truncated(bench: Bench) -> None:
     """At the end of a message that is cut, in a note, in a member of a group, in a process."""
 
     @bench.app.task(max_attempts=1)
@@ -204,7 +204,7 @@ async def test_hidden_value_is_removed_before_the_text_is_cut(bench: Bench) -> N
         assert CANARY[:6] not in task.error
 
 
-def test_procedure_stores_as_much_of_an_error_as_a_worker(bench: Bench) -> None:
+def test_procedure_error_text_has_the_same_limit_as_a_worker_error(bench: Bench) -> None:
     longest = bench.ask("select length(rolecall.failure_text(repeat('x', 20000), null, null, null))")
 
     assert longest == 16_000

@@ -27,7 +27,7 @@ class Told:
         self.events.append(event)
 
 
-async def test_it_is_cancelled_though_a_worker_was_there_to_run_it(bench: Bench) -> None:
+async def test_expired_task_is_cancelled_even_with_a_worker_running(bench: Bench) -> None:
     ran: list[str] = []
     told = Told()
     bench.app.add_sink(told)
@@ -51,7 +51,7 @@ async def test_it_is_cancelled_though_a_worker_was_there_to_run_it(bench: Bench)
     assert [event.error for event in told.events] == [cancelled.error]
 
 
-async def test_a_handler_says_when_its_tasks_expire(bench: Bench) -> None:
+async def test_handler_declares_the_expiry_of_its_tasks(bench: Bench) -> None:
     @bench.app.task(expires=timedelta(minutes=5))
     async def push() -> None: ...
 
@@ -85,7 +85,7 @@ def held(number: int, *, max_attempts: int = 0, expires_seconds: float | None = 
 
 
 @pytest.mark.parametrize("most", [None, 2])
-async def test_one_that_was_claimed_ahead_and_expired_meanwhile_is_given_back(most: int | None) -> None:
+async def test_prefetched_task_that_has_expired_is_returned(most: int | None) -> None:
     """One at a time, and those that fill up a batch."""
     given_back: list[HeldTask] = []
     queue = LocalQueue(given_back.extend)
@@ -98,7 +98,7 @@ async def test_one_that_was_claimed_ahead_and_expired_meanwhile_is_given_back(mo
     assert given_back == [late]
 
 
-async def test_an_only_attempt_that_has_expired_is_given_back() -> None:
+async def test_expired_task_with_only_one_attempt_is_returned() -> None:
     """It counts from its claim, but its handler has not begun."""
     given_back: list[HeldTask] = []
     queue = LocalQueue(given_back.extend)

@@ -50,20 +50,20 @@ def working(bench: Bench) -> Iterator[Worker]:
 
 
 @pytest.mark.parametrize(("signs", "reason"), DEAD)
-def test_what_only_a_restart_mends_is_no_life(signs: Signs, reason: str) -> None:
+def test_worker_that_needs_a_restart_is_not_alive(signs: Signs, reason: str) -> None:
     assert judge(signs) == WorkerHealth(dead=reason)
 
 
 @pytest.mark.parametrize(("signs", "reason"), UNREADY)
-def test_what_a_restart_does_not_mend_only_makes_it_unready(signs: Signs, reason: str) -> None:
+def test_worker_with_a_problem_a_restart_cannot_fix_is_only_unready(signs: Signs, reason: str) -> None:
     assert judge(signs) == WorkerHealth(unready=reason)
 
 
-def test_a_hiccup_is_no_blockage() -> None:
+def test_short_lag_does_not_make_the_worker_unready() -> None:
     assert judge(Signs(lag=5, behind=10)).ready
 
 
-async def test_a_blocked_loop_is_told_while_it_is_blocked(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_blocked_loop_is_reported_while_it_is_blocked(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rolecall.worker.health.BLOCKED_FOR", 0.3)
     release = threading.Event()
 
@@ -81,7 +81,7 @@ async def test_a_blocked_loop_is_told_while_it_is_blocked(bench: Bench, monkeypa
         await until(lambda: worker.health().ready)
 
 
-async def test_a_worker_whose_slots_are_all_busy_is_well(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_worker_with_all_slots_busy_is_healthy(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rolecall.worker.health.STUCK_FOR", -1.0)
     release = threading.Event()
 
@@ -98,7 +98,7 @@ async def test_a_worker_whose_slots_are_all_busy_is_well(bench: Bench, monkeypat
             release.set()
 
 
-async def test_a_claim_that_comes_to_a_halt_is_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_stuck_claim_is_reported(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rolecall.worker.health.STUCK_FOR", 0.3)
     release = threading.Event()
 
@@ -116,7 +116,7 @@ async def test_a_claim_that_comes_to_a_halt_is_told(bench: Bench, monkeypatch: p
             release.set()
 
 
-async def test_without_the_database_it_is_unready_and_alive(bench: Bench) -> None:
+async def test_worker_without_the_database_is_alive_and_unready(bench: Bench) -> None:
     with working(bench) as worker:
         await until(lambda: worker.health().ready)
         with outage(bench.dsn, OURS):
@@ -124,7 +124,7 @@ async def test_without_the_database_it_is_unready_and_alive(bench: Bench) -> Non
         await until(lambda: worker.health().ready)
 
 
-async def test_a_worker_that_was_not_started_or_is_stopping_is_alive_and_not_ready(bench: Bench) -> None:
+async def test_worker_that_is_not_started_or_is_stopping_is_alive_and_unready(bench: Bench) -> None:
     worker = Worker(bench.app, bench.dsn)
     before = worker.health()
     worker.stop()

@@ -9,7 +9,7 @@ from rolecall.model.outcomes import NoResult
 from tests.worker.bench import Bench
 
 
-async def test_every_attempt_shows_the_same_key(bench: Bench) -> None:
+async def test_every_attempt_has_the_same_idempotency_key(bench: Bench) -> None:
     shown: list[str] = []
 
     @bench.app.task(retry=immediate(), max_attempts=2)
@@ -28,7 +28,7 @@ async def test_every_attempt_shows_the_same_key(bench: Bench) -> None:
     assert task.result == f"{task_id}:0"
 
 
-async def test_a_snooze_keeps_the_key(bench: Bench) -> None:
+async def test_snooze_preserves_the_idempotency_key(bench: Bench) -> None:
     shown: list[str] = []
 
     @bench.app.task
@@ -44,7 +44,7 @@ async def test_a_snooze_keeps_the_key(bench: Bench) -> None:
     assert shown == [f"{task_id}:0"] * 2
 
 
-async def test_the_step_after_the_children_has_a_key_of_its_own(bench: Bench) -> None:
+async def test_gather_step_has_its_own_idempotency_key(bench: Bench) -> None:
     shown: list[str] = []
 
     async def put_together(ctx: Context) -> None:
@@ -66,7 +66,7 @@ async def test_the_step_after_the_children_has_a_key_of_its_own(bench: Bench) ->
     assert shown == [f"{task_id}:0", f"{task_id}:1"]
 
 
-async def test_each_item_of_a_batch_has_the_key_of_its_task(bench: Bench) -> None:
+async def test_each_item_of_a_batch_has_the_idempotency_key_of_its_task(bench: Bench) -> None:
     shown: dict[int, set[str]] = defaultdict(set)
 
     @bench.app.task(batch=10)
@@ -83,7 +83,7 @@ async def test_each_item_of_a_batch_has_the_key_of_its_task(bench: Bench) -> Non
     assert shown == {task_id: {f"{task_id}:0"} for task_id in ids}
 
 
-async def test_a_plain_function_tells_its_requests_apart_by_a_suffix(bench: Bench) -> None:
+async def test_suffix_distinguishes_the_requests_of_a_plain_function(bench: Bench) -> None:
     @bench.app.task
     def charge(ctx: Context) -> list[str]:
         return [ctx.idempotency_key("card"), ctx.idempotency_key("mail")]
@@ -96,7 +96,7 @@ async def test_a_plain_function_tells_its_requests_apart_by_a_suffix(bench: Benc
     assert task.result == [f"{task_id}:0:card", f"{task_id}:0:mail"]
 
 
-async def test_a_key_can_be_stored_and_handed_on_like_any_text(bench: Bench) -> None:
+async def test_idempotency_key_can_be_stored_and_passed_like_any_string(bench: Bench) -> None:
     @bench.app.task
     async def check(once: str) -> str:
         return once

@@ -42,7 +42,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counts
 
 
-async def test_each_poll_of_an_idle_worker_is_one_question_and_no_claim(bench: Bench, asked: Counter[str]) -> None:
+async def test_idle_poll_is_one_query_and_no_claim(bench: Bench, asked: Counter[str]) -> None:
     @bench.app.task
     async def work() -> None: ...
 
@@ -57,7 +57,7 @@ async def test_each_poll_of_an_idle_worker_is_one_question_and_no_claim(bench: B
 
 
 @pytest.mark.parametrize("after", ["0 s", "0.5 s"])
-async def test_a_poll_finds_what_nobody_told_of(bench: Bench, asked: Counter[str], after: str) -> None:
+async def test_poll_finds_tasks_enqueued_without_a_notification(bench: Bench, asked: Counter[str], after: str) -> None:
     @bench.app.task
     async def work() -> None: ...
 
@@ -69,7 +69,7 @@ async def test_a_poll_finds_what_nobody_told_of(bench: Bench, asked: Counter[str
         await until(lambda: bench.ask("select count(*) from rolecall.finished_tasks") == 1, within=5)
 
 
-async def test_one_enqueue_makes_a_few_of_many_idle_workers_claim(bench: Bench, asked: Counter[str]) -> None:
+async def test_one_enqueue_triggers_claims_of_only_a_few_idle_workers(bench: Bench, asked: Counter[str]) -> None:
     @bench.app.task
     async def work() -> None: ...
 

@@ -28,7 +28,7 @@ def counts(bench: Bench) -> list[tuple[str, str, int]]:
     return bench.connection.execute("select * from rolecall.counts()").fetchall()
 
 
-async def test_it_ends_when_all_is_done_follow_ups_and_retries_included(bench: Bench) -> None:
+async def test_until_idle_worker_exits_after_all_follow_ups_and_retries(bench: Bench) -> None:
     attempts: list[int] = []
 
     @bench.app.task
@@ -51,7 +51,7 @@ async def test_it_ends_when_all_is_done_follow_ups_and_retries_included(bench: B
     assert counts(bench) == [("first", "completed", 1), ("last", "completed", 1)]
 
 
-async def test_it_ends_at_once_where_nothing_is_left_but_what_comes_later(bench: Bench) -> None:
+async def test_until_idle_worker_exits_immediately_if_only_scheduled_tasks_remain(bench: Bench) -> None:
     @bench.app.task
     async def later() -> None: ...
 
@@ -62,7 +62,7 @@ async def test_it_ends_at_once_where_nothing_is_left_but_what_comes_later(bench:
     assert bench.task(task_id).state == "pending"
 
 
-async def test_slots_of_roles_wait_for_one_another(bench: Bench) -> None:
+async def test_slots_of_roles_wait_for_each_other_before_exiting(bench: Bench) -> None:
     @bench.app.task
     async def second() -> None: ...
 

@@ -18,7 +18,7 @@ TOGETHER = (
 )
 
 
-async def test_tasks_of_a_key_that_one_worker_holds_run_in_their_order_and_never_together(bench: Bench) -> None:
+async def test_tasks_of_a_key_run_in_order_one_after_another(bench: Bench) -> None:
     running, ran, most, held = 0, [], 0, 0
 
     @bench.app.task
@@ -59,7 +59,7 @@ async def test_at_most_one_task_of_a_key_is_claimed(bench: Bench, how: str) -> N
     assert held == 1
 
 
-async def test_nothing_of_a_key_begins_while_a_task_of_it_waits_for_its_children(bench: Bench) -> None:
+async def test_key_stays_blocked_while_one_of_its_tasks_waits_for_children(bench: Bench) -> None:
     events: list[str] = []
 
     @bench.app.task
@@ -85,7 +85,7 @@ async def test_nothing_of_a_key_begins_while_a_task_of_it_waits_for_its_children
     assert events == ["before"] * 40 + ["parent", "child"] + ["after"] * 10
 
 
-async def test_what_stands_behind_a_slow_task_of_its_key_is_given_back(bench: Bench) -> None:
+async def test_tasks_behind_a_slow_task_of_their_key_are_returned(bench: Bench) -> None:
     begun, enough = asyncio.Event(), asyncio.Event()
 
     @bench.app.task
@@ -107,7 +107,7 @@ async def test_what_stands_behind_a_slow_task_of_its_key_is_given_back(bench: Be
     assert {(task.state, task.attempt) for task in tasks} == {("completed", 1)}
 
 
-async def test_a_task_that_ends_in_a_transaction_began_after_the_end_of_the_one_before_it(bench: Bench) -> None:
+async def test_task_completed_in_a_transaction_started_after_its_predecessor_finished(bench: Bench) -> None:
     @bench.app.task
     async def work(ctx: Context) -> None:
         async with ctx.transaction() as tx:
@@ -125,7 +125,7 @@ async def test_a_task_that_ends_in_a_transaction_began_after_the_end_of_the_one_
     assert bench.ask(overlaps) == 0
 
 
-async def test_a_task_that_ends_in_a_transaction_of_its_own_ends_after_those_before_it(
+async def test_task_completed_in_its_own_transaction_finishes_after_its_predecessors(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     ended_before: list[bool] = []
@@ -150,7 +150,7 @@ async def test_a_task_that_ends_in_a_transaction_of_its_own_ends_after_those_bef
     assert not caplog.records
 
 
-async def test_the_outcome_of_a_task_is_not_stored_before_that_of_the_one_before_it(bench: Bench) -> None:
+async def test_outcome_is_not_stored_before_that_of_its_predecessor(bench: Bench) -> None:
     ran: list[int] = []
     locked: list[int] = []
 
@@ -179,9 +179,7 @@ async def test_the_outcome_of_a_task_is_not_stored_before_that_of_the_one_before
     assert {task.state for task in tasks} == {"completed"}
 
 
-async def test_an_outcome_reported_later_is_kept_back_behind_an_earlier_one(
-    bench: Bench, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_later_outcome_is_held_back_behind_an_earlier_one(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     second_returns = asyncio.Event()
 
     with connect(bench.dsn, "somebody") as somebody:
@@ -215,7 +213,7 @@ async def test_an_outcome_reported_later_is_kept_back_behind_an_earlier_one(
 
 
 @pytest.mark.parametrize("is_async", [True, False], ids=["complete", "complete_sync"])
-async def test_a_task_is_given_back_rather_than_completed_before_its_predecessor(bench: Bench, is_async: bool) -> None:
+async def test_task_is_returned_rather_than_completed_before_its_predecessor(bench: Bench, is_async: bool) -> None:
     ran: list[str] = []
 
     with connect(bench.dsn, "somebody") as somebody:

@@ -66,7 +66,7 @@ def _arithmetic() -> None:
 
 
 @pytest.mark.parametrize("define", [as_async, in_a_thread, in_a_batch, in_a_batch_in_a_thread])
-async def test_changes_of_the_context_end_with_their_attempt(bench: Bench, define: Callable[[App], None]) -> None:
+async def test_context_changes_are_reset_after_their_attempt(bench: Bench, define: Callable[[App], None]) -> None:
     define(bench.app)
     visit = bench.app.handlers["visit"]
     payloads = [{"name": name} for name in ("ada", "bob", "eve")]
@@ -80,7 +80,7 @@ async def test_changes_of_the_context_end_with_their_attempt(bench: Bench, defin
 
 
 @pytest.mark.parametrize("end", [ValueError("no"), KeyboardInterrupt(), asyncio.CancelledError()])
-async def test_changes_of_a_failed_attempt_end_with_it(bench: Bench, end: BaseException) -> None:
+async def test_context_changes_of_a_failed_attempt_are_reset(bench: Bench, end: BaseException) -> None:
     @bench.app.task(max_attempts=1)
     async def fail() -> None:
         look_and_leave("ada")
@@ -98,7 +98,7 @@ async def test_changes_of_a_failed_attempt_end_with_it(bench: Bench, end: BaseEx
     assert second.result == PRISTINE
 
 
-async def test_changes_of_an_aborted_attempt_end_with_it(bench: Bench) -> None:
+async def test_context_changes_of_an_aborted_attempt_are_reset(bench: Bench) -> None:
     @bench.app.task(max_attempts=1, timeout=0.2)
     async def stuck() -> None:
         look_and_leave("ada")
@@ -116,7 +116,7 @@ async def test_changes_of_an_aborted_attempt_end_with_it(bench: Bench) -> None:
     assert (first.state, second.result) == ("failed", PRISTINE)
 
 
-async def test_process_keeps_what_modules_set_and_no_request_changes_it(bench: Bench) -> None:
+async def test_process_context_keeps_module_settings_and_discards_changes_of_requests(bench: Bench) -> None:
     visit = bench.app.task("visit", process=True)(precise.divide)
     ids = bench.enqueue(*(visit.task(precision=precision) for precision in (3, 0, 4, 0)))
 
@@ -126,7 +126,7 @@ async def test_process_keeps_what_modules_set_and_no_request_changes_it(bench: B
     assert [task.result for task in tasks] == ["0.333", "0.333333", "0.3333", "0.333333"]
 
 
-async def test_function_called_in_a_process_changes_nothing_for_the_next(bench: Bench) -> None:
+async def test_function_in_a_process_does_not_change_the_next_calls_context(bench: Bench) -> None:
     @bench.app.task
     async def visit(ctx: Context) -> list[str]:
         return [await ctx.in_process(precise.divide, precision) for precision in (3, 0)]
@@ -153,7 +153,7 @@ async def test_every_attempt_sees_the_context_in_which_the_worker_started(bench:
     assert [task.result for task in tasks] == [["the house"]] * 2
 
 
-async def test_every_attempt_is_an_asyncio_task_of_its_own(bench: Bench) -> None:
+async def test_every_attempt_has_its_own_asyncio_task(bench: Bench) -> None:
     seen: list[tuple[object, object]] = []
 
     async def note(ctx: Any, call_next: Next) -> object:
@@ -177,7 +177,7 @@ async def test_every_attempt_is_an_asyncio_task_of_its_own(bench: Bench) -> None
     assert all(around is inside for around, inside in seen)
 
 
-async def test_middleware_need_not_reset_what_it_sets(bench: Bench) -> None:
+async def test_middleware_need_not_reset_its_context_variables(bench: Bench) -> None:
     async def by_the_key(ctx: Any, call_next: Next) -> object:
         if ctx.key is not None:
             tenant.set(ctx.key)
@@ -197,7 +197,7 @@ async def test_middleware_need_not_reset_what_it_sets(bench: Bench) -> None:
     assert [task.result for task in tasks] == ["ada", "nobody"]
 
 
-async def test_log_fields_are_those_of_the_attempt_and_end_with_it(bench: Bench) -> None:
+async def test_log_fields_are_reset_after_their_attempt(bench: Bench) -> None:
     left: list[asyncio.Task[object]] = []
 
     @bench.app.task
@@ -214,7 +214,7 @@ async def test_log_fields_are_those_of_the_attempt_and_end_with_it(bench: Bench)
     assert [task.result for task in tasks] == ids
 
 
-async def test_handler_that_cancels_its_own_task_and_returns_has_completed(bench: Bench) -> None:
+async def test_handler_that_cancels_its_own_asyncio_task_and_returns_completes(bench: Bench) -> None:
     @bench.app.task(max_attempts=1)
     async def odd(waits: bool) -> str:
         current = asyncio.current_task()
@@ -234,7 +234,7 @@ async def test_handler_that_cancels_its_own_task_and_returns_has_completed(bench
     assert (second.error or "").startswith("asyncio.exceptions.CancelledError")
 
 
-async def test_calls_after_a_commit_have_a_context_of_their_own(bench: Bench) -> None:
+async def test_after_commit_calls_have_their_own_context(bench: Bench) -> None:
     found: list[list[object]] = []
 
     async def look() -> None:

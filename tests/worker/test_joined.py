@@ -105,7 +105,7 @@ SYNC = [of_psycopg, of_psycopg2, of_a_session, of_django]
 
 
 @pytest.mark.parametrize("opened", ASYNC)
-async def test_a_task_completes_in_an_async_transaction_of_its_handlers_own(bench: Bench, opened: Any) -> None:
+async def test_task_completes_in_its_handlers_own_async_transaction(bench: Bench, opened: Any) -> None:
     bench.connection.execute(LEDGER)
 
     @bench.app.task
@@ -128,7 +128,7 @@ async def test_a_task_completes_in_an_async_transaction_of_its_handlers_own(benc
 
 
 @pytest.mark.parametrize("opened", ASYNC)
-async def test_server_ends_an_async_transaction_that_stays_open_after_the_completion(bench: Bench, opened: Any) -> None:
+async def test_server_closes_an_async_transaction_left_open_after_the_completion(bench: Bench, opened: Any) -> None:
     bench.connection.execute(LEDGER)
 
     @bench.app.task(lease=1, retry=immediate())
@@ -148,7 +148,7 @@ async def test_server_ends_an_async_transaction_that_stays_open_after_the_comple
 
 
 @pytest.mark.parametrize("opened", SYNC)
-async def test_server_ends_a_sync_transaction_that_stays_open_after_the_completion(bench: Bench, opened: Any) -> None:
+async def test_server_closes_a_sync_transaction_left_open_after_the_completion(bench: Bench, opened: Any) -> None:
     bench.connection.execute(LEDGER)
 
     @bench.app.task(lease=1, retry=immediate())
@@ -168,7 +168,7 @@ async def test_server_ends_a_sync_transaction_that_stays_open_after_the_completi
 
 
 @pytest.mark.parametrize("opened", SYNC)
-async def test_a_task_completes_in_a_sync_transaction_of_its_handlers_own(bench: Bench, opened: Any) -> None:
+async def test_task_completes_in_its_handlers_own_sync_transaction(bench: Bench, opened: Any) -> None:
     bench.connection.execute(LEDGER)
 
     @bench.app.task
@@ -186,7 +186,7 @@ async def test_a_task_completes_in_a_sync_transaction_of_its_handlers_own(bench:
 
 
 @pytest.mark.parametrize("opened", SYNC)
-async def test_a_sync_completion_that_is_rolled_back_is_the_failure_that_did_so(bench: Bench, opened: Any) -> None:
+async def test_rolled_back_sync_completion_fails_with_the_error_that_caused_it(bench: Bench, opened: Any) -> None:
     bench.connection.execute(LEDGER)
 
     @bench.app.task(max_attempts=1)
@@ -205,7 +205,7 @@ async def test_a_sync_completion_that_is_rolled_back_is_the_failure_that_did_so(
 
 
 @pytest.mark.parametrize("opened", ASYNC)
-async def test_where_a_completion_was_rolled_back_what_the_handler_returns_counts(bench: Bench, opened: Any) -> None:
+async def test_returned_result_is_stored_after_a_rolled_back_completion(bench: Bench, opened: Any) -> None:
     bench.connection.execute(LEDGER)
 
     @bench.app.task
@@ -225,7 +225,7 @@ async def test_where_a_completion_was_rolled_back_what_the_handler_returns_count
     assert bench.ask("select count(*) from ledger") == 0
 
 
-async def test_a_handler_that_fails_after_its_own_commit_has_completed_its_task(bench: Bench) -> None:
+async def test_handler_that_fails_after_its_own_commit_has_completed_its_task(bench: Bench) -> None:
     bench.connection.execute(LEDGER)
     called: list[str] = []
 
@@ -244,7 +244,7 @@ async def test_a_handler_that_fails_after_its_own_commit_has_completed_its_task(
     assert (task.state, task.result) == ("completed", {"lines": 1})
 
 
-async def test_a_handler_goes_on_after_its_own_commit_as_long_as_it_likes(bench: Bench) -> None:
+async def test_handler_can_continue_indefinitely_after_its_own_commit(bench: Bench) -> None:
     bench.connection.execute(LEDGER)
     ended: list[str] = []
 
@@ -264,7 +264,7 @@ async def test_a_handler_goes_on_after_its_own_commit_as_long_as_it_likes(bench:
         await until(lambda: ended)
 
 
-async def test_a_lost_claim_is_told_in_a_transaction_of_the_handlers_own(bench: Bench) -> None:
+async def test_lost_claim_is_reported_in_the_handlers_own_transaction(bench: Bench) -> None:
     bench.connection.execute(LEDGER)
     caught: list[str] = []
 

@@ -55,7 +55,7 @@ def kept_in(folder: Path) -> list[Path]:
     return sorted((folder / "large").iterdir()) if (folder / "large").exists() else []
 
 
-async def test_more_than_a_row_may_hold_reaches_the_handler(bench: Bench, client: Client, tmp_path: Path) -> None:
+async def test_payload_larger_than_a_row_reaches_the_handler(bench: Bench, client: Client, tmp_path: Path) -> None:
     """Small fields stay in the row for keys, filters and pages."""
 
     @bench.app.task(key="order:{order}")
@@ -72,7 +72,7 @@ async def test_more_than_a_row_may_hold_reaches_the_handler(bench: Bench, client
     assert len(kept_in(tmp_path)) == 2
 
 
-async def test_threads_processes_and_batches_are_given_it(bench: Bench, client: Client) -> None:
+async def test_threads_processes_and_batches_receive_large_payloads(bench: Bench, client: Client) -> None:
     @bench.app.task
     def threaded(text: str) -> int:
         return len(text)
@@ -94,7 +94,7 @@ async def test_threads_processes_and_batches_are_given_it(bench: Bench, client: 
     assert [task.result for task in done] == [len(LARGE), len(LARGE), 200, 201, 10]
 
 
-async def test_all_that_a_handler_asks_for_goes_the_same_way(bench: Bench, client: Client) -> None:
+async def test_large_payloads_of_tasks_spawned_by_handlers_are_stored_as_pointers(bench: Bench, client: Client) -> None:
     """Children, their siblings, what comes next, what a rule makes; returned or completed by the handler itself."""
 
     @bench.app.task
@@ -127,7 +127,7 @@ async def test_all_that_a_handler_asks_for_goes_the_same_way(bench: Bench, clien
     assert bench.ask("select count(*) from rolecall.all_tasks where payload -> 'text' ->> 'rolecall' is null") == 3
 
 
-async def test_all_calls_of_both_clients_go_the_same_way(bench: Bench, client: Client) -> None:
+async def test_large_payloads_of_all_client_calls_are_stored_as_pointers(bench: Bench, client: Client) -> None:
     @bench.app.task
     async def leaf(text: str) -> None: ...
 
@@ -152,7 +152,7 @@ async def test_all_calls_of_both_clients_go_the_same_way(bench: Bench, client: C
     assert bench.ask(query, POINTER["rolecall"]) == 9
 
 
-async def test_an_async_client_keeps_nothing_on_its_loop(bench: Bench, large: LargeValues) -> None:
+async def test_async_client_does_not_block_its_loop_while_storing(bench: Bench, large: LargeValues) -> None:
     """While the store writes, the loop goes on."""
 
     @bench.app.task
@@ -172,7 +172,7 @@ async def test_an_async_client_keeps_nothing_on_its_loop(bench: Bench, large: La
     assert here == ["the loop goes on"]
 
 
-async def test_tasks_of_a_batch_that_need_each_other_still_do(bench: Bench, client: Client) -> None:
+async def test_tasks_of_a_batch_with_large_payloads_can_need_each_other(bench: Bench, client: Client) -> None:
     @bench.app.task
     async def leaf(text: str) -> int:
         return len(text)
@@ -186,7 +186,7 @@ async def test_tasks_of_a_batch_that_need_each_other_still_do(bench: Bench, clie
     assert [need.task_id for need in run(bench.connection, structure.needs(ids[2]))] == ids[:2]
 
 
-def test_what_is_rolled_back_leaves_an_object_and_no_task(bench: Bench, client: Client, tmp_path: Path) -> None:
+def test_rolled_back_enqueue_leaves_an_object_but_no_task(bench: Bench, client: Client, tmp_path: Path) -> None:
     @bench.app.task
     def leaf(text: str) -> None: ...
 
@@ -198,7 +198,7 @@ def test_what_is_rolled_back_leaves_an_object_and_no_task(bench: Bench, client: 
     assert len(kept_in(tmp_path)) == 1
 
 
-def test_what_is_committed_with_the_callers_rows_points_to_a_whole_object(
+def test_pointer_committed_with_the_callers_rows_refers_to_a_complete_object(
     bench: Bench, client: Client, large: LargeValues
 ) -> None:
     @bench.app.task
@@ -210,7 +210,7 @@ def test_what_is_committed_with_the_callers_rows_points_to_a_whole_object(
     assert large.read_now(client.get(task).payload) == {"text": LARGE}
 
 
-def test_nothing_is_stored_where_the_store_is_away(bench: Bench, client: Client, tmp_path: Path) -> None:
+def test_enqueue_stores_nothing_while_the_store_is_unavailable(bench: Bench, client: Client, tmp_path: Path) -> None:
     @bench.app.task
     def leaf(text: str) -> None: ...
 
@@ -221,7 +221,7 @@ def test_nothing_is_stored_where_the_store_is_away(bench: Bench, client: Client,
     assert bench.ask("select count(*) from rolecall.all_tasks") == 0
 
 
-async def test_an_attempt_fails_while_the_store_is_away_and_is_made_again(
+async def test_attempt_fails_while_the_store_is_unavailable_and_is_retried(
     bench: Bench, client: Client, tmp_path: Path
 ) -> None:
     @bench.app.task(retry=immediate(), max_attempts=50)
@@ -251,7 +251,7 @@ async def test_an_attempt_fails_while_the_store_is_away_and_is_made_again(
         (lambda pointer, kept: pointer.update(path="7-1-abcdef01.json"), "is stored as"),
     ],
 )
-async def test_a_worker_reads_what_was_kept_there_and_nothing_else(
+async def test_worker_reads_only_the_stored_payload_and_rejects_any_other_pointer(
     bench: Bench, client: Client, tmp_path: Path, change: Any, problem: str
 ) -> None:
     """Changed, gone; another place, another folder, a result; as whoever may write SQL could say it."""
@@ -273,7 +273,7 @@ async def test_a_worker_reads_what_was_kept_there_and_nothing_else(
     assert problem in str(task.error)
 
 
-async def test_a_worker_without_the_store_says_so(bench: Bench, client: Client) -> None:
+async def test_worker_without_the_store_reports_the_missing_setting(bench: Bench, client: Client) -> None:
     @bench.app.task(max_attempts=1)
     async def leaf(text: str) -> None: ...
 
@@ -285,7 +285,7 @@ async def test_a_worker_without_the_store_says_so(bench: Bench, client: Client) 
     assert "the field 'text' of the payload is stored elsewhere: pass large= to this App as well" in str(done.error)
 
 
-async def test_a_large_result_is_kept_in_the_same_place(bench: Bench, client: Client, large: LargeValues) -> None:
+async def test_large_result_is_kept_in_the_same_store(bench: Bench, client: Client, large: LargeValues) -> None:
     @bench.app.task
     async def export(text: str) -> list[str]:
         return [text]
@@ -300,9 +300,7 @@ async def test_a_large_result_is_kept_in_the_same_place(bench: Bench, client: Cl
     assert await large.read({"text": "small"}) == {"text": "small"}
 
 
-async def test_an_included_app_goes_by_the_store_of_the_one_that_includes_it(
-    bench: Bench, client: Client, tmp_path: Path
-) -> None:
+async def test_included_app_uses_the_store_of_its_parent_app(bench: Bench, client: Client, tmp_path: Path) -> None:
     other = LargeValues(tmp_path / "other", over=10)
     slice_ = App("slice", large=other)
 
@@ -319,7 +317,7 @@ async def test_an_included_app_goes_by_the_store_of_the_one_that_includes_it(
     assert not (tmp_path / "other").exists()
 
 
-def test_what_the_database_runs_keeps_its_payload_in_the_row(bench: Bench, client: Client) -> None:
+def test_payload_of_a_procedure_or_foreign_handler_stays_in_the_row(bench: Bench, client: Client) -> None:
     """A procedure reads no bucket; a handler of another program may not either."""
     bench.connection.execute("create procedure crunch(payload jsonb) language sql as 'select 1'")
     bench.app.procedure("crunch", procedure="public.crunch")
@@ -331,7 +329,7 @@ def test_what_the_database_runs_keeps_its_payload_in_the_row(bench: Bench, clien
     assert [stored(bench, each) for each in ids] == [payload, payload]
 
 
-def test_a_hidden_field_that_is_large_is_kept_and_not_shown(bench: Bench, client: Client, tmp_path: Path) -> None:
+def test_large_redacted_field_is_stored_and_not_shown(bench: Bench, client: Client, tmp_path: Path) -> None:
     @bench.app.task
     def leaf(pem: Annotated[str, Redacted]) -> None: ...
 

@@ -22,7 +22,7 @@ class Item:
     n: int
 
 
-async def test_what_is_too_large_is_kept_elsewhere_and_read_again(bench: Bench, tmp_path: Path) -> None:
+async def test_large_result_is_stored_elsewhere_and_can_be_read(bench: Bench, tmp_path: Path) -> None:
     """More than a row may hold, promised by its handler, of single handlers and of batches."""
     large = LargeResults(tmp_path / "results", over=100)
     bench.app.use(large)
@@ -49,7 +49,7 @@ async def test_what_is_too_large_is_kept_elsewhere_and_read_again(bench: Bench, 
     assert len(list((tmp_path / "results").iterdir())) == 2
 
 
-async def test_a_promise_is_kept_by_the_result_itself_wherever_it_is(bench: Bench, tmp_path: Path) -> None:
+async def test_large_result_is_checked_against_its_declared_type(bench: Bench, tmp_path: Path) -> None:
     bench.app.use(LargeResults(tmp_path, over=10))
 
     @bench.app.task(max_attempts=1)
@@ -64,7 +64,7 @@ async def test_a_promise_is_kept_by_the_result_itself_wherever_it_is(bench: Benc
     assert "Expected `int`, got `str`" in (task.error or "")
 
 
-async def test_where_the_store_gives_no_answer_the_attempt_fails(bench: Bench, tmp_path: Path) -> None:
+async def test_attempt_fails_if_the_store_is_unavailable(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     bench.app.use(LargeResults(tmp_path / "file", over=10))
 
@@ -80,7 +80,7 @@ async def test_where_the_store_gives_no_answer_the_attempt_fails(bench: Bench, t
     assert "ResultMissing: the object" in (task.error or "")
 
 
-async def test_what_is_no_result_is_let_pass(tmp_path: Path) -> None:
+async def test_non_result_return_values_pass_through(tmp_path: Path) -> None:
     snooze = Snooze(1)
 
     async def call_next() -> Snooze:
@@ -99,7 +99,7 @@ async def test_what_is_no_result_is_let_pass(tmp_path: Path) -> None:
         {"sha256": "0" * 64},
     ],
 )
-def test_a_pointer_leads_nowhere_else_and_to_nothing_that_was_changed(tmp_path: Path, other: dict[str, Any]) -> None:
+def test_changed_pointer_or_object_is_rejected(tmp_path: Path, other: dict[str, Any]) -> None:
     large = LargeResults(FolderStore(tmp_path))
     FolderStore(tmp_path).put("7-1.json", b"[]")
     pointer = {
@@ -115,12 +115,12 @@ def test_a_pointer_leads_nowhere_else_and_to_nothing_that_was_changed(tmp_path: 
         large.read_now({**pointer, **other})
 
 
-def test_a_bucket_must_be_named() -> None:
+def test_bucket_url_without_a_bucket_name_is_rejected() -> None:
     with pytest.raises(ConfigError, match="names no bucket"):
         open_store("s3:///results")
 
 
-def test_stored_objects_are_readable_by_their_owner_only(tmp_path: Path) -> None:
+def test_stored_objects_are_readable_only_by_their_owner(tmp_path: Path) -> None:
     folder = tmp_path / "large"
 
     FolderStore(folder).put("report", b"secret")

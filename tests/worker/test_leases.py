@@ -16,7 +16,7 @@ KEPT = f"select lease_until > claimed_at + interval '{2.25 * LEASE} s' from role
 TAKE_OVER = "update rolecall.tasks set fence = fence + 1, worker_id = 0, lease_until = now() returning 1"
 
 
-async def test_the_lease_of_a_running_task_is_renewed(bench: Bench) -> None:
+async def test_lease_of_a_running_task_is_renewed(bench: Bench) -> None:
     enough = asyncio.Event()
 
     @bench.app.task(lease=LEASE)
@@ -33,7 +33,7 @@ async def test_the_lease_of_a_running_task_is_renewed(bench: Bench) -> None:
     assert (task.state, task.attempt) == ("completed", 1)
 
 
-async def test_a_handler_that_blocks_the_loop_keeps_its_lease(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+async def test_handler_that_blocks_the_loop_keeps_its_lease(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     kept: list[object] = []
 
     def look_meanwhile() -> None:
@@ -58,7 +58,7 @@ async def test_a_handler_that_blocks_the_loop_keeps_its_lease(bench: Bench, capl
     assert "rude blocks it" in caplog.text
 
 
-async def test_a_blocked_thread_keeps_its_lease(bench: Bench) -> None:
+async def test_blocked_thread_keeps_its_lease(bench: Bench) -> None:
     enough = threading.Event()
 
     @bench.app.task(lease=LEASE)
@@ -75,7 +75,7 @@ async def test_a_blocked_thread_keeps_its_lease(bench: Bench) -> None:
     assert task.attempt == 1
 
 
-async def test_a_handler_whose_task_was_taken_is_aborted_and_its_outcome_dropped(bench: Bench) -> None:
+async def test_handler_of_a_taken_task_is_aborted_and_its_outcome_dropped(bench: Bench) -> None:
     begun = asyncio.Event()
     told: list[LostReason | None] = []
 
@@ -103,7 +103,7 @@ async def test_a_handler_whose_task_was_taken_is_aborted_and_its_outcome_dropped
     assert task.result == "the second owner's"
 
 
-async def test_the_slot_of_an_aborted_handler_lives_on(bench: Bench) -> None:
+async def test_slot_of_an_aborted_handler_runs_further_tasks(bench: Bench) -> None:
     @bench.app.task(lease=LEASE)
     async def stuck() -> None:
         await asyncio.sleep(60)
@@ -123,7 +123,7 @@ async def test_the_slot_of_an_aborted_handler_lives_on(bench: Bench) -> None:
     assert task.state == "completed"
 
 
-async def test_the_cancellation_of_a_running_task_reaches_its_handler_at_once(bench: Bench) -> None:
+async def test_cancellation_of_a_running_task_reaches_its_handler_immediately(bench: Bench) -> None:
     begun = asyncio.Event()
     told: list[LostReason | None] = []
 
@@ -147,7 +147,7 @@ async def test_the_cancellation_of_a_running_task_reaches_its_handler_at_once(be
     assert told == [LostReason.CANCELLED]
 
 
-async def test_a_plain_function_learns_of_its_cancellation_by_asking(bench: Bench) -> None:
+async def test_plain_function_detects_its_cancellation_with_check(bench: Bench) -> None:
     @bench.app.task(lease=LEASE)
     def long(ctx: Context) -> None:
         for _ in range(1_000):
@@ -164,7 +164,7 @@ async def test_a_plain_function_learns_of_its_cancellation_by_asking(bench: Benc
     assert task.state == "cancelled"
 
 
-async def test_a_handler_over_its_timeout_is_stopped_and_fails_with_that_reason(bench: Bench) -> None:
+async def test_handler_over_its_timeout_is_aborted_and_fails_with_that_reason(bench: Bench) -> None:
     told: list[LostReason | None] = []
 
     @bench.app.task(lease=60, timeout=0.3, max_attempts=1)
@@ -184,7 +184,7 @@ async def test_a_handler_over_its_timeout_is_stopped_and_fails_with_that_reason(
     assert told == [LostReason.TIMEOUT]
 
 
-async def test_a_thread_that_does_not_stop_is_reported_without_it_and_keeps_its_slot(bench: Bench) -> None:
+async def test_thread_that_ignores_its_abort_is_reported_failed_and_occupies_its_slot(bench: Bench) -> None:
     release = threading.Event()
 
     @bench.app.task(lease=60, timeout=0.2, max_attempts=1)
@@ -205,7 +205,7 @@ async def test_a_thread_that_does_not_stop_is_reported_without_it_and_keeps_its_
     assert task.state == "failed"
 
 
-async def test_a_handler_that_swallows_its_abort_is_asked_again(bench: Bench) -> None:
+async def test_handler_that_swallows_its_abort_is_cancelled_again(bench: Bench) -> None:
     @bench.app.task(timeout=0.2, max_attempts=1)
     async def stubborn() -> None:
         try:
@@ -224,7 +224,7 @@ async def test_a_handler_that_swallows_its_abort_is_asked_again(bench: Bench) ->
     assert task.state == "failed"
 
 
-async def test_an_aborted_handler_hears_why_from_check_and_info(bench: Bench) -> None:
+async def test_aborted_handler_receives_the_reason_from_check_and_info(bench: Bench) -> None:
     heard: list[object] = []
 
     @bench.app.task(lease=60)

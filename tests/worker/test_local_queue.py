@@ -8,7 +8,7 @@ from rolecall.worker.in_flight import HeldTask
 from rolecall.worker.local_queue import LocalQueue
 
 
-async def test_a_slot_that_is_cancelled_keeps_no_other_from_being_sent_home() -> None:
+async def test_cancelled_slot_does_not_keep_others_from_being_released() -> None:
     board = LocalQueue(list[HeldTask]().extend)
     slots = [asyncio.create_task(board.wait_for_work()) for _ in range(2)]
     while board.free_slots < len(slots):

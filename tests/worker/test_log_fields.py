@@ -68,7 +68,7 @@ def called_in_a_process(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("define", [as_async, in_a_thread, in_a_process, called_in_a_process])
-async def test_a_line_says_which_task_wrote_it(bench: Bench, lines: io.StringIO, define: Any) -> None:
+async def test_log_line_names_the_task_that_wrote_it(bench: Bench, lines: io.StringIO, define: Any) -> None:
     define(bench)
     handler = bench.app.handlers["work"]
     first, second = bench.enqueue(handler.task().options(key="store:7"), handler.task())
@@ -83,7 +83,7 @@ async def test_a_line_says_which_task_wrote_it(bench: Bench, lines: io.StringIO,
     ]
 
 
-async def test_a_line_of_a_batch_names_its_tasks(bench: Bench, lines: io.StringIO) -> None:
+async def test_log_line_of_a_batch_names_its_tasks(bench: Bench, lines: io.StringIO) -> None:
     @bench.app.task(batch=2)
     def work(items: list[dict[str, int]]) -> None:
         ask_the_till()
@@ -96,7 +96,7 @@ async def test_a_line_of_a_batch_names_its_tasks(bench: Bench, lines: io.StringI
     assert said(lines) == [{"tasks": ids, "role": "work", "handler": "work", "worker": tasks[0].worker_id}]
 
 
-async def test_a_slot_that_rests_works_on_nothing(bench: Bench, lines: io.StringIO) -> None:
+async def test_idle_slot_has_no_task_fields(bench: Bench, lines: io.StringIO) -> None:
     """Lines logged between two tasks, or by the program around the worker, belong to no task."""
     bench.app.task("work")(ask_the_till)
     [task_id] = bench.enqueue(bench.app.handlers["work"].task())
@@ -109,7 +109,7 @@ async def test_a_slot_that_rests_works_on_nothing(bench: Bench, lines: io.String
     assert [line["message"] for line in documents if "chain" in line] == ["asked the till"]
 
 
-async def test_structlog_says_it_too_and_keeps_what_a_line_says_for_itself(bench: Bench) -> None:
+async def test_structlog_adds_the_task_fields_and_keeps_existing_ones(bench: Bench) -> None:
     written: list[dict[str, Any]] = []
 
     def keep(_logger: object, _method: str, event: MutableMapping[str, Any]) -> str:

@@ -33,7 +33,7 @@ except Terminated:
 
 
 @pytest.mark.parametrize(("place", "name"), [("gc", "collect"), ("loop", "new_event_loop")])
-def test_a_signal_that_is_quicker_than_the_loop_leaves_no_word_on_stderr(place: str, name: str) -> None:
+def test_signal_before_the_loop_starts_prints_nothing_on_stderr(place: str, name: str) -> None:
     program = PROGRAM.format(place=place, name=name)
 
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)

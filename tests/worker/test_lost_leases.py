@@ -43,7 +43,7 @@ def claim(bench: Bench, worker_id: int) -> ClaimedTask:
     return claimed
 
 
-async def test_a_cancellation_heard_during_a_claim_reaches_the_claimed_tasks(bench: Bench) -> None:
+async def test_cancellation_received_during_a_claim_reaches_the_claimed_tasks(bench: Bench) -> None:
     in_flight, lost = InFlight(), list[LostTask]()
     renewing = DatabaseSessions(bench.dsn, deadline=SOON).open("renew")
     keeper = LeaseKeeper(in_flight, renewing, lost.extend, UNHEARD)
@@ -65,7 +65,7 @@ async def test_a_cancellation_heard_during_a_claim_reaches_the_claimed_tasks(ben
     assert lost == [(held, LostReason.CANCELLED)]
 
 
-async def test_a_handler_whose_own_transaction_completed_its_task_is_not_stopped_for_that(bench: Bench) -> None:
+async def test_handler_that_completed_its_task_in_its_own_transaction_is_not_aborted(bench: Bench) -> None:
     """A renewal that was under way when it committed brings this answer."""
     in_flight, worker_id = InFlight(), bench.ask(REGISTER)
     completer = Completer(

@@ -34,7 +34,7 @@ def telling(name: str, told: Told) -> Middleware:
 
 
 @pytest.mark.parametrize("kind", ["async", "thread", "batch", "batch in a thread"])
-async def test_the_first_middleware_is_the_outermost(bench: Bench, kind: str) -> None:
+async def test_first_middleware_is_the_outermost(bench: Bench, kind: str) -> None:
     told: Told = []
     bench.app.use(telling("first", told), telling("second", told))
     define(bench, kind, told, middlewares=[telling("own", told)])
@@ -68,7 +68,7 @@ def define(bench: Bench, kind: str, told: Told, **options: Any) -> None:
     bench.app.task("work", batch=size, **options)(kinds[kind])
 
 
-async def test_around_a_process_and_a_procedure_the_middlewares_stand_in_the_worker(bench: Bench) -> None:
+async def test_middlewares_of_processes_and_procedures_run_in_the_worker(bench: Bench) -> None:
     """Both executors."""
     told: Told = []
     bench.app.use(telling("around", told))
@@ -86,7 +86,7 @@ async def test_around_a_process_and_a_procedure_the_middlewares_stand_in_the_wor
     assert told == ["around in", "around out"] * 2
 
 
-async def test_a_middleware_knows_the_task_and_the_worker_and_may_change_the_result(bench: Bench) -> None:
+async def test_middleware_sees_the_task_and_worker_and_can_change_the_result(bench: Bench) -> None:
 
     async def sign(ctx: Context, call_next: Next) -> object:
         return {"result": await call_next(), "task": ctx.task_id, "worker": ctx.worker_id}
@@ -102,7 +102,7 @@ async def test_a_middleware_knows_the_task_and_the_worker_and_may_change_the_res
     assert task.result == {"result": "done", "task": task_id, "worker": bench.ask("select id from rolecall.workers")}
 
 
-async def test_each_attempt_goes_through_the_middlewares_anew(bench: Bench) -> None:
+async def test_each_attempt_passes_through_the_middlewares(bench: Bench) -> None:
     attempts: list[int] = []
 
     async def count(ctx: Context, call_next: Next) -> object:
@@ -121,7 +121,7 @@ async def test_each_attempt_goes_through_the_middlewares_anew(bench: Bench) -> N
     assert attempts == [1, 2, 3]
 
 
-async def test_a_middleware_sees_the_error_and_may_answer_for_it(bench: Bench) -> None:
+async def test_middleware_sees_the_error_and_can_handle_it(bench: Bench) -> None:
     async def forgive(ctx: Context, call_next: Next) -> object:
         try:
             return await call_next()
@@ -139,7 +139,7 @@ async def test_a_middleware_sees_the_error_and_may_answer_for_it(bench: Bench) -
     assert (task.state, task.result) == ("completed", "forgiven: too bad")
 
 
-async def test_an_error_in_a_middleware_fails_its_task_and_no_other(bench: Bench) -> None:
+async def test_error_in_a_middleware_fails_only_its_task(bench: Bench) -> None:
     async def guard(ctx: Context, call_next: Next) -> object:
         raise PermissionError("not you")
 
@@ -161,7 +161,7 @@ async def test_an_error_in_a_middleware_fails_its_task_and_no_other(bench: Bench
     assert "onion" not in (first.error or "")
 
 
-async def test_a_middleware_may_cancel_or_put_off_instead_of_the_handler(bench: Bench) -> None:
+async def test_middleware_can_cancel_or_snooze_instead_of_the_handler(bench: Bench) -> None:
     async def gate(ctx: Context, call_next: Next) -> object:
         return Cancel("closed") if ctx.handler == "close" else Snooze(3600)
 
@@ -179,7 +179,7 @@ async def test_a_middleware_may_cancel_or_put_off_instead_of_the_handler(bench: 
     assert called == []
 
 
-async def test_around_a_batch_a_middleware_answers_for_all_of_its_tasks(bench: Bench) -> None:
+async def test_middleware_around_a_batch_determines_the_outcomes_of_all_its_tasks(bench: Bench) -> None:
     seen: list[int] = []
 
     async def gate(ctx: BatchContext, call_next: Next) -> object:
@@ -197,7 +197,7 @@ async def test_around_a_batch_a_middleware_answers_for_all_of_its_tasks(bench: B
     assert sorted(seen) == ids
 
 
-async def test_an_abort_passes_through_the_middlewares_to_the_handler(bench: Bench) -> None:
+async def test_abort_passes_through_the_middlewares_to_the_handler(bench: Bench) -> None:
     told: Told = []
 
     @bench.app.task(middlewares=[telling("around", told)], lease=2)

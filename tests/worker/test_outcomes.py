@@ -8,7 +8,7 @@ from rolecall import Cancel, Context, NewTask, Snooze, UnstoredResult, immediate
 from tests.worker.bench import Bench, until
 
 
-async def test_a_failed_attempt_is_repeated_by_its_policy(bench: Bench) -> None:
+async def test_failed_attempt_is_retried_by_its_policy(bench: Bench) -> None:
     attempts: list[int] = []
 
     @bench.app.task(retry=immediate(), max_attempts=5)
@@ -27,7 +27,7 @@ async def test_a_failed_attempt_is_repeated_by_its_policy(bench: Bench) -> None:
     assert (task.state, task.result, task.attempt) == ("completed", "at last", 3)
 
 
-async def test_the_last_failure_says_what_happened_and_where(bench: Bench) -> None:
+async def test_last_failure_stores_its_error_and_location(bench: Bench) -> None:
 
     @bench.app.task(max_attempts=1)
     async def broken() -> None:
@@ -44,7 +44,7 @@ async def test_the_last_failure_says_what_happened_and_where(bench: Bench) -> No
     assert "rolecall/worker" not in (task.error or "")
 
 
-async def test_a_snooze_gives_the_attempt_back(bench: Bench) -> None:
+async def test_snooze_refunds_the_attempt(bench: Bench) -> None:
     @bench.app.task
     async def later() -> Snooze:
         return Snooze(3600)
@@ -65,7 +65,7 @@ async def _until_event(bench: Bench, task_id: int) -> None:
         await asyncio.sleep(0.01)
 
 
-async def test_a_cancel_ends_the_task_with_its_reason(bench: Bench) -> None:
+async def test_cancel_finishes_the_task_with_its_reason(bench: Bench) -> None:
     @bench.app.task
     async def pointless() -> Cancel:
         return Cancel("the store is closed")
@@ -78,7 +78,7 @@ async def test_a_cancel_ends_the_task_with_its_reason(bench: Bench) -> None:
     assert (task.state, task.error) == ("cancelled", "the store is closed")
 
 
-async def test_a_payload_that_does_not_fit_is_given_back_for_another_release(bench: Bench) -> None:
+async def test_incompatible_payload_is_returned_for_another_release(bench: Bench) -> None:
     @bench.app.task(max_attempts=9)
     async def strict(n: int) -> None: ...
 
@@ -97,7 +97,7 @@ class Uncommon(BaseException):
 
 
 @pytest.mark.parametrize("error", [Uncommon("odd"), SystemExit(3), GeneratorExit(), asyncio.CancelledError()])
-async def test_a_crashing_handler_harms_no_other(bench: Bench, error: BaseException) -> None:
+async def test_crashing_handler_does_not_affect_other_tasks(bench: Bench, error: BaseException) -> None:
     others_may_end = asyncio.Event()
 
     @bench.app.task(max_attempts=1)
@@ -120,7 +120,7 @@ async def test_a_crashing_handler_harms_no_other(bench: Bench, error: BaseExcept
     assert type(error).__name__ in (bench.task(crashes).error or "")
 
 
-async def test_a_plain_function_that_exits_fails_its_task_only(bench: Bench) -> None:
+async def test_plain_function_that_exits_fails_only_its_task(bench: Bench) -> None:
     @bench.app.task(max_attempts=1)
     def leave() -> None:
         raise SystemExit(1)
@@ -133,7 +133,7 @@ async def test_a_plain_function_that_exits_fails_its_task_only(bench: Bench) -> 
     assert [task.state for task in tasks] == ["failed", "failed"]
 
 
-async def test_text_that_the_database_cannot_hold_still_finishes_the_task(bench: Bench) -> None:
+async def test_text_that_the_database_cannot_store_does_not_keep_the_task_open(bench: Bench) -> None:
 
     @bench.app.task(max_attempts=1)
     async def nasty(kind: str) -> object:
@@ -151,7 +151,7 @@ async def test_text_that_the_database_cannot_hold_still_finishes_the_task(bench:
     assert all(isinstance(task.result, UnstoredResult) for task in results)
 
 
-async def test_a_follow_up_knows_the_task_that_it_came_from(bench: Bench) -> None:
+async def test_follow_up_records_its_origin_task(bench: Bench) -> None:
 
     @bench.app.task
     async def second(n: int) -> None: ...
@@ -171,9 +171,7 @@ async def test_a_follow_up_knows_the_task_that_it_came_from(bench: Bench) -> Non
     assert follow_up.payload == {"n": task_id}
 
 
-async def test_outcomes_wait_while_the_engine_itself_is_being_changed(
-    bench: Bench, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_outcomes_wait_while_the_engine_is_being_upgraded(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     @bench.app.task
     async def work() -> str:
         bench.connection.execute("alter function rolecall.finish_free(bigint, jsonb, boolean) rename to elsewhere")
@@ -190,7 +188,7 @@ async def test_outcomes_wait_while_the_engine_itself_is_being_changed(
     assert (task.result, task.attempt) == ("kept", 1)
 
 
-async def test_a_refused_follow_up_fails_its_own_task_and_no_other(bench: Bench) -> None:
+async def test_rejected_follow_up_fails_only_its_own_task(bench: Bench) -> None:
 
     @bench.app.task(max_attempts=1)
     async def spawn(role: str | None) -> str:

@@ -23,7 +23,7 @@ DECISIONS = [
 
 
 @pytest.mark.parametrize(("decide", "reason"), DECISIONS)
-async def test_a_running_handler_is_told_at_once(bench: Bench, decide: Decision, reason: LostReason) -> None:
+async def test_running_handler_is_notified_immediately(bench: Bench, decide: Decision, reason: LostReason) -> None:
     """By notification, long before the next renewal."""
     told: list[LostReason | None] = []
 
@@ -45,7 +45,7 @@ async def test_a_running_handler_is_told_at_once(bench: Bench, decide: Decision,
     assert told == [reason]
 
 
-async def test_a_handler_hands_out_the_secret_that_ends_its_task(bench: Bench) -> None:
+async def test_handler_can_pass_on_its_completion_token(bench: Bench) -> None:
     secrets: list[str] = []
 
     @bench.app.task
@@ -63,7 +63,7 @@ async def test_a_handler_hands_out_the_secret_that_ends_its_task(bench: Bench) -
     assert (bench.task(task_id).state, bench.task(task_id).result) == (TaskState.COMPLETED, "paid")
 
 
-async def test_a_handler_that_returns_all_the_same_changes_nothing(bench: Bench) -> None:
+async def test_return_value_after_an_outside_completion_is_ignored(bench: Bench) -> None:
     @bench.app.task(lease=60)
     async def insist() -> str:
         try:
@@ -81,7 +81,7 @@ async def test_a_handler_that_returns_all_the_same_changes_nothing(bench: Bench)
     assert bench.task(task_id).result == "outside"
 
 
-async def test_the_continuation_of_a_task_completed_from_outside_is_run(bench: Bench) -> None:
+async def test_continuation_of_a_task_completed_from_outside_runs(bench: Bench) -> None:
     """A client alone decides, and the worker goes on from there."""
 
     @bench.app.task
@@ -97,7 +97,7 @@ async def test_the_continuation_of_a_task_completed_from_outside_is_run(bench: B
     assert (chain.state, chain.result, chain.length) == (TaskState.COMPLETED, "hello ann", 2)
 
 
-def test_a_client_needs_no_worker(bench: Bench) -> None:
+def test_client_does_not_need_a_worker(bench: Bench) -> None:
     """Chains are started, read, completed, waited for and deleted by it alone."""
 
     @bench.app.task
@@ -112,7 +112,7 @@ def test_a_client_needs_no_worker(bench: Bench) -> None:
         assert client.delete_chains(chain_id) == {chain_id: 1}
 
 
-async def test_a_worker_needs_no_client(bench: Bench) -> None:
+async def test_worker_does_not_need_a_client(bench: Bench) -> None:
     """The worker completes tasks that plain SQL has enqueued."""
 
     @bench.app.task

@@ -8,7 +8,7 @@ from rolecall import App, Client, PermanentFailure
 from rolecall.testing import drain
 
 
-async def test_a_permanent_failure_is_not_retried(database: str, connection: psycopg.Connection) -> None:
+async def test_permanent_failure_is_not_retried(database: str, connection: psycopg.Connection) -> None:
     app = App("test")
 
     @app.task
@@ -25,7 +25,7 @@ async def test_a_permanent_failure_is_not_retried(database: str, connection: psy
     assert "'x' will never be a number" in row[2]
 
 
-async def test_one_that_says_nothing_itself_keeps_its_cause_as_the_error(
+async def test_permanent_failure_without_a_message_stores_its_cause(
     database: str, connection: psycopg.Connection
 ) -> None:
     app = App("test")

@@ -38,13 +38,13 @@ def claimed(**words: Any) -> HeldTask:
     return HeldTask(task, cast("Any", None), 1, 0.0)
 
 
-def test_only_the_first_of_a_place_may_begin() -> None:
+def test_only_the_first_task_of_a_permit_can_start() -> None:
     places = Places()
     assert filled(places, held(), held(), held()) == [True, False, False]
     assert places.behind == 2
 
 
-def test_the_next_may_begin_when_the_first_has_left() -> None:
+def test_next_task_can_start_when_the_first_has_left() -> None:
     places, first, second = Places(), held(), held()
     filled(places, first, second)
     assert places.leave(first) is second
@@ -52,7 +52,7 @@ def test_the_next_may_begin_when_the_first_has_left() -> None:
     assert filled(places, held()) == [True], "the place is forgotten"
 
 
-def test_what_is_withdrawn_from_behind_lets_nothing_begin() -> None:
+def test_withdrawing_a_queued_task_starts_no_other() -> None:
     places, first, second, third = Places(), held(), held(), held()
     filled(places, first, second, third)
     assert places.withdraw(second)
@@ -60,7 +60,7 @@ def test_what_is_withdrawn_from_behind_lets_nothing_begin() -> None:
     assert places.leave(first) is third
 
 
-def test_behind_a_late_task_all_are_late() -> None:
+def test_tasks_behind_a_late_task_are_also_late() -> None:
     """Else a newer one would run before an older."""
     places, first, late, newer = Places(), held(0), held(1), held(3)
     filled(places, first, late, newer)
@@ -68,7 +68,7 @@ def test_behind_a_late_task_all_are_late() -> None:
     assert (places.behind, places.take_late(math.inf)) == (0, [])
 
 
-def test_lines_become_shorter_when_tasks_in_them_are_late_and_grow_else() -> None:
+def test_sequences_shorten_while_tasks_are_late_and_grow_otherwise() -> None:
     places = Places()
     before = places.run
     places.learn(late=True)
@@ -77,7 +77,7 @@ def test_lines_become_shorter_when_tasks_in_them_are_late_and_grow_else() -> Non
     assert shorter < places.run < before
 
 
-def test_a_task_that_follows_nobody_begins_whoever_still_works_in_its_place() -> None:
+def test_task_without_a_predecessor_starts_while_its_permit_is_still_used() -> None:
     """It was free for the database: the one before has ended in a transaction of its own."""
     places, first, lost = Places(), held(), held()
     filled(places, first, lost)
@@ -86,7 +86,7 @@ def test_a_task_that_follows_nobody_begins_whoever_still_works_in_its_place() ->
     assert (places.behind, places.leave(first), places.leave(fresh)) == (0, None, None)
 
 
-def test_only_attempts_and_suspects_do_not_begin_before_the_database_knows() -> None:
+def test_only_attempts_and_suspects_start_only_once_recorded() -> None:
     ordinary = ClaimedTask(1, 1, 1, 0, "r", "h", 0, "{}", None, 1, 0, MOMENT, MOMENT, 60.0, 60.0)
     once = ordinary._replace(max_attempts=1, key="store")
     tasks = [ordinary, once, once._replace(key_slot=1), once._replace(key_slot=-1), ordinary._replace(fence=4)]
@@ -96,7 +96,7 @@ def test_only_attempts_and_suspects_do_not_begin_before_the_database_knows() -> 
     assert [each.must_record_start for each in held_tasks] == [False, False, False, True, True]
 
 
-def test_nothing_begins_after_a_task_that_keeps_its_place_or_was_given_back() -> None:
+def test_nothing_starts_after_a_task_that_keeps_its_permit_or_was_returned() -> None:
     done, parent, returned = (claimed(key_slot=1) for _ in range(3))
     done.report = Completed(id=1, fence=1)
     parent.report = Completed(id=1, fence=1, next_tasks=NextTasks(children=[NewTask(role="r")]))
@@ -104,7 +104,7 @@ def test_nothing_begins_after_a_task_that_keeps_its_place_or_was_given_back() ->
     assert [held.ends_its_line for held in (done, parent, returned)] == [False, True, True]
 
 
-def test_a_task_knows_what_was_claimed_before_it_for_its_place_until_that_is_gone() -> None:
+def test_task_refers_to_its_predecessor_on_the_permit_until_that_is_dropped() -> None:
     in_flight, first, second = InFlight(), claimed(key_slot=1), claimed(key_slot=-1)
     in_flight.take([first])
     in_flight.take([second])

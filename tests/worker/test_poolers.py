@@ -27,9 +27,7 @@ THREADS = 6
 TASKS = 300
 
 
-async def test_no_call_of_six_connections_over_two_fails_and_each_task_is_done_once(
-    bench: Bench, pgbouncer: Bouncer
-) -> None:
+async def test_six_connections_over_two_run_each_task_once_without_errors(bench: Bench, pgbouncer: Bouncer) -> None:
     bench.dsn = pgbouncer.through(bench.dsn)
     done: Counter[int] = Counter()
     bench.connection.execute("create table receipts (n int)")
@@ -68,7 +66,7 @@ async def test_no_call_of_six_connections_over_two_fails_and_each_task_is_done_o
     )
 
 
-async def test_nothing_of_ours_is_left_on_the_poolers_server_sessions(bench: Bench, pgbouncer: Bouncer) -> None:
+async def test_pooler_server_sessions_contain_no_leftover_state(bench: Bench, pgbouncer: Bouncer) -> None:
     through = bench.dsn = pgbouncer.through(bench.dsn)
 
     @bench.app.task
@@ -81,7 +79,7 @@ async def test_nothing_of_ours_is_left_on_the_poolers_server_sessions(bench: Ben
         assert {row for session in (one, other) for row in session.execute(LEFT_BEHIND)} == set()
 
 
-async def test_an_async_client_and_a_sql_handler_bear_a_pooler(bench: Bench, pgbouncer: Bouncer) -> None:
+async def test_async_client_and_sql_handler_work_behind_a_pooler(bench: Bench, pgbouncer: Bouncer) -> None:
     bench.connection.execute(
         "create procedure count_up(payload jsonb, inout info jsonb) language plpgsql as $$"
         " begin info := jsonb_build_object('next', (payload ->> 'n')::int + 1); end $$"
@@ -96,7 +94,7 @@ async def test_an_async_client_and_a_sql_handler_bear_a_pooler(bench: Bench, pgb
     assert [task.info for task in tasks] == [{"next": n + 1} for n in range(30)]
 
 
-async def test_a_worker_says_once_that_it_is_behind_a_pooler_and_once_that_it_polls(
+async def test_worker_logs_once_that_a_pooler_forces_polling(
     bench: Bench, pgbouncer: Bouncer, caplog: pytest.LogCaptureFixture
 ) -> None:
     bench.dsn = pgbouncer.through(bench.dsn)
@@ -114,7 +112,9 @@ async def test_a_worker_says_once_that_it_is_behind_a_pooler_and_once_that_it_po
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
-async def test_a_worker_hears_by_a_direct_connection_what_the_pooler_swallows(bench: Bench, pgbouncer: Bouncer) -> None:
+async def test_worker_receives_notifications_over_a_direct_connection_next_to_a_pooler(
+    bench: Bench, pgbouncer: Bouncer
+) -> None:
     direct, bench.dsn = bench.dsn, pgbouncer.through(bench.dsn)
 
     @bench.app.task
@@ -126,7 +126,7 @@ async def test_a_worker_hears_by_a_direct_connection_what_the_pooler_swallows(be
         await bench.finished(*bench.enqueue(work.task()))
 
 
-async def test_behind_a_pooler_in_session_mode_a_worker_hears(bench: Bench) -> None:
+async def test_worker_receives_notifications_behind_a_pooler_in_session_mode(bench: Bench) -> None:
     with bouncing(bench.dsn, mode="session", size=20) as bouncer:
         bench.dsn = bouncer.through(bench.dsn)
 
@@ -135,7 +135,7 @@ async def test_behind_a_pooler_in_session_mode_a_worker_hears(bench: Bench) -> N
 
 
 @pytest.mark.parametrize("pooled", [False, True])
-async def test_a_worker_works_where_transactions_are_repeatable_read_by_default(
+async def test_worker_runs_where_transactions_default_to_repeatable_read(
     bench: Bench, pgbouncer: Bouncer, pooled: bool
 ) -> None:
     name = Identifier(bench.connection.info.dbname)

@@ -41,29 +41,29 @@ class Measured:
         return wanted
 
 
-def test_nothing_is_prefetched_before_anything_is_known() -> None:
+def test_nothing_is_prefetched_before_the_first_measurement() -> None:
     assert Measured().pass_time(0.0) == 0
 
 
-def test_slow_handlers_get_nothing_beyond_the_free_slots() -> None:
+def test_slow_handlers_are_claimed_only_into_free_slots() -> None:
     assert Measured().pass_time(2.0, tasks=1) == 0
     assert Measured(slots=8).pass_time(2.0, tasks=8) == 0
 
 
-def test_prefetch_is_a_blink_of_the_throughput_up_to_the_cap() -> None:
+def test_prefetch_is_a_fraction_of_the_throughput_up_to_the_cap() -> None:
     assert Measured(slots=2).pass_time(0.125, tasks=25) == 30
     assert Measured(slots=2, cap=20).pass_time(0.125, tasks=25) == 20
     assert Measured().pass_time(0.125, tasks=10_000) == 1_000
 
 
-def test_no_more_is_wanted_than_twice_what_was_seen_to_be_done() -> None:
+def test_prefetch_grows_to_at_most_twice_the_measured_tasks() -> None:
     """One quick task says little about a thousand."""
     measured = Measured()
 
     assert [measured.pass_time(0.000_1, tasks=n) for n in (1, 2, 6)] == [2, 6, 18]
 
 
-def test_whatever_slows_the_worker_down_lowers_its_prefetch() -> None:
+def test_slow_worker_lowers_its_prefetch_even_with_quick_handlers() -> None:
     """Handlers that are quick once they begin, on a machine or a loop that is not."""
     measured = Measured()
     measured.pass_time(0.25, tasks=5_000)
@@ -71,7 +71,7 @@ def test_whatever_slows_the_worker_down_lowers_its_prefetch() -> None:
     assert [measured.pass_time(0.5, tasks=10), measured.pass_time(0.5, tasks=10)] == [1_000, 3]
 
 
-def test_a_slow_task_counts_while_it_still_runs() -> None:
+def test_slow_task_lowers_the_prefetch_while_it_still_runs() -> None:
     measured = Measured()
     measured.pass_time(0.25, tasks=100)
     measured.pass_time(1.0)
@@ -79,7 +79,7 @@ def test_a_slow_task_counts_while_it_still_runs() -> None:
     assert measured.pass_time(1.0) == 0
 
 
-def test_a_time_without_work_changes_nothing() -> None:
+def test_idle_period_does_not_change_the_prefetch() -> None:
     measured = Measured()
     before = measured.pass_time(0.125, tasks=25)
     measured.watch.now += 3600
@@ -87,11 +87,11 @@ def test_a_time_without_work_changes_nothing() -> None:
     assert measured.pass_time(0.0) == before == 30
 
 
-def test_a_batch_counts_by_its_tasks() -> None:
+def test_batch_counts_by_its_tasks() -> None:
     assert Measured().pass_time(1.0, tasks=100) == 15
 
 
-async def test_no_task_waits_behind_a_busy_slot_while_another_worker_idles(bench: Bench) -> None:
+async def test_task_behind_a_busy_slot_runs_on_another_idle_worker(bench: Bench) -> None:
     blocked = asyncio.Event()
     ran_by: dict[int, str] = {}
 
@@ -113,7 +113,7 @@ async def test_no_task_waits_behind_a_busy_slot_while_another_worker_idles(bench
     assert {bench.task(task_id).attempt for task_id in ids} == {1}
 
 
-async def test_a_prefetched_task_that_runs_on_is_marked_as_started(bench: Bench) -> None:
+async def test_long_prefetched_task_is_marked_as_started(bench: Bench) -> None:
     going, enough = asyncio.Event(), asyncio.Event()
 
     @bench.app.task
@@ -131,14 +131,14 @@ async def test_a_prefetched_task_that_runs_on_is_marked_as_started(bench: Bench)
         await bench.finished(*ids)
 
 
-def test_impossible_options_are_refused_by_name() -> None:
+def test_invalid_options_are_rejected_by_name() -> None:
     with pytest.raises(ConfigError, match="slots"):
         WorkerOptions(slots=0)
     with pytest.raises(ConfigError, match="poll_interval"):
         WorkerOptions(poll_interval=0)
 
 
-async def test_a_worker_that_is_kept_from_its_tasks_claims_no_more_than_it_can_begin(bench: Bench) -> None:
+async def test_worker_with_a_busy_loop_claims_no_more_than_it_can_start(bench: Bench) -> None:
     """Else it gives back what it has claimed, claims it again, and writes more than it works."""
 
     async def hog() -> None:
@@ -161,7 +161,7 @@ async def test_a_worker_that_is_kept_from_its_tasks_claims_no_more_than_it_can_b
     assert bench.ask("select count(*) from rolecall.task_events where kind = 'returned'") <= len(ids) / 10
 
 
-async def test_tasks_of_one_attempt_and_others_share_a_worker(bench: Bench) -> None:
+async def test_tasks_with_one_attempt_and_with_several_share_a_worker(bench: Bench) -> None:
     ran: list[int] = []
 
     @bench.app.task

@@ -35,7 +35,7 @@ def declare(bench: Bench, body: str = "null;", name: str = "count") -> NewTask:
     return NewTask(handler=name, payload={"n": 7})
 
 
-async def test_a_procedure_that_an_app_declares_is_run(bench: Bench) -> None:
+async def test_procedure_declared_by_an_app_runs(bench: Bench) -> None:
     procedure = write(bench, "info := jsonb_build_object('stores', payload -> 'n');")
     count = bench.app.procedure("count", procedure, role="shop", description="Counts stores")
 
@@ -46,7 +46,7 @@ async def test_a_procedure_that_an_app_declares_is_run(bench: Bench) -> None:
     assert (task.state, task.role, task.info, task.attempt) == ("completed", "shop", {"stores": 7}, 1)
 
 
-async def test_a_procedure_that_only_a_row_declares_is_run(bench: Bench) -> None:
+async def test_procedure_declared_only_by_a_row_runs(bench: Bench) -> None:
     (task_id,) = bench.enqueue(declare(bench))
 
     async with bench.working():
@@ -56,7 +56,7 @@ async def test_a_procedure_that_only_a_row_declares_is_run(bench: Bench) -> None
 
 
 @pytest.mark.parametrize("listen", [True, False], ids=["told", "by looking"])
-async def test_a_procedure_that_is_declared_while_the_worker_runs_is_served(
+async def test_procedure_declared_while_the_worker_runs_is_served(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, listen: bool
 ) -> None:
     if not listen:
@@ -69,7 +69,7 @@ async def test_a_procedure_that_is_declared_while_the_worker_runs_is_served(
         await until(lambda: bench.ask("select handlers from rolecall.workers") == ["count"])
 
 
-async def test_a_scheduled_task_runs_when_it_is_due(bench: Bench) -> None:
+async def test_scheduled_task_runs_when_it_is_due(bench: Bench) -> None:
     """The worker sleeps until then, however rarely it polls."""
     (task_id,) = bench.enqueue(declare(bench).options(after=1.5))
 
@@ -80,7 +80,7 @@ async def test_a_scheduled_task_runs_when_it_is_due(bench: Bench) -> None:
     assert 0 <= (task.started_at - task.scheduled_for).total_seconds() < 30
 
 
-async def test_an_error_of_the_procedure_is_the_tasks(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+async def test_procedure_error_is_stored_as_the_task_error(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     count = bench.app.procedure("count", write(bench, "raise 'no such store' using hint = 'ask';"), retry=no_retry())
 
     (task_id,) = bench.enqueue(count.task())
@@ -91,7 +91,7 @@ async def test_an_error_of_the_procedure_is_the_tasks(bench: Bench, caplog: pyte
     assert f"Task {task_id} (count) failed at attempt 1: no such store" in caplog.text
 
 
-async def test_a_failed_attempt_is_followed_by_another(bench: Bench) -> None:
+async def test_failed_attempt_is_retried(bench: Bench) -> None:
     """Retried by the policy, like any other handler."""
     body = "if nextval('shop.tries') < 3 then raise 'not yet'; end if;"
     count = bench.app.procedure("count", write(bench, body), retry=immediate())
@@ -103,7 +103,7 @@ async def test_a_failed_attempt_is_followed_by_another(bench: Bench) -> None:
     assert (task.state, task.attempt) == ("completed", 3)
 
 
-async def test_a_cancelled_procedure_is_stopped_in_the_database(bench: Bench) -> None:
+async def test_cancelled_procedure_is_stopped_in_the_database(bench: Bench) -> None:
     """The statement is cancelled in the database and its work rolled back."""
     (task_id,) = bench.enqueue(declare(bench, f"insert into shop.seen values (1); {WAIT}"))
     bench.ask("select pg_advisory_lock(1)")
@@ -117,7 +117,7 @@ async def test_a_cancelled_procedure_is_stopped_in_the_database(bench: Bench) ->
     assert (task.state, task.attempt, bench.ask("select count(*) from shop.seen")) == ("cancelled", 1, 0)
 
 
-async def test_a_procedure_that_takes_too_long_is_stopped(bench: Bench) -> None:
+async def test_procedure_over_its_timeout_is_stopped(bench: Bench) -> None:
     procedure = write(bench, WAIT)
     count = bench.app.procedure("count", procedure, timeout=0.3, max_attempts=1)
     (task_id,) = bench.enqueue(count.task())
@@ -130,7 +130,7 @@ async def test_a_procedure_that_takes_too_long_is_stopped(bench: Bench) -> None:
     assert (task.state, task.error) == ("failed", "the handler did not finish within 0.3 s")
 
 
-async def test_a_worker_that_stops_gives_back_what_its_database_still_does(bench: Bench) -> None:
+async def test_stopping_worker_returns_tasks_whose_procedures_still_run(bench: Bench) -> None:
     (task_id,) = bench.enqueue(declare(bench, WAIT))
     bench.ask("select pg_advisory_lock(1)")
 
@@ -141,7 +141,7 @@ async def test_a_worker_that_stops_gives_back_what_its_database_still_does(bench
     await until(lambda: not bench.ask(SESSIONS))
 
 
-async def test_a_slot_that_stopped_a_procedure_runs_the_next_task(bench: Bench) -> None:
+async def test_slot_that_stopped_a_procedure_runs_the_next_task(bench: Bench) -> None:
     (stuck,) = bench.enqueue(declare(bench, WAIT))
     bench.ask("select pg_advisory_lock(1)")
 
@@ -155,7 +155,7 @@ async def test_a_slot_that_stopped_a_procedure_runs_the_next_task(bench: Bench) 
     assert task.state == "completed"
 
 
-async def test_a_server_that_ends_the_session_costs_no_attempt(bench: Bench) -> None:
+async def test_session_ended_by_the_server_spends_no_attempt(bench: Bench) -> None:
     """The interrupted task runs again."""
     (task_id,) = bench.enqueue(declare(bench, WAIT))
     bench.ask("select pg_advisory_lock(1)")
@@ -170,7 +170,7 @@ async def test_a_server_that_ends_the_session_costs_no_attempt(bench: Bench) -> 
     assert (task.state, task.attempt) == ("completed", 1)
 
 
-async def test_the_lease_of_a_long_procedure_is_kept(bench: Bench) -> None:
+async def test_lease_of_a_long_procedure_is_renewed(bench: Bench) -> None:
     bench.app.role("shop", lease=0.4)
     (task_id,) = bench.enqueue(declare(bench, WAIT))
     bench.ask("select pg_advisory_lock(1)")
@@ -184,7 +184,7 @@ async def test_the_lease_of_a_long_procedure_is_kept(bench: Bench) -> None:
     assert (task.state, task.attempt) == ("completed", 1)
 
 
-async def test_the_warning_of_a_hook_is_logged(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+async def test_hook_warning_is_logged(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     hook = write(bench, "raise 'no bell to ring';", "ring", takes="payload jsonb")
     count = bench.app.procedure("count", write(bench, "null;"), before=hook, after=hook)
 
@@ -197,7 +197,7 @@ async def test_the_warning_of_a_hook_is_logged(bench: Bench, caplog: pytest.LogC
     assert caplog.text.count(f"hook shop.ring of task {task_id} failed: no bell to ring") == 2
 
 
-async def test_children_of_a_procedure_may_be_functions(bench: Bench) -> None:
+async def test_children_of_a_procedure_can_be_functions(bench: Bench) -> None:
     """One tree, whatever its handlers are written in."""
 
     @bench.app.task(role="shop")
@@ -212,7 +212,7 @@ async def test_children_of_a_procedure_may_be_functions(bench: Bench) -> None:
     assert (task.state, task.info) == ("completed", {"total": 4})
 
 
-async def test_middlewares_stand_around_procedures_too(bench: Bench) -> None:
+async def test_middlewares_wrap_procedures_too(bench: Bench) -> None:
     told: list[str] = []
 
     async def tell(ctx: Any, call_next: Next) -> object:
@@ -231,14 +231,14 @@ async def test_middlewares_stand_around_procedures_too(bench: Bench) -> None:
     assert told == ["count: rolecall.worker.procedures.ProcedureFailed: no such store"]
 
 
-async def test_a_procedure_that_does_not_exist_keeps_the_worker_from_starting(bench: Bench) -> None:
+async def test_missing_procedure_prevents_the_worker_from_starting(bench: Bench) -> None:
     bench.app.procedure("count", "shop.missing")
 
     with pytest.raises(InvalidDeclaration, match="there is no procedure shop.missing"):
         bench.enqueue()
 
 
-def test_a_name_stands_for_one_handler_only() -> None:
+def test_name_belongs_to_one_handler_only() -> None:
     app = App("shop")
     app.procedure("count", "shop.count")
 
@@ -246,7 +246,7 @@ def test_a_name_stands_for_one_handler_only() -> None:
         app.task("count")(lambda: None)
 
 
-async def test_a_procedure_that_loses_its_claim_is_undone(bench: Bench) -> None:
+async def test_procedure_that_loses_its_claim_is_rolled_back(bench: Bench) -> None:
     """Nothing of a lost claim stays."""
     (task_id,) = bench.enqueue(declare(bench, f"insert into shop.seen values (1); {WAIT}"))
     bench.ask("select pg_advisory_lock(1)")

@@ -30,7 +30,9 @@ def all_begun(tmp_path: Path) -> list[int]:
     return [int(sign.read_text()) for sign in tmp_path.glob("begun-*")]
 
 
-async def test_a_cancelled_process_is_killed_at_once_and_dead_when_its_task_ends(bench: Bench, tmp_path: Path) -> None:
+async def test_cancelled_process_is_killed_immediately_and_dead_when_its_task_finishes(
+    bench: Bench, tmp_path: Path
+) -> None:
     handler = bench.app.task(process=True, lease=60)(crunching.grind)
     (task_id,) = bench.enqueue(handler.task(folder=str(tmp_path)))
 
@@ -43,7 +45,7 @@ async def test_a_cancelled_process_is_killed_at_once_and_dead_when_its_task_ends
     assert (task.state, alive) == ("cancelled", False)
 
 
-async def test_a_process_over_its_timeout_is_killed_and_tried_again_by_the_policy(bench: Bench, tmp_path: Path) -> None:
+async def test_process_over_its_timeout_is_killed_and_retried_by_the_policy(bench: Bench, tmp_path: Path) -> None:
     handler = bench.app.task(process=True, lease=60, timeout=1.0, max_attempts=2, retry=immediate())(crunching.grind)
     (task_id,) = bench.enqueue(handler.task(folder=str(tmp_path)))
 
@@ -58,9 +60,7 @@ async def test_a_process_over_its_timeout_is_killed_and_tried_again_by_the_polic
 
 
 @pytest.mark.parametrize("loss", [TAKE_OVER, "delete from rolecall.tasks returning 1"], ids=["taken", "deleted"])
-async def test_a_process_whose_task_was_lost_is_killed_and_writes_nothing(
-    bench: Bench, tmp_path: Path, loss: str
-) -> None:
+async def test_process_of_a_lost_task_is_killed_and_writes_nothing(bench: Bench, tmp_path: Path, loss: str) -> None:
     handler = bench.app.task(process=True, lease=LEASE)(crunching.grind)
     bench.enqueue(handler.task(folder=str(tmp_path)))
 
@@ -73,9 +73,7 @@ async def test_a_process_whose_task_was_lost_is_killed_and_writes_nothing(
     assert bench.ask("select count(*) from rolecall.tasks where worker_id is distinct from 0") == 0
 
 
-async def test_after_the_grace_period_a_process_is_killed_and_its_attempt_given_back(
-    bench: Bench, tmp_path: Path
-) -> None:
+async def test_process_over_the_grace_period_is_killed_and_its_attempt_refunded(bench: Bench, tmp_path: Path) -> None:
     handler: HandlerDefinition[..., None] = bench.app.task(process=True)(crunching.grind)
     (task_id,) = bench.enqueue(handler.task(folder=str(tmp_path)))
 
@@ -86,7 +84,7 @@ async def test_after_the_grace_period_a_process_is_killed_and_its_attempt_given_
     await until(lambda: not psutil.pid_exists(pid))
 
 
-async def test_a_process_can_be_stopped_while_it_still_starts(bench: Bench, tmp_path: Path) -> None:
+async def test_process_can_be_stopped_while_it_starts(bench: Bench, tmp_path: Path) -> None:
     handler = bench.app.task(process=True, timeout=0.05, max_attempts=1)(crunching.grind)
     (task_id,) = bench.enqueue(handler.task(folder=str(tmp_path)))
 
@@ -98,7 +96,7 @@ async def test_a_process_can_be_stopped_while_it_still_starts(bench: Bench, tmp_
     assert [each for each in alive if "rolecall.worker.subprocess.child" in " ".join(each.cmdline())] == []
 
 
-async def test_the_slot_of_a_killed_process_goes_on(bench: Bench, tmp_path: Path) -> None:
+async def test_slot_of_a_killed_process_runs_the_next_task(bench: Bench, tmp_path: Path) -> None:
     killed = bench.app.task(process=True, timeout=1.0, max_attempts=1)(crunching.grind)
     after = bench.app.task(process=True)(crunching.introduce)
     ids = bench.enqueue(killed.task(folder=str(tmp_path)).options(priority=1), after.task(sign="next"))

@@ -16,7 +16,7 @@ from tests.worker.bench import SOON, Bench, until
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-async def test_a_function_in_a_process_takes_and_returns_objects(bench: Bench) -> None:
+async def test_function_in_a_process_accepts_and_returns_objects(bench: Bench) -> None:
     given: list[crunching.Box] = []
 
     @bench.app.task
@@ -53,7 +53,7 @@ async def test_errors_of_a_function_in_a_process_are_reported(
     assert (task.state, says in (task.error or "")) == ("failed", True), task.error
 
 
-async def test_a_handler_can_catch_what_a_function_in_a_process_raises(bench: Bench) -> None:
+async def test_handler_can_catch_an_error_raised_in_a_process(bench: Bench) -> None:
     @bench.app.task
     async def pile(ctx: Context) -> None:
         try:
@@ -69,7 +69,7 @@ async def test_a_handler_can_catch_what_a_function_in_a_process_raises(bench: Be
 
 
 @pytest.mark.parametrize("how", ["timeout", "cancel"])
-async def test_a_function_that_never_returns_is_killed_with_its_task(bench: Bench, tmp_path: Path, how: str) -> None:
+async def test_function_that_never_returns_is_killed_with_its_task(bench: Bench, tmp_path: Path, how: str) -> None:
     timeout = 3.0 if how == "timeout" else None
 
     @bench.app.task(lease=60, max_attempts=1, timeout=timeout)

@@ -24,7 +24,7 @@ def children() -> list[psutil.Process]:
     ]
 
 
-async def test_a_handler_decorated_in_its_module_runs_in_another_process(bench: Bench) -> None:
+async def test_handler_decorated_in_its_module_runs_in_another_process(bench: Bench) -> None:
     bench.app.include(crunching.app)
     box = {"width": 2, "height": 3, "packed_at": "2026-01-01T00:00:00Z"}
     (task_id,) = bench.enqueue(crunching.measure.task(box=box))  # type: ignore[arg-type]  # as JSON has it
@@ -36,7 +36,7 @@ async def test_a_handler_decorated_in_its_module_runs_in_another_process(bench: 
     assert task.result["pid"] != os.getpid()
 
 
-async def test_the_process_knows_its_attempt_and_logs_through_the_worker(
+async def test_process_has_its_attempts_context_and_logs_through_the_worker(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     handler = bench.app.task(process=True)(crunching.introduce)
@@ -62,7 +62,7 @@ async def test_the_process_knows_its_attempt_and_logs_through_the_worker(
         ("leave", "pending", 1, "SystemExit: 3"),
     ],
 )
-async def test_however_the_function_ends_its_task_hears_of_it(
+async def test_every_outcome_of_a_function_in_a_process_is_recorded(
     bench: Bench, kind: str, state: TaskState, attempt: int, error: str
 ) -> None:
     handler = bench.app.task(process=True, max_attempts=9)(crunching.decide)
@@ -76,7 +76,7 @@ async def test_however_the_function_ends_its_task_hears_of_it(
     assert error in (task.error or "")
 
 
-async def test_a_process_may_ask_to_wait_for_another_task(bench: Bench) -> None:
+async def test_process_can_wait_for_another_task(bench: Bench) -> None:
     handler = bench.app.task(process=True)(crunching.wait_for)
     (needed,) = bench.enqueue(handler.task(task_id=0).options(after=3600))
     (waiting,) = bench.enqueue(handler.task(task_id=needed))
@@ -87,7 +87,7 @@ async def test_a_process_may_ask_to_wait_for_another_task(bench: Bench) -> None:
     assert task.attempt == 0
 
 
-async def test_the_error_says_where_it_was_raised(bench: Bench) -> None:
+async def test_error_shows_where_it_was_raised(bench: Bench) -> None:
     handler = bench.app.task(process=True, max_attempts=1)(crunching.decide)
     (task_id,) = bench.enqueue(handler.task(kind="error"))
 
@@ -98,7 +98,7 @@ async def test_the_error_says_where_it_was_raised(bench: Bench) -> None:
     assert "rolecall/worker" not in (task.error or "")
 
 
-async def test_a_result_without_json_form_ends_its_task_and_a_payload_that_does_not_fit_is_given_back(
+async def test_unserializable_result_completes_its_task_and_bad_payload_is_returned(
     bench: Bench,
 ) -> None:
     handler = bench.app.task(process=True, max_attempts=9)(crunching.decide)
@@ -114,7 +114,7 @@ async def test_a_result_without_json_form_ends_its_task_and_a_payload_that_does_
     assert "payload of 'decide'" in (unfit.error or "")
 
 
-async def test_a_function_in_a_process_may_ignore_what_it_does_not_know(bench: Bench) -> None:
+async def test_function_in_a_process_can_ignore_unknown_fields(bench: Bench) -> None:
     handler = bench.app.task(process=True, extra="ignore")(crunching.decide)
     payload = {"kind": "odd", "new": True}
     [task_id] = bench.enqueue(handler.task(kind="odd").options(payload=payload))
@@ -135,9 +135,7 @@ async def test_a_function_in_a_process_may_ignore_what_it_does_not_know(bench: B
         ("hang up", "was killed by SIGKILL"),
     ],
 )
-async def test_a_process_that_dies_costs_its_task_the_attempt_and_nobody_else_anything(
-    bench: Bench, how: str, said: str
-) -> None:
+async def test_crashing_process_costs_only_its_own_task_an_attempt(bench: Bench, how: str, said: str) -> None:
     handler = bench.app.task(process=True, max_attempts=2, retry=immediate())(crunching.die)
     after = bench.app.task(process=True)(crunching.introduce)
     dies, lives = bench.enqueue(handler.task(how=how), after.task(sign="after"))
@@ -150,7 +148,7 @@ async def test_a_process_that_dies_costs_its_task_the_attempt_and_nobody_else_an
     assert (lived.state, lived.attempt) == ("completed", 1)
 
 
-async def test_a_process_starts_when_it_is_needed_and_is_used_again(bench: Bench, tmp_path: Path) -> None:
+async def test_process_starts_on_demand_and_is_reused(bench: Bench, tmp_path: Path) -> None:
     handler = bench.app.task(process=True)(crunching.linger)
     (tmp_path / "go").touch()
     bench.enqueue()
@@ -166,7 +164,7 @@ async def test_a_process_starts_when_it_is_needed_and_is_used_again(bench: Bench
     assert len({task.result["pid"] for task in tasks}) == 1
 
 
-async def test_a_process_keeps_nothing_of_the_tasks_that_it_has_run(bench: Bench) -> None:
+async def test_process_retains_nothing_of_the_tasks_it_has_run(bench: Bench) -> None:
     handler = bench.app.task(process=True)(crunching.requests_known)
 
     async with bench.working(slots=1):
@@ -175,7 +173,7 @@ async def test_a_process_keeps_nothing_of_the_tasks_that_it_has_run(bench: Bench
     assert [task.result for task in tasks] == [1, 1, 1]
 
 
-async def test_there_are_no_more_processes_than_slots(bench: Bench, tmp_path: Path) -> None:
+async def test_number_of_processes_does_not_exceed_the_slots(bench: Bench, tmp_path: Path) -> None:
     handler = bench.app.task(process=True)(crunching.linger)
     ids = bench.enqueue(*(handler.task(folder=str(tmp_path)) for _ in range(6)))
 
@@ -187,7 +185,7 @@ async def test_there_are_no_more_processes_than_slots(bench: Bench, tmp_path: Pa
     assert len({task.result["pid"] for task in tasks}) == 2
 
 
-async def test_an_idle_process_that_died_is_replaced_at_no_cost(bench: Bench, tmp_path: Path) -> None:
+async def test_dead_idle_process_is_replaced_without_spending_an_attempt(bench: Bench, tmp_path: Path) -> None:
     handler = bench.app.task(process=True, max_attempts=1)(crunching.linger)
     (tmp_path / "go").touch()
 
@@ -200,7 +198,7 @@ async def test_an_idle_process_that_died_is_replaced_at_no_cost(bench: Bench, tm
     assert (second.state, second.result["pid"] != first.result["pid"]) == ("completed", True)
 
 
-async def test_a_worker_that_stops_lets_its_process_finish_and_leaves_none_behind(bench: Bench, tmp_path: Path) -> None:
+async def test_stopping_worker_lets_its_process_finish_and_leaves_none_behind(bench: Bench, tmp_path: Path) -> None:
     handler = bench.app.task(process=True)(crunching.linger)
     (task_id,) = bench.enqueue(handler.task(folder=str(tmp_path)))
 
@@ -217,7 +215,7 @@ async def test_a_worker_that_stops_lets_its_process_finish_and_leaves_none_behin
     await until(lambda: not [each for each in threading.enumerate() if each.name.startswith("rolecall-process")])
 
 
-async def test_a_handler_that_another_process_would_not_find_is_refused_at_the_start(
+async def test_handler_that_another_process_cannot_import_is_rejected_at_startup(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.app.task(process=True)(crunching.linger)

@@ -36,7 +36,9 @@ def logged() -> io.StringIO:
     return stream
 
 
-async def test_an_error_with_a_hidden_value_is_stored_and_logged_without_it(bench: Bench, logged: io.StringIO) -> None:
+async def test_error_containing_a_redacted_value_is_stored_and_logged_without_it(
+    bench: Bench, logged: io.StringIO
+) -> None:
     """Of a coroutine, a thread, a process; a value within a model; a reason that is given."""
 
     @bench.app.task(max_attempts=1)
@@ -69,7 +71,7 @@ async def test_an_error_with_a_hidden_value_is_stored_and_logged_without_it(benc
     assert CANARY not in logged.getvalue()
 
 
-async def test_an_error_of_a_batch_tells_of_none_of_its_tasks(bench: Bench) -> None:
+async def test_batch_error_reveals_no_redacted_value_of_its_tasks(bench: Bench) -> None:
     @bench.app.task(max_attempts=1, batch=2)
     async def together(items: list[Item]) -> None:
         raise ValueError(" ".join(item.pin for item in items))
@@ -81,7 +83,7 @@ async def test_an_error_of_a_batch_tells_of_none_of_its_tasks(bench: Bench) -> N
     assert CANARY not in " ".join(str(task.error) for task in ended)
 
 
-async def test_a_payload_that_fits_no_more_is_told_by_its_place(bench: Bench, logged: io.StringIO) -> None:
+async def test_incompatible_payload_error_names_the_field_and_not_its_value(bench: Bench, logged: io.StringIO) -> None:
     @bench.app.task
     async def unlock(login: Login, n: int) -> None: ...
 

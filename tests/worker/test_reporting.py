@@ -16,7 +16,9 @@ def one_summary(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("one_summary")
-async def test_a_person_can_follow_what_a_worker_does(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+async def test_log_shows_the_start_claims_and_outcomes_of_a_worker(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
 
     @bench.app.task(role="mail", max_attempts=1)
     async def send(n: int) -> None:
@@ -38,7 +40,9 @@ async def test_a_person_can_follow_what_a_worker_does(bench: Bench, caplog: pyte
 
 
 @pytest.mark.usefixtures("one_summary")
-async def test_a_burst_of_failures_is_counted_not_recited(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+async def test_burst_of_failures_is_summarized_instead_of_logged_singly(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
     @bench.app.task(max_attempts=1)
     async def broken() -> None:
         raise ValueError("again")
@@ -52,7 +56,7 @@ async def test_a_burst_of_failures_is_counted_not_recited(bench: Bench, caplog: 
     assert "More tasks fail" in caplog.text
 
 
-async def test_a_worker_without_a_name_is_called_after_its_role(bench: Bench) -> None:
+async def test_worker_without_a_name_is_named_after_its_role(bench: Bench) -> None:
 
     @bench.app.task(role="mail")
     async def send() -> None: ...
@@ -64,7 +68,7 @@ async def test_a_worker_without_a_name_is_called_after_its_role(bench: Bench) ->
     assert re.fullmatch(r"worker-mail-[0-9a-f]{8}", bench.ask("select name from rolecall.workers"))
 
 
-async def test_the_line_of_a_failure_carries_its_traceback(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+async def test_log_line_of_a_failure_includes_its_traceback(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     @bench.app.task(max_attempts=1)
     async def stumble() -> None:
         raise ValueError("over a stone")

@@ -16,7 +16,7 @@ DUE = "select scheduled_for from rolecall.tasks where id = %s"
 DELAY = "select extract(epoch from scheduled_for - rolecall.clock())::float8 from rolecall.tasks where id = %s"
 
 
-async def test_a_snooze_until_a_moment_gives_the_attempt_back(bench: Bench) -> None:
+async def test_snooze_until_a_time_refunds_the_attempt(bench: Bench) -> None:
 
     @bench.app.task
     async def later() -> Snooze:
@@ -31,7 +31,7 @@ async def test_a_snooze_until_a_moment_gives_the_attempt_back(bench: Bench) -> N
     assert (bench.task(task_id).state, bench.task(task_id).attempt) == ("pending", 0)
 
 
-async def test_a_moment_that_has_passed_means_now(bench: Bench) -> None:
+async def test_snooze_until_a_past_time_runs_the_task_immediately(bench: Bench) -> None:
 
     @bench.app.task
     async def later(ctx: Context) -> Snooze | None:
@@ -50,7 +50,7 @@ async def test_a_moment_that_has_passed_means_now(bench: Bench) -> None:
     ("when", "least", "most"),
     [({"after": 3600}, 3500, 3600), ({"at": datetime.now(UTC) + timedelta(days=1)}, 80_000, 86_400)],
 )
-async def test_a_retry_at_a_moment_of_the_handlers_choosing_stores_its_cause_and_spends_the_attempt(
+async def test_retry_at_a_given_time_stores_its_cause_and_spends_the_attempt(
     bench: Bench, when: dict[str, Any], least: float, most: float
 ) -> None:
 
@@ -73,7 +73,7 @@ async def test_a_retry_at_a_moment_of_the_handlers_choosing_stores_its_cause_and
     assert least < bench.ask(DELAY, task_id) <= most
 
 
-async def test_a_retry_without_a_cause_stores_what_it_says(bench: Bench) -> None:
+async def test_retry_without_a_cause_stores_its_own_message(bench: Bench) -> None:
     @bench.app.task(max_attempts=3)
     def flaky() -> None:
         raise Retry("the file is not there yet", after=3600)
@@ -86,7 +86,7 @@ async def test_a_retry_without_a_cause_stores_what_it_says(bench: Bench) -> None
     assert "Retry: the file is not there yet" in (bench.task(task_id).error or "")
 
 
-async def test_a_retry_at_the_last_attempt_fails_the_task(bench: Bench) -> None:
+async def test_retry_at_the_last_attempt_fails_the_task(bench: Bench) -> None:
     @bench.app.task(max_attempts=1)
     async def flaky() -> None:
         raise Retry(after=0)
@@ -99,7 +99,7 @@ async def test_a_retry_at_the_last_attempt_fails_the_task(bench: Bench) -> None:
     assert (task.state, task.attempt) == ("failed", 1)
 
 
-async def test_moments_are_the_databases(bench: Bench, clock: Clock) -> None:
+async def test_delays_are_computed_with_the_database_clock(bench: Bench, clock: Clock) -> None:
     clock.set(datetime(2031, 5, 2, 4, 0, tzinfo=UTC))
 
     @bench.app.task

@@ -15,7 +15,7 @@ from tests.worker.bench import Bench
 LARGE = "x" * 2_000_000
 
 
-def test_an_object_is_kept_and_read_and_an_error_tells_no_secret(
+def test_object_is_stored_and_read_and_an_error_reveals_no_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving_buckets(tmp_path) as variables:
@@ -30,7 +30,7 @@ def test_an_object_is_kept_and_read_and_an_error_tells_no_secret(
         assert SECRET not in str(missing.value)
 
 
-async def test_a_payload_goes_by_a_bucket_that_is_away_for_a_while(
+async def test_payload_in_a_temporarily_unavailable_bucket_is_delivered(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Enqueued and read again; a program whose credentials are wrong says which field it cannot read, and no secret."""

@@ -88,7 +88,7 @@ def enqueue(bench: Bench, app: App, number: int = MANY, **payload: object) -> li
     (before, after, {"loud": True}, "after: tea!"),
     (strict, before, {}, "before: tea"),
 ])  # fmt: skip
-async def test_tasks_that_do_not_fit_the_fleet_that_works_wait_for_the_other_one(
+async def test_tasks_incompatible_with_one_fleet_wait_for_the_other(
     bench: Bench, old: Callable[[], App], new: Callable[[], App], payload: dict[str, Any], said: str
 ) -> None:
     ids = enqueue(bench, new(), **payload)
@@ -103,7 +103,7 @@ async def test_tasks_that_do_not_fit_the_fleet_that_works_wait_for_the_other_one
     assert bench.ask(MISFITS) == MANY, "nothing was offered again to a worker that it had not fitted"
 
 
-async def test_tasks_of_both_releases_are_done_while_both_fleets_work(bench: Bench) -> None:
+async def test_tasks_of_both_releases_run_while_both_fleets_work(bench: Bench) -> None:
     async with fleet(bench, before()), fleet(bench, strict()):
         ids = [*enqueue(bench, strict(), loud=True), *enqueue(bench, before())]
         done = await bench.finished(*ids)
@@ -115,7 +115,7 @@ async def test_tasks_of_both_releases_are_done_while_both_fleets_work(bench: Ben
     assert bench.ask(TAKEN_TWICE) == 0
 
 
-async def test_a_handler_that_ignores_the_extra_fields_takes_the_other_releases_tasks(bench: Bench) -> None:
+async def test_handler_that_ignores_extra_fields_runs_tasks_of_the_other_release(bench: Bench) -> None:
     ids = enqueue(bench, after(), loud=True)
 
     async with fleet(bench, lenient(), 1):
@@ -125,7 +125,7 @@ async def test_a_handler_that_ignores_the_extra_fields_takes_the_other_releases_
     assert bench.ask(MISFITS) == 0
 
 
-async def test_a_task_for_another_release_says_so_and_fails_after_an_hour(bench: Bench) -> None:
+async def test_incompatible_task_is_explained_and_fails_after_an_hour(bench: Bench) -> None:
     [task_id] = enqueue(bench, after(), 1, loud=True)
 
     async with fleet(bench, before(), 1):
@@ -143,7 +143,7 @@ async def test_a_task_for_another_release_says_so_and_fails_after_an_hour(bench:
     assert "payload of 'greet'" in str(task.error)
 
 
-async def test_a_payload_that_fits_no_worker_of_the_program_is_given_back_once(bench: Bench) -> None:
+async def test_payload_incompatible_with_all_workers_is_returned_only_once(bench: Bench) -> None:
     """Where workers do not say what they take, as one that drains, it fails with its second claim."""
     [task_id] = enqueue(bench, after(), 1, loud=True)
     bench.connection.execute(

@@ -8,7 +8,7 @@ from rolecall import Context, HandlerAborted, LostReason, NewTask, PermanentFail
 from tests.worker.bench import Bench, until
 
 
-async def test_a_declared_rule_makes_follow_ups_of_the_result(bench: Bench) -> None:
+async def test_declared_rule_creates_follow_ups_from_the_result(bench: Bench) -> None:
 
     @bench.app.task
     async def crawl(store: int) -> None: ...
@@ -28,7 +28,7 @@ async def test_a_declared_rule_makes_follow_ups_of_the_result(bench: Bench) -> N
     assert [(task.payload, task.origin_id) for task in followers] == [({"store": 7}, task_id), ({"store": 8}, task_id)]
 
 
-async def test_a_rule_that_raises_fails_the_attempt(bench: Bench) -> None:
+async def test_raising_rule_fails_the_attempt(bench: Bench) -> None:
     def stumble(result: object) -> list[NewTask]:
         raise PermanentFailure("no rule for this")
 
@@ -44,7 +44,7 @@ async def test_a_rule_that_raises_fails_the_attempt(bench: Bench) -> None:
     assert "no rule for this" in (task.error or "")
 
 
-async def test_a_prepared_transaction_commits_before_the_work_and_completes_nothing(bench: Bench) -> None:
+async def test_prepared_transaction_commits_before_the_work_and_completes_nothing(bench: Bench) -> None:
     """Prepare in one transaction, complete in another, under one claim."""
     bench.connection.execute("create table ledger (task_id bigint, what text)")
     seen: list[object] = []
@@ -66,7 +66,7 @@ async def test_a_prepared_transaction_commits_before_the_work_and_completes_noth
     assert (task.state, bench.ask("select what from ledger")) == ("completed", "billed")
 
 
-async def test_a_failing_statement_poisons_its_transaction_and_not_the_report_of_the_failure(bench: Bench) -> None:
+async def test_failed_statement_aborts_its_transaction_but_not_the_failure_report(bench: Bench) -> None:
     """The next attempt reads what the one before ended with."""
     bench.connection.execute("create table ledger (task_id bigint primary key)")
     errors: list[str | None] = []
@@ -89,7 +89,7 @@ async def test_a_failing_statement_poisons_its_transaction_and_not_the_report_of
     assert "UniqueViolation" in (errors[1] or "")
 
 
-async def test_nothing_can_be_prepared_under_a_lost_claim(bench: Bench) -> None:
+async def test_prepare_is_rejected_under_a_lost_claim(bench: Bench) -> None:
     heard: list[object] = []
 
     @bench.app.task

@@ -67,7 +67,7 @@ CONDITIONS = pytest.mark.parametrize(
 
 
 @CONDITIONS
-async def test_an_outcome_outlives_a_condition_of_the_server_even_while_the_worker_stops(
+async def test_outcome_survives_a_server_condition_even_while_the_worker_stops(
     bench: Bench, caplog: pytest.LogCaptureFixture, setting: str, back: str, told: str
 ) -> None:
     """A worker that stops has the least patience."""
@@ -102,7 +102,7 @@ async def test_an_outcome_outlives_a_condition_of_the_server_even_while_the_work
 
 
 @pytest.mark.parametrize("sqlstate", ["XX001", "57014", "58030", "42883"])
-async def test_an_outcome_that_the_server_cannot_store_is_kept_and_holds_up_no_other(
+async def test_outcome_that_cannot_be_stored_is_kept_and_delays_no_other(
     bench: Bench, caplog: pytest.LogCaptureFixture, sqlstate: str
 ) -> None:
     @bench.app.task
@@ -125,7 +125,7 @@ async def test_an_outcome_that_the_server_cannot_store_is_kept_and_holds_up_no_o
 
 
 @pytest.mark.parametrize("sqlstate", ["23514", "P0001"])
-async def test_an_outcome_that_the_database_rejects_for_its_content_fails_its_task(bench: Bench, sqlstate: str) -> None:
+async def test_outcome_rejected_for_its_content_fails_its_task(bench: Bench, sqlstate: str) -> None:
     @bench.app.task(max_attempts=1)
     async def work() -> str:
         return "rejected"
@@ -140,7 +140,7 @@ async def test_an_outcome_that_the_database_rejects_for_its_content_fails_its_ta
     assert (task.state, task.error) == ("failed", "the outcome was refused: the page is damaged")
 
 
-async def test_an_outcome_is_kept_where_a_plain_failure_is_rejected_as_well(
+async def test_outcome_is_kept_if_a_plain_failure_is_also_rejected(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Such as while a login lacks its rights: then the outcome is not the reason."""
@@ -160,7 +160,7 @@ async def test_an_outcome_is_kept_where_a_plain_failure_is_rejected_as_well(
     assert (task.state, task.result) == ("completed", "kept")
 
 
-async def test_outcomes_of_one_place_are_stored_in_order_after_a_condition_of_the_server(bench: Bench) -> None:
+async def test_outcomes_of_one_permit_are_stored_in_order_after_a_server_condition(bench: Bench) -> None:
     @bench.app.task
     async def work() -> None: ...
 
@@ -178,7 +178,7 @@ async def test_outcomes_of_one_place_are_stored_in_order_after_a_condition_of_th
 
 
 @pytest.mark.parametrize("function", ["start(bigint, bigint[], int[])", "claim(bigint, text[], text[], int, int, int)"])
-async def test_a_function_that_is_dropped_and_made_again_costs_no_attempt(
+async def test_dropped_and_recreated_function_spends_no_attempt(
     bench: Bench, caplog: pytest.LogCaptureFixture, function: str
 ) -> None:
     going, enough = asyncio.Event(), asyncio.Event()
@@ -217,7 +217,7 @@ async def waits_until_writes(worker: Worker, mend: Callable[[], object]) -> None
         await asyncio.wait_for(running, PATIENCE)
 
 
-async def test_a_worker_that_starts_on_a_read_only_database_waits_and_logs_it(
+async def test_worker_on_a_read_only_database_waits_and_logs_that(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     @bench.app.task
@@ -231,7 +231,7 @@ async def test_a_worker_that_starts_on_a_read_only_database_waits_and_logs_it(
     assert "Connection 'claim' waits until the database accepts writes: the database is read-only" in caplog.text
 
 
-async def test_a_worker_that_starts_on_a_standby_waits_for_its_promotion(caplog: pytest.LogCaptureFixture) -> None:
+async def test_worker_on_a_standby_waits_for_its_promotion(caplog: pytest.LogCaptureFixture) -> None:
     with replicated() as pool, connect(pool.standby, "test") as standby:
         bench = Bench(pool.primary, connect(pool.primary, "test"))
 

@@ -7,7 +7,7 @@ from rolecall import Context, LostReason, Worker, WorkerOptions
 from tests.worker.bench import BEATEN, PATIENCE, Bench, until
 
 
-async def test_running_tasks_may_finish_within_the_grace_period(bench: Bench) -> None:
+async def test_running_tasks_can_finish_within_the_grace_period(bench: Bench) -> None:
     going = asyncio.Event()
 
     @bench.app.task
@@ -24,7 +24,7 @@ async def test_running_tasks_may_finish_within_the_grace_period(bench: Bench) ->
     assert bench.task(task_id).result == "finished"
 
 
-async def test_tasks_that_have_not_begun_are_given_back_unspent(bench: Bench) -> None:
+async def test_tasks_that_have_not_started_are_returned_without_spending_an_attempt(bench: Bench) -> None:
     quick_ones, slow_one = 30, asyncio.Event()
 
     @bench.app.task
@@ -43,7 +43,7 @@ async def test_tasks_that_have_not_begun_are_given_back_unspent(bench: Bench) ->
     assert {task.attempt for task in tasks if task.state == "pending"} == {0}
 
 
-async def test_after_the_grace_period_running_tasks_are_aborted_and_claimable_at_once(bench: Bench) -> None:
+async def test_running_tasks_are_aborted_after_the_grace_period_and_immediately_claimable(bench: Bench) -> None:
     told: list[LostReason | None] = []
     all_going = asyncio.Barrier(11)
 
@@ -65,7 +65,7 @@ async def test_after_the_grace_period_running_tasks_are_aborted_and_claimable_at
     assert told == [LostReason.SHUTDOWN] * 10
 
 
-async def test_a_second_stop_cuts_the_grace_period_short(bench: Bench) -> None:
+async def test_second_stop_ends_the_grace_period_early(bench: Bench) -> None:
     going = asyncio.Event()
 
     @bench.app.task
@@ -86,7 +86,7 @@ async def test_a_second_stop_cuts_the_grace_period_short(bench: Bench) -> None:
     assert bench.task(task_id).attempt == 0
 
 
-async def test_a_thread_that_never_returns_does_not_hold_the_shutdown(bench: Bench) -> None:
+async def test_thread_that_never_returns_does_not_delay_the_shutdown(bench: Bench) -> None:
     going, release = threading.Event(), threading.Event()
 
     @bench.app.task
@@ -103,7 +103,7 @@ async def test_a_thread_that_never_returns_does_not_hold_the_shutdown(bench: Ben
     assert (bench.task(task_id).state, bench.task(task_id).attempt) == ("pending", 0)
 
 
-async def test_a_stopped_worker_is_off_the_roll(bench: Bench) -> None:
+async def test_stopped_worker_is_removed_from_the_registry(bench: Bench) -> None:
     @bench.app.task
     async def nothing() -> None: ...
 
@@ -115,7 +115,7 @@ async def test_a_stopped_worker_is_off_the_roll(bench: Bench) -> None:
     assert bench.ask("select name from rolecall.workers") == "ada"
 
 
-async def test_an_embedding_program_stops_a_worker_by_its_event(bench: Bench) -> None:
+async def test_embedding_program_stops_a_worker_by_its_event(bench: Bench) -> None:
     @bench.app.task
     async def nothing() -> None: ...
 
@@ -129,7 +129,7 @@ async def test_an_embedding_program_stops_a_worker_by_its_event(bench: Bench) ->
     await asyncio.wait_for(running, PATIENCE)
 
 
-async def test_a_cancelled_run_gives_its_tasks_back(bench: Bench) -> None:
+async def test_cancelled_run_returns_its_tasks(bench: Bench) -> None:
     @bench.app.task
     async def long() -> None:
         await asyncio.sleep(60)
@@ -145,7 +145,7 @@ async def test_a_cancelled_run_gives_its_tasks_back(bench: Bench) -> None:
     assert (bench.task(task_id).state, bench.task(task_id).attempt) == ("pending", 0)
 
 
-async def test_a_worker_leaves_no_thread_task_or_connection_behind(bench: Bench) -> None:
+async def test_stopped_worker_leaves_no_thread_task_or_connection_behind(bench: Bench) -> None:
     @bench.app.task
     def nothing() -> None: ...
 

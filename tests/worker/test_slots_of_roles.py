@@ -10,7 +10,7 @@ from rolecall import ConfigError, WorkerOptions
 from tests.worker.bench import Bench, until
 
 
-async def test_a_long_role_starves_no_short_one_and_claims_no_more_than_its_slots(bench: Bench) -> None:
+async def test_long_role_does_not_starve_a_short_one_or_exceed_its_slots(bench: Bench) -> None:
     gate, most, running = asyncio.Event(), 0, 0
 
     @bench.app.task(role="long")
@@ -38,7 +38,7 @@ async def test_a_long_role_starves_no_short_one_and_claims_no_more_than_its_slot
     assert most == 2
 
 
-async def test_each_role_has_an_entry_of_its_own_on_the_roll(bench: Bench) -> None:
+async def test_each_role_has_its_own_registry_entry(bench: Bench) -> None:
     @bench.app.task(role="long")
     async def wait() -> None: ...
 
@@ -65,6 +65,6 @@ async def test_each_role_has_an_entry_of_its_own_on_the_roll(bench: Bench) -> No
         ({"long": 1, "short": 1}, ("long",), "does not serve the role short"),
     ],
 )
-def test_slots_that_cannot_be_are_refused(slots: dict[str, int], roles: tuple[str, ...], problem: str) -> None:
+def test_invalid_slots_are_rejected(slots: dict[str, int], roles: tuple[str, ...], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         WorkerOptions(slots=slots, roles=roles)

@@ -33,7 +33,7 @@ async def far_away(bench: Bench) -> AsyncIterator[Proxy]:
             bench.dsn = near
 
 
-async def test_a_claim_that_was_answered_after_its_lease_does_not_begin(bench: Bench) -> None:
+async def test_claim_answered_after_its_lease_does_not_start(bench: Bench) -> None:
     ran_by: list[int] = []
 
     @bench.app.task(lease=LEASE, retry=immediate())
@@ -53,7 +53,7 @@ async def test_a_claim_that_was_answered_after_its_lease_does_not_begin(bench: B
     assert ran_by == [near]
 
 
-async def test_tasks_whose_leases_ran_out_before_the_claims_answer_came_are_given_back_unspent(bench: Bench) -> None:
+async def test_tasks_whose_leases_expired_before_the_claim_answer_are_returned(bench: Bench) -> None:
     attempts: list[tuple[int, int]] = []
 
     @bench.app.task(lease=LEASE, batch=3)
@@ -72,7 +72,7 @@ async def test_tasks_whose_leases_ran_out_before_the_claims_answer_came_are_give
     assert bench.ask(kinds) == ["returned"]
 
 
-async def test_a_claim_that_was_answered_after_the_task_expired_does_not_begin(bench: Bench) -> None:
+async def test_claim_answered_after_the_task_expired_does_not_start(bench: Bench) -> None:
     ran: list[int] = []
 
     @bench.app.task(lease=60, max_attempts=3)
@@ -91,7 +91,7 @@ async def test_a_claim_that_was_answered_after_the_task_expired_does_not_begin(b
     assert (task.state, task.attempt, ran) == ("cancelled", 0, [])
 
 
-async def test_a_lease_counts_from_when_the_claim_was_asked_for(bench: Bench) -> None:
+async def test_lease_is_counted_from_the_claim_request(bench: Bench) -> None:
     """A late response must not move the start of the lease."""
     ends: list[float] = []
 
@@ -110,7 +110,7 @@ async def test_a_lease_counts_from_when_the_claim_was_asked_for(bench: Bench) ->
     assert ends[0] <= seen_at + 60
 
 
-async def test_a_deadline_that_passed_before_the_start_is_no_failure(bench: Bench) -> None:
+async def test_deadline_that_passed_before_the_start_does_not_fail_the_task(bench: Bench) -> None:
     attempts: list[int] = []
 
     @bench.app.task(timeout=LEASE, lease=60, max_attempts=1)

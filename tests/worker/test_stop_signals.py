@@ -9,7 +9,7 @@ import signal
 from rolecall.worker.signals import heeding_signals
 
 
-async def test_a_signal_that_is_repeated_at_once_is_one_wish() -> None:
+async def test_immediately_repeated_signal_counts_once() -> None:
     """A group is signalled as a whole, and who started it passes the signal on."""
     heard: list[signal.Signals] = []
     told = asyncio.Event()

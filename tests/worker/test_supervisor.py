@@ -71,7 +71,7 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-async def test_a_process_that_dies_is_started_again(tmp_path: Path) -> None:
+async def test_dead_process_is_restarted(tmp_path: Path) -> None:
     with supervisor(tmp_path, ENDS) as process:
         await until(lambda: len(ran(tmp_path)) == 2)
         os.kill(children_of(process)[0], signal.SIGKILL)
@@ -81,7 +81,7 @@ async def test_a_process_that_dies_is_started_again(tmp_path: Path) -> None:
         assert len(children_of(process)) == 2
 
 
-async def test_a_stop_ends_all_processes_well(tmp_path: Path) -> None:
+async def test_stop_ends_all_processes_gracefully(tmp_path: Path) -> None:
     with supervisor(tmp_path, ENDS) as process:
         await until(lambda: len(ran(tmp_path)) == 2)
 
@@ -91,7 +91,7 @@ async def test_a_stop_ends_all_processes_well(tmp_path: Path) -> None:
         assert not any(map(lives, ran(tmp_path)))
 
 
-async def test_a_second_stop_kills(tmp_path: Path) -> None:
+async def test_second_stop_kills_the_processes(tmp_path: Path) -> None:
     with supervisor(tmp_path, IGNORES) as process:
         await until(lambda: len(ran(tmp_path)) == 2)
         process.send_signal(signal.SIGTERM)
@@ -108,7 +108,7 @@ async def test_a_second_stop_kills(tmp_path: Path) -> None:
         assert not any(map(lives, ran(tmp_path)))
 
 
-async def test_no_process_outlives_a_supervisor_that_is_killed(tmp_path: Path) -> None:
+async def test_no_process_outlives_a_killed_supervisor(tmp_path: Path) -> None:
     with supervisor(tmp_path, ENDS) as process:
         await until(lambda: len(ran(tmp_path)) == 2)
 
@@ -117,7 +117,7 @@ async def test_no_process_outlives_a_supervisor_that_is_killed(tmp_path: Path) -
         await until(lambda: not any(map(lives, ran(tmp_path))))
 
 
-async def test_processes_that_end_well_by_themselves_are_left_be(tmp_path: Path) -> None:
+async def test_processes_that_exit_normally_are_not_restarted(tmp_path: Path) -> None:
     with supervisor(tmp_path, ENDS, then="sys.exit(0)") as process:
         assert await asyncio.to_thread(process.wait, 20) == 0
 
@@ -125,7 +125,7 @@ async def test_processes_that_end_well_by_themselves_are_left_be(tmp_path: Path)
 
 
 @pytest.mark.parametrize("at_sigterm", ["", "signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + 15))"])
-async def test_a_process_that_is_stopped_while_it_starts_has_been_stopped_well(tmp_path: Path, at_sigterm: str) -> None:
+async def test_process_stopped_during_startup_counts_as_stopped_normally(tmp_path: Path, at_sigterm: str) -> None:
     """It ends by the signal itself: there is nothing yet that it could finish."""
     with supervisor(tmp_path, at_sigterm) as process:
         await until(lambda: len(ran(tmp_path)) == 2)

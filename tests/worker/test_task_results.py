@@ -9,7 +9,7 @@ from rolecall.task_results import TaskResult
 from tests.worker.bench import Bench
 
 
-async def test_the_examples_succeed_and_a_failed_result_is_a_failed_attempt(bench: Bench) -> None:
+async def test_examples_succeed_and_an_unsuccessful_result_fails_the_attempt(bench: Bench) -> None:
     """In one worker, sync and async: the delay before the next attempt is that of the role."""
     bench.app.include(task_results.examples())
     bench.app.use(task_results.judged)
@@ -36,16 +36,16 @@ async def test_the_examples_succeed_and_a_failed_result_is_a_failed_attempt(benc
     assert 4.5 <= delay.total_seconds() <= 5
 
 
-def test_an_app_has_no_handler_that_it_did_not_ask_for(bench: Bench) -> None:
+def test_app_has_no_example_handlers_by_default(bench: Bench) -> None:
     assert not {"dummy", "echo", "default"} & set(bench.app.handlers)
 
 
 @pytest.mark.parametrize("length", [500, 501])
-def test_a_message_has_at_most_500_characters(length: int) -> None:
+def test_message_is_truncated_to_500_characters(length: int) -> None:
     assert len(TaskResult(success=True, message="x" * length).message) == 500
 
 
-async def test_a_task_whose_handler_no_worker_has_waits_and_spends_no_attempt(bench: Bench) -> None:
+async def test_task_of_a_handler_without_workers_waits_and_spends_no_attempt(bench: Bench) -> None:
     bench.app.role("lane")
 
     @bench.app.task(role="lane")

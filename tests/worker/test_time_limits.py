@@ -13,7 +13,7 @@ LEASE = 0.8
 EVENTS = "select array_agg(kind order by at) from rolecall.task_events where task_id = %s"
 
 
-async def test_an_async_handler_over_its_timeout_is_cancelled_and_tried_again(bench: Bench) -> None:
+async def test_async_handler_over_its_timeout_is_cancelled_and_retried(bench: Bench) -> None:
     told: list[LostReason | None] = []
 
     @bench.app.task(lease=60, timeout=0.3, max_attempts=2, retry=immediate())
@@ -32,7 +32,7 @@ async def test_an_async_handler_over_its_timeout_is_cancelled_and_tried_again(be
     assert (task.state, task.attempt, bench.ask(EVENTS, task_id)) == ("failed", 2, ["timeout", "timeout"])
 
 
-async def test_a_handler_in_a_thread_is_told_by_check_and_tried_again(bench: Bench) -> None:
+async def test_threaded_handler_over_its_timeout_is_aborted_by_check_and_retried(bench: Bench) -> None:
     told: list[tuple[LostReason, LostReason | None]] = []
 
     @bench.app.task(lease=60, timeout=0.3, max_attempts=2, retry=immediate())
@@ -54,7 +54,7 @@ async def test_a_handler_in_a_thread_is_told_by_check_and_tried_again(bench: Ben
     assert (task.state, task.attempt, bench.ask(EVENTS, task_id)) == ("failed", 2, ["timeout", "timeout"])
 
 
-async def test_a_task_brings_its_own_timeout(bench: Bench) -> None:
+async def test_task_timeout_overrides_the_handler_timeout(bench: Bench) -> None:
 
     @bench.app.task(lease=60, timeout=3600, max_attempts=1)
     async def slow() -> None:
@@ -69,7 +69,7 @@ async def test_a_task_brings_its_own_timeout(bench: Bench) -> None:
     assert "did not finish within 0.3 s" in (task.error or "")
 
 
-async def test_a_timeout_counts_while_the_database_is_silent(bench: Bench) -> None:
+async def test_timeout_applies_while_the_database_is_unresponsive(bench: Bench) -> None:
     told: list[LostReason | None] = []
 
     @bench.app.task(lease=0.8, timeout=1.5, max_attempts=1)

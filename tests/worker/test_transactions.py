@@ -11,7 +11,7 @@ from tests.scenarios.chaos.proxy import Proxy
 from tests.worker.bench import Bench, until
 
 
-async def test_a_task_completes_with_its_handlers_rows_in_one_transaction(bench: Bench) -> None:
+async def test_task_completes_in_one_transaction_with_its_handlers_rows(bench: Bench) -> None:
     bench.connection.execute("create table ledger (task_id bigint)")
     seen: list[object] = []
 
@@ -38,7 +38,7 @@ async def test_a_task_completes_with_its_handlers_rows_in_one_transaction(bench:
     assert bench.task(task_id + 1).origin_id == task_id
 
 
-async def test_a_rolled_back_completion_is_the_failure_that_rolled_it_back(bench: Bench) -> None:
+async def test_rolled_back_completion_fails_with_the_error_that_caused_it(bench: Bench) -> None:
     bench.connection.execute("create table ledger (task_id bigint)")
 
     @bench.app.task(max_attempts=1)
@@ -58,7 +58,7 @@ async def test_a_rolled_back_completion_is_the_failure_that_rolled_it_back(bench
     assert bench.ask("select count(*) from ledger") == 0
 
 
-async def test_a_lost_claim_rolls_its_transaction_back(bench: Bench) -> None:
+async def test_lost_claim_rolls_its_transaction_back(bench: Bench) -> None:
     bench.connection.execute("create table ledger (task_id bigint)")
     caught: list[LostReason | None] = []
 
@@ -83,7 +83,7 @@ async def test_a_lost_claim_rolls_its_transaction_back(bench: Bench) -> None:
     assert (bench.task(task_id).state, bench.task(task_id).fence) == ("running", 2)
 
 
-async def test_an_open_completion_does_not_hinder_the_leases_of_others(bench: Bench) -> None:
+async def test_open_completion_does_not_block_the_renewal_of_other_leases(bench: Bench) -> None:
     opened, release = asyncio.Event(), asyncio.Event()
 
     @bench.app.task(lease=0.4)
@@ -110,7 +110,7 @@ async def test_an_open_completion_does_not_hinder_the_leases_of_others(bench: Be
     assert [task.attempt for task in tasks] == [1, 1]
 
 
-async def test_handlers_transactions_cannot_starve_the_workers_own_calls(bench: Bench) -> None:
+async def test_transactions_of_handlers_cannot_starve_the_workers_own_calls(bench: Bench) -> None:
     everybody = asyncio.Barrier(3)
 
     @bench.app.task
@@ -127,7 +127,7 @@ async def test_handlers_transactions_cannot_starve_the_workers_own_calls(bench: 
     assert {(task.state, task.attempt) for task in tasks} == {("completed", 1)}
 
 
-async def test_a_transaction_that_is_repeated_after_its_commit_was_not_answered_writes_once(bench: Bench) -> None:
+async def test_transaction_repeated_after_an_unanswered_commit_writes_once(bench: Bench) -> None:
     bench.connection.execute("create table ledger (turn int)")
 
     @bench.app.task(max_attempts=1)
@@ -154,7 +154,7 @@ async def test_a_transaction_that_is_repeated_after_its_commit_was_not_answered_
     assert bench.ask("select array_agg(turn) from ledger") == [0]
 
 
-async def test_a_second_transaction_of_a_completed_claim_is_undone_and_said_so(
+async def test_second_transaction_of_a_completed_claim_is_rolled_back_and_logged(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     bench.connection.execute("create table ledger (turn int)")
@@ -181,7 +181,7 @@ async def test_a_second_transaction_of_a_completed_claim_is_undone_and_said_so(
     assert f"Task {task_id} had completed" in caplog.text
 
 
-async def test_catching_the_refusal_inside_the_transaction_commits_nothing_either(bench: Bench) -> None:
+async def test_catching_the_rejection_inside_the_transaction_still_commits_nothing(bench: Bench) -> None:
     bench.connection.execute("create table ledger (turn int)")
 
     @bench.app.task(max_attempts=1)
@@ -220,7 +220,7 @@ async def test_completing_again_in_the_same_transaction_changes_nothing(bench: B
     assert bench.ask("select array_agg(turn) from ledger") == [0, 1]
 
 
-async def test_a_plain_function_repeats_a_transaction_as_safely(bench: Bench) -> None:
+async def test_repeated_transaction_of_a_plain_function_writes_once(bench: Bench) -> None:
     bench.connection.execute("create table ledger (turn int)")
 
     @bench.app.task(max_attempts=1)
@@ -237,7 +237,7 @@ async def test_a_plain_function_repeats_a_transaction_as_safely(bench: Bench) ->
     assert bench.ask("select array_agg(turn) from ledger") == [0]
 
 
-async def test_a_batch_that_is_repeated_writes_once(bench: Bench) -> None:
+async def test_repeated_batch_writes_once(bench: Bench) -> None:
     bench.connection.execute("create table ledger (turn int)")
 
     @bench.app.task(batch=3, max_attempts=1)

@@ -43,7 +43,7 @@ def client(app: App, database: str) -> Iterator[Client]:
         yield client
 
 
-async def test_every_kind_of_result_comes_back_as_its_declared_type(app: App, client: Client, database: str) -> None:
+async def test_every_kind_of_result_is_returned_as_its_declared_type(app: App, client: Client, database: str) -> None:
     sent = []
     for number, (declared, value, *_) in enumerate(KINDS):
 
@@ -67,7 +67,7 @@ async def test_every_kind_of_result_comes_back_as_its_declared_type(app: App, cl
         assert type(found.result) is type(expected)
 
 
-async def test_result_that_does_not_fit_fails_its_task_once(app: App, client: Client, database: str) -> None:
+async def test_incompatible_result_fails_its_task_without_retry(app: App, client: Client, database: str) -> None:
     """The work is done: it is not repeated."""
     attempts: list[str] = []
 
@@ -114,7 +114,7 @@ async def test_result_that_does_not_fit_fails_its_task_once(app: App, client: Cl
     ]
 
 
-async def test_result_of_a_process_is_written_as_its_declared_type(app: App, client: Client, database: str) -> None:
+async def test_result_of_a_process_is_stored_as_its_declared_type(app: App, client: Client, database: str) -> None:
     pack = app.task(process=True, max_attempts=1)(crunching.pack)
     stored = client.enqueue(pack, crates={1: crunching.Box(2, 3)})
     await drain(app, database)
@@ -123,7 +123,7 @@ async def test_result_of_a_process_is_written_as_its_declared_type(app: App, cli
     assert client.get(stored.id).result == {"1": {"width": 2, "height": 3, "packed_at": None}}
 
 
-async def test_undeclared_result_may_have_numbers_as_keys(app: App, client: Client, database: str) -> None:
+async def test_undeclared_result_can_have_numbers_as_keys(app: App, client: Client, database: str) -> None:
     @app.task
     async def count() -> object:
         return {1: {TODAY: "a"}}
@@ -170,9 +170,7 @@ async def test_children_and_needs_of_a_handler_have_results_of_its_type(
         assert (await without_app.get(last.id)).result == "2026-11-24T12:00:00Z"
 
 
-async def test_task_of_a_handler_that_is_named_by_a_text_has_its_result_as_json(
-    app: App, client: Client, database: str
-) -> None:
+async def test_task_of_a_handler_named_by_a_string_has_a_json_result(app: App, client: Client, database: str) -> None:
     @app.task
     async def when() -> datetime:
         return NOON
@@ -184,9 +182,7 @@ async def test_task_of_a_handler_that_is_named_by_a_text_has_its_result_as_json(
     assert [task.result for task in assert_enqueued(database, when)] == [NOON, NOON]
 
 
-async def test_task_that_was_given_another_handler_has_its_result_as_json(
-    app: App, client: Client, database: str
-) -> None:
+async def test_task_with_an_overridden_handler_has_a_json_result(app: App, client: Client, database: str) -> None:
     @app.task
     async def when() -> datetime:
         return NOON
@@ -209,7 +205,7 @@ async def test_unfinished_task_has_no_result(app: App, client: Client) -> None:
     assert client.get(client.enqueue(when)).result is None
 
 
-async def test_stored_result_of_another_release_raises_where_it_is_used(
+async def test_stored_result_of_another_release_raises_when_it_is_read(
     app: App, client: Client, database: str, connection: Connection
 ) -> None:
     children: list[Child[Any]] = []
@@ -263,7 +259,7 @@ async def test_large_result_is_read_as_its_declared_type(
 
 
 @pytest.mark.parametrize("result", [{TODAY: Base(1)}, {TODAY.isoformat(): {"number": 1}}])
-async def test_fake_context_gives_children_as_a_worker_does(app: App, result: Any) -> None:
+async def test_fake_context_returns_children_like_a_worker(app: App, result: Any) -> None:
     @app.task
     async def part() -> dict[date, Base]:
         return {}

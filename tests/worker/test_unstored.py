@@ -23,7 +23,7 @@ async def only(bench: Bench, handler: str, **payload: object) -> Task:
     return task
 
 
-async def test_an_await_that_an_async_handler_forgets_is_an_error(bench: Bench) -> None:
+async def test_missing_await_in_an_async_handler_is_an_error(bench: Bench) -> None:
     @bench.app.task(max_attempts=2)
     async def forget() -> object:
         return asyncio.sleep(0)
@@ -34,7 +34,7 @@ async def test_an_await_that_an_async_handler_forgets_is_an_error(bench: Bench) 
     assert f"TypeError: 'forget' returned a coroutine {FORGOTTEN}" in (task.error or "")
 
 
-async def test_an_await_that_a_handler_in_a_thread_forgets_is_an_error(bench: Bench) -> None:
+async def test_missing_await_in_a_threaded_handler_is_an_error(bench: Bench) -> None:
     @bench.app.task(max_attempts=1)
     def forget() -> object:
         return asyncio.sleep(0)
@@ -42,13 +42,13 @@ async def test_an_await_that_a_handler_in_a_thread_forgets_is_an_error(bench: Be
     assert FORGOTTEN in ((await only(bench, "forget")).error or "")
 
 
-async def test_an_await_that_a_handler_in_a_process_forgets_is_an_error(bench: Bench) -> None:
+async def test_missing_await_in_a_process_handler_is_an_error(bench: Bench) -> None:
     bench.app.task(process=True, max_attempts=1)(crunching.decide)
 
     assert FORGOTTEN in ((await only(bench, "decide", kind="forgotten")).error or "")
 
 
-async def test_an_await_that_is_forgotten_in_a_transaction_undoes_it(bench: Bench) -> None:
+async def test_missing_await_in_a_transaction_rolls_it_back(bench: Bench) -> None:
     @bench.app.task(max_attempts=1)
     async def forget(ctx: Context) -> None:
         async with ctx.transaction() as tx:
@@ -61,7 +61,7 @@ async def test_an_await_that_is_forgotten_in_a_transaction_undoes_it(bench: Benc
     assert bench.ask("select to_regclass('written')") is None
 
 
-async def test_a_result_that_is_too_large_is_told_and_flagged(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+async def test_too_large_result_is_logged_and_flagged(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     @bench.app.task
     async def write() -> object:
         return "x" * TOO_LARGE
@@ -74,7 +74,7 @@ async def test_a_result_that_is_too_large_is_told_and_flagged(bench: Bench, capl
     assert warnings(caplog) == [f"The result of task {task.id} (write) was not stored: {task.result.why}"]
 
 
-async def test_a_result_without_json_form_is_told_in_a_transaction_too(
+async def test_unserializable_result_in_a_transaction_is_also_logged(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     @bench.app.task
@@ -87,7 +87,7 @@ async def test_a_result_without_json_form_is_told_in_a_transaction_too(
     assert [f"The result of task {task.id} (write) was not stored" in told for told in warnings(caplog)] == [True]
 
 
-async def test_a_promised_result_that_cannot_be_stored_fails_the_attempt(bench: Bench) -> None:
+async def test_declared_result_that_cannot_be_stored_fails_the_attempt(bench: Bench) -> None:
     @bench.app.task(max_attempts=1)
     async def write() -> str:
         return "x" * TOO_LARGE
@@ -98,7 +98,7 @@ async def test_a_promised_result_that_cannot_be_stored_fails_the_attempt(bench: 
     assert "result of 'write' cannot be stored: 3000002 bytes" in (task.error or "")
 
 
-async def test_a_gather_step_learns_that_a_result_was_not_stored(bench: Bench) -> None:
+async def test_gather_step_that_reads_an_unstored_result_fails(bench: Bench) -> None:
     @bench.app.task
     async def part() -> object:
         return object()
@@ -116,7 +116,7 @@ async def test_a_gather_step_learns_that_a_result_was_not_stored(bench: Bench) -
     assert "ResultNotStored: the result was not stored" in (task.error or "")
 
 
-async def test_a_gather_step_that_does_not_read_an_unstored_result_still_runs(bench: Bench) -> None:
+async def test_gather_step_that_does_not_read_an_unstored_result_still_runs(bench: Bench) -> None:
     @bench.app.task
     async def part() -> object:
         return object()
@@ -131,7 +131,7 @@ async def test_a_gather_step_that_does_not_read_an_unstored_result_still_runs(be
     assert (await only(bench, "whole")).result == ["completed"]
 
 
-async def test_a_dependent_learns_that_a_needed_result_was_not_stored(bench: Bench) -> None:
+async def test_dependent_that_reads_an_unstored_result_of_a_need_fails(bench: Bench) -> None:
     @bench.app.task
     async def sales() -> object:
         return object()

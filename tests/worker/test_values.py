@@ -107,7 +107,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("kind", "value", "as_json"), VALUES, ids=[str(kind) for kind, *_ in VALUES])
-async def test_a_value_arrives_and_its_result_comes_back_as_the_declared_type(
+async def test_value_and_result_round_trip_as_the_declared_type(
     kind: Any, value: Any, as_json: object, database: str, connection: Connection
 ) -> None:
     app, given = App("shop"), []
@@ -147,7 +147,7 @@ def app() -> App:
     return app
 
 
-def test_a_model_that_does_not_fit_is_refused_by_what_is_wrong_and_where(app: App, database: str) -> None:
+def test_incompatible_model_is_rejected_with_the_problem_and_its_location(app: App, database: str) -> None:
     wrong = {"number": 7, "lines": [{"name": "tea", "cents": -1}], "placed_at": "2026-11-24T12:00:00Z"}
 
     with Client(database, app=app) as client, pytest.raises(InvalidPayload) as refused:
@@ -157,19 +157,19 @@ def test_a_model_that_does_not_fit_is_refused_by_what_is_wrong_and_where(app: Ap
     assert "`$.order`" in str(refused.value)
 
 
-def test_the_message_about_a_model_has_none_of_its_values(app: App, database: str) -> None:
+def test_model_error_contains_none_of_its_values(app: App, database: str) -> None:
     with Client(database, app=app) as client, pytest.raises(InvalidPayload) as refused:
         client.enqueue("bill", {"order": {"number": "4111111111111111"}})
 
     assert "4111" not in str(refused.value)
 
 
-def test_what_a_codec_does_not_read_is_refused(app: App, database: str) -> None:
+def test_value_that_a_codec_cannot_read_is_rejected(app: App, database: str) -> None:
     with Client(database, app=app) as client, pytest.raises(InvalidPayload, match="money"):
         client.enqueue("pay", {"money": "much"})
 
 
-async def test_a_batch_may_be_of_models(app: App, database: str) -> None:
+async def test_batch_items_can_be_models(app: App, database: str) -> None:
     with Client(database, app=app) as client:
         stored = client.enqueue("index", {"name": "tea", "cents": 300})
         await drain(app, database)
@@ -177,7 +177,7 @@ async def test_a_batch_may_be_of_models(app: App, database: str) -> None:
         assert client.get(stored).result == 300
 
 
-def test_the_schema_of_a_model_is_that_of_the_handlers_payload(app: App) -> None:
+def test_schema_of_a_model_is_that_of_the_handlers_payload(app: App) -> None:
     schema = app.handlers["bill"].signature.schema
 
     order = schema["$defs"]["bill"]["properties"]["order"]
@@ -187,13 +187,13 @@ def test_the_schema_of_a_model_is_that_of_the_handlers_payload(app: App) -> None
     assert app.handlers["pay"].signature.fields["money"] == {"type": "string"}
 
 
-def test_a_type_has_one_codec() -> None:
+def test_type_has_one_codec() -> None:
     with pytest.raises(InvalidDeclaration, match="Money already has a codec"):
         register_codec(Money, encode=str, decode=Money.parse)
 
 
 @pytest.mark.parametrize("kind", [Order, Parcel, Address, Customer, Colour])
-def test_a_type_with_a_form_of_its_own_has_no_codec(kind: type) -> None:
+def test_type_with_a_built_in_json_form_cannot_have_a_codec(kind: type) -> None:
     with pytest.raises(InvalidDeclaration, match="already has a JSON form"):
         register_codec(kind, encode=str, decode=str)
 
@@ -201,7 +201,7 @@ def test_a_type_with_a_form_of_its_own_has_no_codec(kind: type) -> None:
 class Unknown: ...
 
 
-def test_a_type_that_nobody_can_write_is_refused_with_what_can_be(app: App) -> None:
+def test_unsupported_type_is_rejected_with_the_supported_ones(app: App) -> None:
     with pytest.raises(InvalidDeclaration, match=r"Unknown has no JSON schema: use .*rolecall.register_codec"):
 
         @app.task

@@ -62,7 +62,7 @@ async def menu(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("flags", WRONG_OPTIONS, ids=" ".join)
-def test_a_wrong_option_is_one_clear_line_and_exit_code_2(
+def test_invalid_option_prints_one_clear_line_and_exits_with_code_2(
     tmp_path: Path,
     flags: tuple[str, ...],
     monkeypatch: pytest.MonkeyPatch,
@@ -79,27 +79,27 @@ def test_a_wrong_option_is_one_clear_line_and_exit_code_2(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_wrong_database_address_is_not_repeated_as_it_may_hold_a_password(tmp_path: Path) -> None:
+def test_invalid_database_url_is_not_repeated_as_it_may_contain_a_password(tmp_path: Path) -> None:
     done = run("migrate", cwd=tmp_path, DATABASE_URL="mongo://me:secret@db.example")
 
     assert (done.returncode, done.stderr) == (2, "storecrawl: DATABASE_URL: not a Postgres URL\n")
 
 
-def test_a_database_that_does_not_answer_is_exit_code_6(tmp_path: Path) -> None:
+def test_unavailable_database_exits_with_code_6(tmp_path: Path) -> None:
     done = run("demo", "--once", cwd=tmp_path, DATABASE_URL=f"postgresql://me@127.0.0.1:{_silent_port()}/db")
 
     assert done.returncode == 6
     assert re.fullmatch(r"storecrawl: .*Connection refused.*\n", done.stderr)
 
 
-def test_without_a_command_it_shows_its_commands(tmp_path: Path) -> None:
+def test_command_line_without_arguments_shows_its_commands(tmp_path: Path) -> None:
     done = run(cwd=tmp_path)
 
     assert (done.returncode, done.stderr) == (2, "")
     assert {"demo", "generate", "migrate", "normalize", "payloads"} <= set(done.stdout.split())
 
 
-def test_normalize_shows_what_a_menu_holds(tmp_path: Path, menu: Path) -> None:
+def test_normalize_shows_the_content_of_a_menu(tmp_path: Path, menu: Path) -> None:
     done = run("normalize", str(menu), "--json", cwd=tmp_path)
 
     answer = json.loads(done.stdout)
@@ -108,7 +108,7 @@ def test_normalize_shows_what_a_menu_holds(tmp_path: Path, menu: Path) -> None:
     assert {"name", "variants", "thc"} <= set(answer["products"][0])
 
 
-def test_normalize_speaks_to_people_too(tmp_path: Path, menu: Path) -> None:
+def test_normalize_has_a_text_output(tmp_path: Path, menu: Path) -> None:
     done = run("normalize", str(menu), cwd=tmp_path)
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -116,7 +116,7 @@ def test_normalize_speaks_to_people_too(tmp_path: Path, menu: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "not json", "{}", "[1, 2]", '{"data": {"somethingElse": []}}'])
-def test_normalize_refuses_a_file_that_is_not_a_menu_with_exit_code_2(tmp_path: Path, text: str) -> None:
+def test_normalize_rejects_a_non_menu_file_with_exit_code_2(tmp_path: Path, text: str) -> None:
     file = tmp_path / "file.json"
     file.write_text(text)
 
@@ -126,7 +126,7 @@ def test_normalize_refuses_a_file_that_is_not_a_menu_with_exit_code_2(tmp_path: 
     assert json.loads(done.stdout)["error"]
 
 
-def test_normalize_of_a_file_that_is_not_there_is_exit_code_2(tmp_path: Path) -> None:
+def test_normalize_of_a_missing_file_exits_with_code_2(tmp_path: Path) -> None:
     done = run("normalize", "missing.json", cwd=tmp_path)
 
     assert done.returncode == 2
@@ -142,16 +142,14 @@ def test_normalize_keeps_the_products_of_every_form(tmp_path: Path, name: str, p
 
 
 @pytest.mark.parametrize("name", ["foreign.json", "flat.csv", "flat.jsonl", "stores.json"])
-def test_normalize_counts_what_it_refuses(tmp_path: Path, name: str) -> None:
+def test_normalize_counts_refusals(tmp_path: Path, name: str) -> None:
     done = run("normalize", str(EXAMPLES / name), cwd=tmp_path)
 
     assert (done.returncode, done.stdout) == (2, "")
     assert "2 records, all refused:" in " ".join(done.stderr.split())
 
 
-def test_migrate_brings_an_empty_database_up_to_date_and_then_has_nothing_to_do(
-    tmp_path: Path, postgres_server: TestServer
-) -> None:
+def test_migrate_updates_an_empty_database_and_then_does_nothing(tmp_path: Path, postgres_server: TestServer) -> None:
     with clone(postgres_server, "template1") as dsn:
         first = run("migrate", "--database-url", dsn, cwd=tmp_path)
         second = run("migrate", cwd=tmp_path, DATABASE_URL=dsn)
@@ -166,7 +164,7 @@ def test_migrate_brings_an_empty_database_up_to_date_and_then_has_nothing_to_do(
     assert second.stderr == ""
 
 
-def test_migrate_lets_workers_write_the_catalog_and_readers_see_no_route(
+def test_migrate_lets_workers_write_the_catalog_and_hides_routes_from_readers(
     tmp_path: Path, postgres_server: TestServer
 ) -> None:
     may = (
@@ -190,7 +188,7 @@ def _silent_port() -> int:
         return port
 
 
-def test_the_list_says_of_each_command_how_its_own_help_begins() -> None:
+def test_command_summary_is_the_first_paragraph_of_its_help() -> None:
     real = {name: command.real() for name, command in build().commands.items() if isinstance(command, LateCommand)}
 
     assert {name: " ".join(command.help.partition("\n\n")[0].split()) for name, command in real.items()} == {

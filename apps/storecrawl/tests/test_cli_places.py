@@ -44,7 +44,7 @@ def test_payloads_are_listed_and_shown(shop: Shop, say: Any) -> None:
     assert "sha256" in say("payloads", "show", str(ids[0]))[1]
 
 
-def test_a_difference_is_shown(shop: Shop, say: Any) -> None:
+def test_diff_is_shown(shop: Shop, say: Any) -> None:
     store = shop.store()
     usual = {"_id": "a", "Name": "Sun", "Status": "Active", "Options": ["1g"]}
     for hour, price in enumerate((20, 18)):
@@ -58,7 +58,7 @@ def test_a_difference_is_shown(shop: Shop, say: Any) -> None:
     assert (code, "price changes" in words, "1800" in words) == (0, True, True)
 
 
-def test_a_resync_is_generated_once_a_day(shop: Shop, say: Any) -> None:
+def test_resync_is_generated_once_a_day(shop: Shop, say: Any) -> None:
     shop.stores(4)
 
     first = json.loads(say("generate", "resync", "--batches", "2", "--json")[1])
@@ -68,7 +68,7 @@ def test_a_resync_is_generated_once_a_day(shop: Shop, say: Any) -> None:
     assert second == (0, f"{first['date']}: 0 tasks stored, 4 already existed\n", "")
 
 
-def test_an_impossible_command_ends_with_one_clear_line(shop: Shop, say: Any) -> None:
+def test_invalid_command_prints_one_clear_line(shop: Shop, say: Any) -> None:
     store = shop.store()
     payload = shop.payload(store, {"no": "menu"}, hour=1)
     gone = shop.payload(store, {"no": "menu"}, hour=2)
@@ -88,7 +88,7 @@ def test_an_impossible_command_ends_with_one_clear_line(shop: Shop, say: Any) ->
         assert answer[2].count("\n") == 1
 
 
-def test_locations_are_listed_and_decided_about(shop: Shop, say: Any) -> None:
+def test_locations_can_be_listed_verified_and_rejected(shop: Shop, say: Any) -> None:
     sun, moon = shop.location(name="Sun"), shop.location(name="Moon")
 
     said = [say("discovery", "verify", str(sun))[1], say("discovery", "reject", str(moon), "--because", "closed")[1]]
@@ -103,15 +103,13 @@ def test_locations_are_listed_and_decided_about(shop: Shop, say: Any) -> None:
     assert "AZ" in say("discovery", "states")[1]
 
 
-def test_a_search_for_stores_is_asked_for(shop: Shop, say: Any) -> None:
+def test_store_discovery_can_be_requested(shop: Shop, say: Any) -> None:
     assert say("discovery", "run", "az")[0] == 0
 
     assert [task["payload"] for task in shop.tasks("store_discovery")] == [{"states": ["AZ"]}]
 
 
-def test_text_from_outside_is_shown_as_text(
-    shop: Shop, say: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_external_text_is_escaped(shop: Shop, say: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hostile = "[/red]\x1b]0;PWNED\x07"
     shop.location(name=hostile, city=hostile), shop.city(name="Mesa", failures=1, error=hostile, failed_at="2026-05-01")
     store = shop.store()

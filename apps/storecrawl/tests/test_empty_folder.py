@@ -77,7 +77,7 @@ def lines() -> list[str]:
     return [line.strip().replace(PORT, free) for line in section.splitlines() if line.startswith("    ")]
 
 
-def test_the_readme_leads_from_an_empty_folder_to_a_crawl(shell: Shell, tmp_path: Path) -> None:
+def test_readme_steps_lead_from_an_empty_folder_to_a_crawl(shell: Shell, tmp_path: Path) -> None:
     *begin, states, payloads, doctor, psql = lines()
     for line in begin:
         if "storecrawl routes" in line:

@@ -60,13 +60,13 @@ def psql(connection: psycopg.Connection[Any], database: str, app: App) -> Psql:
 @pytest.mark.parametrize(
     ("view", "columns"), [("worker_tasks", TASKS), ("task_schedules", SCHEDULES), ("v_worker_capacity", CAPACITY)]
 )
-def test_a_view_has_the_columns_that_people_know(psql: Psql, view: str, columns: str) -> None:
+def test_view_has_its_former_columns(psql: Psql, view: str, columns: str) -> None:
     named = psql("select attname from pg_attribute where attrelid = %s::regclass and attnum > 0", f"storecrawl.{view}")
 
     assert {row["attname"] for row in named} >= set(columns.split())
 
 
-def test_a_task_of_a_store_names_the_store_and_the_platform(psql: Psql) -> None:
+def test_task_of_a_store_names_the_store_and_the_platform(psql: Psql) -> None:
     [fetch] = psql("select rolecall.enqueue('payload_fetch', '{\"store_id\": 4}') as id")
     [refresh] = psql("select rolecall.enqueue('product_refresh', '{\"payload_id\": 9}', p_key => 'store:5') as id")
     [neither] = psql("select rolecall.enqueue('payload_fetch', '{\"store_id\": \"99999999999999999999\"}') as id")
@@ -78,7 +78,7 @@ def test_a_task_of_a_store_names_the_store_and_the_platform(psql: Psql) -> None:
     assert psql.task(neither["id"])["dispensary_id"] is None
 
 
-def test_a_task_goes_by_the_old_words_on_its_way(psql: Psql) -> None:
+def test_task_shows_the_former_status_names_during_its_life(psql: Psql) -> None:
     [task] = psql("select rolecall.enqueue('payload_fetch', '{\"store_id\": 4}') as id")
     seen = [psql.task(task["id"])["status"]]
     worker = psql.worker()
@@ -94,7 +94,7 @@ def test_a_task_goes_by_the_old_words_on_its_way(psql: Psql) -> None:
     assert seen == ["pending", "claimed", "running", "stale", "completed"]
 
 
-def test_a_claimed_task_names_its_worker_and_counts_retries_as_before(psql: Psql) -> None:
+def test_claimed_task_names_its_worker_and_counts_retries_as_before(psql: Psql) -> None:
     [task] = psql("select rolecall.enqueue('payload_fetch', '{\"store_id\": 4}', p_max_attempts => 4) as id")
     psql.claim(psql.worker("worker-payload_fetch-1a2b3c4d"))
 
@@ -111,7 +111,7 @@ def test_a_claimed_task_names_its_worker_and_counts_retries_as_before(psql: Psql
         ("select rolecall.cancel(array[%s])", "failed", "cancelled"),
     ],
 )
-def test_what_ended_badly_has_failed(psql: Psql, end: str, status: str, error: str) -> None:
+def test_unsuccessful_end_is_shown_as_failed(psql: Psql, end: str, status: str, error: str) -> None:
     [task] = psql("select rolecall.enqueue('analytics_refresh') as id")
 
     psql(end, task["id"])
@@ -121,7 +121,7 @@ def test_what_ended_badly_has_failed(psql: Psql, end: str, status: str, error: s
     assert row["completed_at"] is not None
 
 
-def test_the_health_check_counts_what_each_worker_has_in_hand(psql: Psql) -> None:
+def test_health_check_counts_the_tasks_held_by_each_worker(psql: Psql) -> None:
     psql("select rolecall.enqueue('payload_fetch', '{\"store_id\": 4}')")
     psql.claim(psql.worker())
 
@@ -130,7 +130,7 @@ def test_the_health_check_counts_what_each_worker_has_in_hand(psql: Psql) -> Non
     assert (row["worker_id"], row["role"], row["tasks"]) == ("resync-1", "payload_fetch", 1)
 
 
-def test_a_schedule_tells_its_interval_in_hours_and_its_state(psql: Psql) -> None:
+def test_schedule_shows_its_interval_in_hours_and_its_state(psql: Psql) -> None:
     schedule = '{"name": "az", "handler": "payload_fetch_all", "every": 5400, "payload": {"state": "AZ"}}'
     psql("select rolecall.put_schedule(%s::jsonb)", schedule)
 
@@ -145,7 +145,7 @@ def test_a_schedule_tells_its_interval_in_hours_and_its_state(psql: Psql) -> Non
     )
 
 
-def test_the_capacity_of_each_role_is_told(psql: Psql) -> None:
+def test_capacity_of_each_role_is_shown(psql: Psql) -> None:
     psql("select rolecall.enqueue('payload_fetch', '{\"store_id\": 4}')")
 
     [row] = psql("select * from storecrawl.v_worker_capacity where role = 'payload_fetch'")
@@ -153,7 +153,7 @@ def test_the_capacity_of_each_role_is_told(psql: Psql) -> None:
     assert (row["pending_tasks"], row["ready_tasks"], row["running_tasks"], row["active_workers"]) == (1, 1, 0, 0)
 
 
-def test_the_views_let_nobody_see_more_than_the_tables_behind_them(connection: psycopg.Connection[Any]) -> None:
+def test_views_reveal_no_more_than_their_base_tables(connection: psycopg.Connection[Any]) -> None:
     options = connection.execute(
         "select relname, reloptions from pg_class where relkind = 'v' and relnamespace = 'storecrawl'::regnamespace"
     ).fetchall()

@@ -34,7 +34,7 @@ def routes(database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     return call
 
 
-def test_a_route_is_added_listed_disabled_enabled_and_removed(routes: Routes) -> None:
+def test_route_can_be_added_listed_disabled_enabled_and_removed(routes: Routes) -> None:
     code, out, _ = routes("add", PROXY, "--state", "AZ", "--timezone", "America/Phoenix", "--json")
     route = json.loads(out)
     listed = json.loads(routes("list", "--json")[1])
@@ -47,7 +47,7 @@ def test_a_route_is_added_listed_disabled_enabled_and_removed(routes: Routes) ->
     assert "There is no route" in routes("list")[1]
 
 
-def test_a_list_shows_each_route_with_its_state_its_figures_and_why(
+def test_list_shows_each_route_with_its_state_figures_and_reason(
     routes: Routes, connection: psycopg.Connection[Any]
 ) -> None:
     routes("add", PROXY, "--city", "Mesa", "--state", "AZ"), routes("add", "direct"), routes("add", "http://10.0.0.1:1")
@@ -64,7 +64,7 @@ def test_a_list_shows_each_route_with_its_state_its_figures_and_why(
 
 
 @pytest.mark.parametrize("way", ["file", "input", "environment"])
-def test_a_password_is_taken_without_being_shown(
+def test_password_is_read_without_being_shown(
     routes: Routes, connection: psycopg.Connection[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     (tmp_path / "password").write_text(f"{CANARY}\n")
@@ -98,7 +98,7 @@ def test_a_password_is_taken_without_being_shown(
         ["http://127.0.0.1:1", "--timezone", "/etc/passwd"],
     ],
 )
-def test_a_malformed_route_is_refused(routes: Routes, arguments: list[str]) -> None:
+def test_malformed_route_is_rejected(routes: Routes, arguments: list[str]) -> None:
     code, out, error = routes("add", *arguments)
 
     assert (code in {1, 2}, out) == (True, "")
@@ -106,7 +106,7 @@ def test_a_malformed_route_is_refused(routes: Routes, arguments: list[str]) -> N
     assert CANARY not in error
 
 
-def test_a_route_stands_once(routes: Routes) -> None:
+def test_duplicate_route_is_rejected(routes: Routes) -> None:
     assert routes("add", PROXY)[0] == 0
 
     code, _, error = routes("add", PROXY)
@@ -115,11 +115,11 @@ def test_a_route_stands_once(routes: Routes) -> None:
 
 
 @pytest.mark.parametrize("command", ["remove", "enable", "disable"])
-def test_a_route_that_is_not_there_is_said_so(routes: Routes, command: str) -> None:
+def test_missing_route_is_reported(routes: Routes, command: str) -> None:
     assert routes(command, "404")[::2] == (1, "storecrawl: no route 404\n")
 
 
-def test_a_trial_says_whether_a_route_leads_anywhere(routes: Routes) -> None:
+def test_route_check_shows_whether_a_route_works(routes: Routes) -> None:
     routes("add", "http://127.0.0.1:9")
 
     code, out, _ = routes("test", "1", "--url", "http://127.0.0.1:10", "--json")
@@ -129,7 +129,7 @@ def test_a_trial_says_whether_a_route_leads_anywhere(routes: Routes) -> None:
 
 
 @pytest.mark.parametrize("hostile", ["\x1b]0;PWNED\x07\x1b[31m", "[/red]", "[red]x", "\u202elevart", "a\nb\tc"])
-def test_text_from_outside_is_shown_as_text(routes: Routes, connection: psycopg.Connection[Any], hostile: str) -> None:
+def test_external_text_is_escaped(routes: Routes, connection: psycopg.Connection[Any], hostile: str) -> None:
     """No escape sequence reaches the terminal, and no markup breaks the command."""
     assert routes("add", PROXY, "--city", hostile)[0] == 0
     connection.execute("update storecrawl.routes set last_error = %s", (hostile,))

@@ -20,7 +20,7 @@ def servers(folder: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
-def test_a_command_that_is_ended_takes_its_embedded_server_with_it(tmp_path: Path, number: signal.Signals) -> None:
+def test_terminated_command_stops_its_embedded_server(tmp_path: Path, number: signal.Signals) -> None:
     data = tmp_path / "data"
     environment = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
     added = [COMMAND, "routes", "add", "direct", "--data-dir", str(data)]

@@ -40,7 +40,7 @@ def asked_for() -> Iterator[tuple[str, str, str]]:
                 yield *constants[node.value.id], node.attr
 
 
-def test_a_statement_is_the_text_below_its_name() -> None:
+def test_statement_is_the_text_below_its_name() -> None:
     statements = Statements.read("a.sql", "-- name: one\n-- returns: 1\nselect 1\n\n\n-- name: two\nselect 2\n")
 
     assert statements.one == b"-- returns: 1\nselect 1"
@@ -60,14 +60,14 @@ def test_a_statement_is_the_text_below_its_name() -> None:
         ("-- name:\nselect 1", "a.sql: '' is not a valid name"),
     ],
 )
-def test_a_file_of_anything_else_is_refused(text: str, problem: str) -> None:
+def test_file_with_other_content_is_rejected(text: str, problem: str) -> None:
     with pytest.raises(ValueError, match="a.sql") as error:
         Statements.read("a.sql", text)
 
     assert str(error.value) == problem
 
 
-def test_an_unknown_statement_is_an_error_that_names_the_file() -> None:
+def test_unknown_statement_raises_an_error_that_names_the_file() -> None:
     with pytest.raises(AttributeError, match=r"^stores\.sql has no statement nothing$"):
         _ = catalog_sql.STORES.nothing
 
@@ -78,7 +78,7 @@ def test_every_named_statement_exists_and_is_used() -> None:
     assert set(asked_for()) == there_are
 
 
-def test_every_file_of_statements_is_declared() -> None:
+def test_every_statement_file_is_declared() -> None:
     files = {
         (package.__name__, file.name)
         for package in PACKAGES

@@ -63,7 +63,7 @@ def released(postgres_server: TestServer, tmp_path: Path) -> Iterator[psycopg.Co
         yield connection
 
 
-def test_an_upgrade_keeps_payloads_and_takes_back_what_one_store_did_to_a_route(
+def test_upgrade_keeps_payloads_and_clears_a_single_stores_effect_on_a_route(
     released: psycopg.Connection[Any],
 ) -> None:
     applied = migrate(released, MIGRATIONS)
@@ -83,7 +83,7 @@ def test_an_upgrade_keeps_payloads_and_takes_back_what_one_store_did_to_a_route(
     assert released.execute(routes).fetchall() == [(True, None), (False, "by hand")]
 
 
-def test_workers_of_the_release_before_still_write_what_they_write(released: psycopg.Connection[Any]) -> None:
+def test_workers_of_the_previous_release_can_still_write(released: psycopg.Connection[Any]) -> None:
     migrate(released, MIGRATIONS)
     pause = "update storecrawl.routes set paused_until = now() + interval '1 min', paused_because = 'x' where host = %s"
     released.execute(pause, ("10.0.0.1",))
@@ -95,7 +95,7 @@ def test_workers_of_the_release_before_still_write_what_they_write(released: psy
     assert released.execute("select count(*) from storecrawl.payloads").fetchall() == [(2,)]
 
 
-def test_products_of_the_release_before_stay_as_they_are_and_say_nothing_new(
+def test_products_of_the_previous_release_stay_unchanged_without_new_fields(
     released: psycopg.Connection[Any],
 ) -> None:
     """Until their next write; workers of that release write them as before."""

@@ -38,11 +38,11 @@ def inventory() -> Inventory:
     return inventory_of("celery")
 
 
-def test_the_tasks_are_those_that_celery_registers(inventory: Inventory) -> None:
+def test_found_tasks_match_those_that_celery_registers(inventory: Inventory) -> None:
     assert sorted(task.name for task in inventory.tasks) == asked_of("celery", NAMES)
 
 
-def test_the_printed_module_declares_them_with_roles_and_attempts(inventory: Inventory) -> None:
+def test_printed_module_declares_tasks_with_roles_and_attempts(inventory: Inventory) -> None:
     handlers = declared(inventory).handlers
     said = {name: (each.role, each.settings.max_attempts) for name, each in handlers.items()}
 
@@ -53,7 +53,7 @@ def test_the_printed_module_declares_them_with_roles_and_attempts(inventory: Inv
     assert said["shop.tasks.unsteady"] == ("shop", 2)
 
 
-def test_a_backoff_is_an_exponential_policy(inventory: Inventory) -> None:
+def test_backoff_becomes_an_exponential_policy(inventory: Inventory) -> None:
     patient = declared(inventory).handlers["shop.limits.patient"].settings
 
     assert patient.max_attempts == 9
@@ -61,14 +61,14 @@ def test_a_backoff_is_an_exponential_policy(inventory: Inventory) -> None:
     assert (patient.retry.first, patient.retry.factor, patient.retry.cap) == (5, 2, 120)
 
 
-def test_a_bound_task_is_given_the_context_instead_of_itself(inventory: Inventory) -> None:
+def test_bound_task_receives_the_context_instead_of_itself(inventory: Inventory) -> None:
     fetch = declared(inventory).handlers["shop.tasks.fetch"]
 
     assert fetch.takes_context
     assert list(fetch.signature.fields) == ["url", "fail"]
 
 
-def test_what_beat_does_is_scheduled(inventory: Inventory) -> None:
+def test_beat_schedule_becomes_schedules(inventory: Inventory) -> None:
     schedules = declared(inventory).schedules
 
     assert {name: (each.handler, each.cron or each.every, each.payload) for name, each in schedules.items()} == {
@@ -80,17 +80,17 @@ def test_what_beat_does_is_scheduled(inventory: Inventory) -> None:
 
 
 @pytest.mark.parametrize("code", INSTEAD)
-def test_each_call_is_told_with_what_to_write_instead(inventory: Inventory, code: str) -> None:
+def test_each_call_is_reported_with_its_replacement(inventory: Inventory, code: str) -> None:
     assert {call.code: call.instead for call in inventory.calls}[code] == INSTEAD[code]
 
 
-def test_a_call_is_told_with_its_file_and_line(inventory: Inventory) -> None:
+def test_call_is_reported_with_its_file_and_line(inventory: Inventory) -> None:
     [place] = [call.place for call in inventory.calls if call.code.startswith("say_hello.delay")]
 
     assert str(place) == "shop/views.py:17"
 
 
-def test_what_has_no_equivalent_is_told_with_the_reason(inventory: Inventory) -> None:
+def test_feature_without_an_equivalent_is_reported_with_the_reason(inventory: Inventory) -> None:
     gaps = {gap.code: gap.reason for gap in inventory.gaps}
 
     assert set(gaps) == {
@@ -103,11 +103,11 @@ def test_what_has_no_equivalent_is_told_with_the_reason(inventory: Inventory) ->
     assert gaps["polite: soft_time_limit=30"].startswith("threads cannot be interrupted")
 
 
-def test_the_module_that_is_printed_is_the_same_each_time(inventory: Inventory) -> None:
+def test_printed_module_is_deterministic(inventory: Inventory) -> None:
     assert module_text(inventory_of("celery"), "shop") == module_text(inventory, "shop")
 
 
-def test_what_only_running_the_code_would_tell_is_said_and_not_guessed(tmp_path: Path) -> None:
+def test_values_known_only_at_run_time_are_reported_and_not_guessed(tmp_path: Path) -> None:
     (tmp_path / "tasks.py").write_text(
         "from celery import Celery, shared_task, Task\n"
         "from settings import LIMITS\n"
@@ -141,7 +141,7 @@ def test_what_only_running_the_code_would_tell_is_said_and_not_guessed(tmp_path:
     ]
 
 
-def test_a_task_expires_so_long_after_its_call_as_it_did(tmp_path: Path) -> None:
+def test_task_expiry_counts_from_its_call_as_before(tmp_path: Path) -> None:
     (tmp_path / "tasks.py").write_text(
         "from celery import shared_task\n@shared_task\ndef send(n): ...\nsend.apply_async((1,), countdown=10, expires=60)\n"
     )
@@ -151,7 +151,7 @@ def test_a_task_expires_so_long_after_its_call_as_it_did(tmp_path: Path) -> None
     assert call.instead == "send.using(after=10, expires=60 - 10).enqueue(1)"
 
 
-def test_functions_of_one_name_are_told_apart(tmp_path: Path) -> None:
+def test_functions_with_the_same_name_are_distinguished(tmp_path: Path) -> None:
     for folder in ("mail", "bills"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "__init__.py").touch()

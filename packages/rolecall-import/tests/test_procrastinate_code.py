@@ -28,13 +28,13 @@ def inventory() -> Inventory:
     return inventory_of("procrastinate")
 
 
-def test_the_tasks_are_those_that_procrastinate_registers(inventory: Inventory) -> None:
+def test_found_tasks_match_those_that_procrastinate_registers(inventory: Inventory) -> None:
     names = asked_of("procrastinate", NAMES)
 
     assert sorted(task.name for task in inventory.tasks) == sorted(name.replace(":", "-") for name in names)
 
 
-def test_queues_retries_and_locks_are_roles_attempts_and_keys(inventory: Inventory) -> None:
+def test_queues_retries_and_locks_become_roles_attempts_and_keys(inventory: Inventory) -> None:
     handlers = {name.rpartition(".")[2]: each for name, each in declared(inventory).handlers.items()}
 
     remind, rebuild, lend = handlers["returns-remind"], handlers["rebuild_catalogue"], handlers["lend"]
@@ -51,7 +51,7 @@ def test_queues_retries_and_locks_are_roles_attempts_and_keys(inventory: Invento
     assert handlers["sweep"].settings.max_attempts == 1
 
 
-def test_a_periodic_task_is_a_schedule_of_a_handler_without_its_timestamp(inventory: Inventory) -> None:
+def test_periodic_task_becomes_a_schedule_of_a_handler_without_its_timestamp(inventory: Inventory) -> None:
     app = declared(inventory)
 
     [schedule] = app.schedules.values()
@@ -60,11 +60,11 @@ def test_a_periodic_task_is_a_schedule_of_a_handler_without_its_timestamp(invent
 
 
 @pytest.mark.parametrize("code", INSTEAD)
-def test_each_defer_is_told_with_what_to_write_instead(inventory: Inventory, code: str) -> None:
+def test_each_defer_is_reported_with_its_replacement(inventory: Inventory, code: str) -> None:
     assert {call.code: call.instead for call in inventory.calls}[code] == INSTEAD[code]
 
 
-def test_what_has_no_equivalent_is_told_with_the_reason(inventory: Inventory) -> None:
+def test_feature_without_an_equivalent_is_reported_with_the_reason(inventory: Inventory) -> None:
     assert {gap.code: gap.reason.partition(":")[0] for gap in inventory.gaps} == {
         "app.periodic(cron='*/10 * * * * *')": "a cron expression has five fields here, and no seconds",
         "app.job_manager.get_job_status_async(job_id=1)": "client.get, client.list_chains and `rolecall tasks list` read tasks; client.cancel and client.retry change them",

@@ -30,11 +30,11 @@ def inventory() -> Inventory:
     return inventory_of("rq")
 
 
-def test_the_tasks_have_the_names_that_rq_has_for_their_functions(inventory: Inventory) -> None:
+def test_task_names_match_those_of_rq(inventory: Inventory) -> None:
     assert sorted(task.name for task in inventory.tasks) == asked_of("rq", NAMES)
 
 
-def test_queues_timeouts_and_retries_are_those_of_the_handlers(inventory: Inventory) -> None:
+def test_queues_timeouts_and_retries_become_handler_settings(inventory: Inventory) -> None:
     handlers = declared(inventory).handlers
     said = {
         name.rpartition(".")[2]: (each.role, each.settings.max_attempts, each.settings.timeout)
@@ -49,22 +49,22 @@ def test_queues_timeouts_and_retries_are_those_of_the_handlers(inventory: Invent
     }
 
 
-def test_a_function_that_asks_for_its_job_is_given_the_context(inventory: Inventory) -> None:
+def test_function_that_uses_its_job_receives_the_context(inventory: Inventory) -> None:
     assert declared(inventory).handlers["mailer.jobs.count_words"].takes_context
 
 
-def test_what_a_cron_scheduler_registers_is_scheduled(inventory: Inventory) -> None:
+def test_cron_scheduler_jobs_become_schedules(inventory: Inventory) -> None:
     [schedule] = declared(inventory).schedules.values()
 
     assert (schedule.handler, schedule.every, schedule.payload) == ("mailer.jobs.clean", 3600, {"folder": "/srv/mail"})
 
 
 @pytest.mark.parametrize("code", INSTEAD)
-def test_each_enqueue_is_told_with_what_to_write_instead(inventory: Inventory, code: str) -> None:
+def test_each_enqueue_is_reported_with_its_replacement(inventory: Inventory, code: str) -> None:
     assert {call.code: call.instead for call in inventory.calls}[code] == INSTEAD[code]
 
 
-def test_what_has_no_equivalent_is_told_with_the_reason(inventory: Inventory) -> None:
+def test_feature_without_an_equivalent_is_reported_with_the_reason(inventory: Inventory) -> None:
     gaps = {gap.code: gap.reason for gap in inventory.gaps}
 
     assert set(gaps) == {

@@ -31,7 +31,7 @@ def begin(pool: Engine, visit: Visit, width: int, theme: str) -> Begin:
 
 
 @LOOKS
-async def test_a_failed_task_is_retried_and_a_scheduled_one_run_now(
+async def test_failed_task_is_retried_and_a_scheduled_one_runs_now(
     pool: Engine, scenery: Scenery, begin: Begin
 ) -> None:
     later = pool.enqueue("sums", handler="add", after=3_600)
@@ -47,7 +47,7 @@ async def test_a_failed_task_is_retried_and_a_scheduled_one_run_now(
 
 
 @LOOKS
-async def test_tasks_are_ended_from_outside_and_deleted(pool: Engine, scenery: Scenery, begin: Begin) -> None:
+async def test_tasks_are_finished_from_outside_and_deleted(pool: Engine, scenery: Scenery, begin: Begin) -> None:
     done, failed, cancelled = (pool.enqueue("sums", handler="add", after=3_600) for _ in range(3))
     walker = await begin(f"/tasks/{done}")
     await walker.follow("Complete…")
@@ -74,7 +74,7 @@ async def test_tasks_are_ended_from_outside_and_deleted(pool: Engine, scenery: S
 
 
 @LOOKS
-async def test_many_tasks_are_retried_cancelled_and_recovered_at_once(
+async def test_many_tasks_are_retried_cancelled_and_recovered_in_bulk(
     pool: Engine, scenery: Scenery, begin: Begin
 ) -> None:
     walker = await begin("/tasks?state=failed")
@@ -98,7 +98,9 @@ async def test_many_tasks_are_retried_cancelled_and_recovered_at_once(
 
 
 @LOOKS
-async def test_a_schedule_is_made_run_switched_edited_and_deleted(pool: Engine, scenery: Scenery, begin: Begin) -> None:
+async def test_schedule_is_created_run_disabled_edited_and_deleted(
+    pool: Engine, scenery: Scenery, begin: Begin
+) -> None:
     walker = await begin("/schedules")
     await walker.follow("New schedule")
     await walker.fill("Name", "four-times")
@@ -131,7 +133,7 @@ async def test_a_schedule_is_made_run_switched_edited_and_deleted(pool: Engine, 
 
 
 @LOOKS
-async def test_a_worker_is_drained_resumed_and_sent_away(pool: Engine, scenery: Scenery, begin: Begin) -> None:
+async def test_worker_is_drained_resumed_and_decommissioned(pool: Engine, scenery: Scenery, begin: Begin) -> None:
     command = "select command from rolecall.workers where id = %s"
     walker = await begin(f"/admin/workers/{scenery.worker_id}")
     await walker.press_and_confirm("Drain", "claims no more tasks")
@@ -148,7 +150,7 @@ async def test_a_worker_is_drained_resumed_and_sent_away(pool: Engine, scenery: 
 
 
 @LOOKS
-async def test_a_role_is_paused_and_resumed_and_a_chain_deleted(pool: Engine, scenery: Scenery, begin: Begin) -> None:
+async def test_role_is_paused_and_resumed_and_a_chain_deleted(pool: Engine, scenery: Scenery, begin: Begin) -> None:
     walker = await begin("/roles")
     card = walker.page.get_by_role("region", name="letters")
     await card.get_by_text("Pause", exact=True).first.click()
@@ -166,7 +168,7 @@ async def test_a_role_is_paused_and_resumed_and_a_chain_deleted(pool: Engine, sc
 
 
 @LOOKS
-async def test_a_key_is_given_more_room_and_that_is_taken_back(pool: Engine, scenery: Scenery, begin: Begin) -> None:
+async def test_capacity_of_a_key_is_raised_and_reset(pool: Engine, scenery: Scenery, begin: Begin) -> None:
     capacity = "select capacity from rolecall.keys_now('{ledger}')"
     walker = await begin("/keys")
     await walker.page.get_by_role("searchbox", name="Key").fill("ledger")
@@ -187,9 +189,7 @@ async def test_a_key_is_given_more_room_and_that_is_taken_back(pool: Engine, sce
 
 
 @LOOKS
-async def test_a_task_is_created_by_a_form_and_capacity_reckoned_by_a_slider(
-    pool: Engine, scenery: Scenery, begin: Begin
-) -> None:
+async def test_form_creates_a_task_and_a_slider_computes_capacity(pool: Engine, scenery: Scenery, begin: Begin) -> None:
     walker = await begin("/jobs")
     await walker.follow("post_letter")
     await walker.fill("customer", "4711")
@@ -205,7 +205,7 @@ async def test_a_task_is_created_by_a_form_and_capacity_reckoned_by_a_slider(
 
 
 @LOOKS
-async def test_people_find_their_way_by_key_list_and_theme(
+async def test_navigation_works_by_keyboard_list_and_theme_switch(
     pool: Engine, scenery: Scenery, begin: Begin, width: int, theme: str
 ) -> None:
     walker = await begin("/")

@@ -75,7 +75,7 @@ def neighbour() -> Iterator[tuple[str, list[str]]]:
     server.server_close()
 
 
-async def test_address_with_the_token_opens_the_dashboard_under_a_name_of_its_own(
+async def test_token_url_opens_the_dashboard_under_its_own_host_name(
     browser: Browser, by_token: Site, token: str
 ) -> None:
     context = await browser.new_context(base_url=by_token.address)
@@ -95,7 +95,7 @@ async def test_address_with_the_token_opens_the_dashboard_under_a_name_of_its_ow
     assert address == f"http://{LocalToken(token).host}:{by_token.address.rpartition(':')[2]}/"
 
 
-async def test_server_at_another_port_is_sent_no_cookie(
+async def test_cookie_is_not_sent_to_a_server_on_another_port(
     browser: Browser, by_token: Site, token: str, neighbour: tuple[str, list[str]]
 ) -> None:
     elsewhere, cookies = neighbour
@@ -131,7 +131,7 @@ async def come_in(page: Page, address: str) -> None:
     await page.get_by_role("button", name="Log in").click()
 
 
-async def test_a_reader_logs_in_and_out_and_sees_no_button_that_fails(page: Page, pool: Engine) -> None:
+async def test_reader_logs_in_and_out_and_sees_no_failing_button(page: Page, pool: Engine) -> None:
     join(pool, "north", "sums")
 
     await come_in(page, "/admin/workers")
@@ -143,7 +143,7 @@ async def test_a_reader_logs_in_and_out_and_sees_no_button_that_fails(page: Page
     await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
 
 
-async def test_a_link_from_elsewhere_finds_who_is_logged_in(page: Page, locked: Site) -> None:
+async def test_link_from_another_site_works_for_a_logged_in_person(page: Page, locked: Site) -> None:
     """The strict cookie comes along after one step."""
     await come_in(page, "/roles")
     await expect(page.get_by_role("heading", name="Roles", level=1)).to_be_visible()
@@ -161,7 +161,7 @@ async def test_a_link_from_elsewhere_finds_who_is_logged_in(page: Page, locked: 
     assert page.url == f"{locked.address}/admin/workers?state=idle"
 
 
-async def test_a_session_that_ends_while_a_page_is_open_leads_to_the_login(
+async def test_session_that_expires_while_a_page_is_open_redirects_to_the_login(
     page: Page, connection: psycopg.Connection[object], pool: Engine
 ) -> None:
     await come_in(page, "/admin/workers")

@@ -28,7 +28,7 @@ QUIET = {
 }
 
 
-async def test_nothing_that_a_stranger_wrote_becomes_markup(pool: Engine, visit: Visit) -> None:
+async def test_untrusted_text_never_becomes_markup(pool: Engine, visit: Visit) -> None:
     scenery = furnish_hostile(pool)
     page = await visit("/login")
 
@@ -45,7 +45,7 @@ async def test_nothing_that_a_stranger_wrote_becomes_markup(pool: Engine, visit:
     assert [path for path in [*loud, *more] if not shown[path]] == []
 
 
-async def test_nothing_in_an_address_becomes_markup(pool: Engine, visit: Visit) -> None:
+async def test_url_parameters_never_become_markup(pool: Engine, visit: Visit) -> None:
     attack = quote(HOSTILE)
     page = await visit("/login")
 

@@ -18,7 +18,7 @@ def scenery(pool: Engine) -> Scenery:
     return furnish(pool)
 
 
-async def test_a_task_that_the_form_creates_is_followed_to_its_end(
+async def test_task_created_by_the_form_is_followed_until_it_finishes(
     pool: Engine, scenery: Scenery, visit: Visit, pictures: Path
 ) -> None:
     page = await visit("/jobs")
@@ -37,13 +37,13 @@ async def test_a_task_that_the_form_creates_is_followed_to_its_end(
     assert claim.payload == {"customer": 4711, "urgent": True}
 
 
-async def test_the_zone_of_a_start_is_the_viewers_own(scenery: Scenery, visit: Visit) -> None:
+async def test_start_time_uses_the_viewers_time_zone(scenery: Scenery, visit: Visit) -> None:
     page = await visit("/jobs/post_letter")
 
     await expect(page.locator("[name=zone]")).to_have_value("America/New_York")
 
 
-async def test_a_rhythm_is_explained_while_it_is_typed(scenery: Scenery, visit: Visit) -> None:
+async def test_rhythm_is_explained_while_typing(scenery: Scenery, visit: Visit) -> None:
     page = await visit("/schedules/new")
     await expect(page.locator("#explained")).to_contain_text("counted from the last run")
 
@@ -53,16 +53,14 @@ async def test_a_rhythm_is_explained_while_it_is_typed(scenery: Scenery, visit: 
     await expect(page.locator("#explained")).to_contain_text("At 04:30 on Monday through Friday")
 
 
-async def test_the_time_line_shows_the_viewers_clock(scenery: Scenery, visit: Visit, pictures: Path) -> None:
+async def test_timeline_shows_the_viewers_local_time(scenery: Scenery, visit: Visit, pictures: Path) -> None:
     page = await visit("/schedules")
 
     await expect(page.locator(".axis time").first).to_have_text(re.compile(r"^\d{1,2}:00\s(AM|PM)$"))
     await page.screenshot(path=pictures / "time-line.png")
 
 
-async def test_a_schedule_is_deleted_only_when_the_question_is_answered_with_yes(
-    pool: Engine, scenery: Scenery, visit: Visit
-) -> None:
+async def test_schedule_is_deleted_only_after_confirmation(pool: Engine, scenery: Scenery, visit: Visit) -> None:
     page = await visit(f"/schedules/{scenery.schedule_id}")
     count = "select count(*) from rolecall.schedules where name = 'every-minute'"
     await page.get_by_role("button", name="Delete").click()
@@ -76,7 +74,7 @@ async def test_a_schedule_is_deleted_only_when_the_question_is_answered_with_yes
     assert pool.value(count) == 0
 
 
-async def test_a_role_is_paused_and_resumed_from_a_small_screen(pool: Engine, scenery: Scenery, visit: Visit) -> None:
+async def test_role_can_be_paused_and_resumed_on_a_small_screen(pool: Engine, scenery: Scenery, visit: Visit) -> None:
     page = await visit("/roles", width=390)
     card = page.locator("#role-letters")
     await card.get_by_text("Pause", exact=True).first.click()

@@ -10,7 +10,7 @@ from tests.dashboard.browser.conftest import Visit
 from tests.sql.engine import Engine
 
 
-async def test_a_new_task_appears_without_a_reload(pool: Engine, visit: Visit, pictures: Path) -> None:
+async def test_new_task_appears_without_a_reload(pool: Engine, visit: Visit, pictures: Path) -> None:
     page = await visit("/")
     row = page.get_by_role("row", name="sums")
     await expect(row).to_contain_text("0")
@@ -22,7 +22,7 @@ async def test_a_new_task_appears_without_a_reload(pool: Engine, visit: Visit, p
     await page.screenshot(path=pictures / "overview.png")
 
 
-async def test_a_transition_between_pages_that_the_browser_leaves_out_is_no_error(pool: Engine, visit: Visit) -> None:
+async def test_skipped_view_transition_is_no_error(pool: Engine, visit: Visit) -> None:
     page = await visit("/")
     await page.add_init_script("addEventListener('pagereveal', (event) => event.viewTransition.skipTransition())")
 
@@ -32,7 +32,7 @@ async def test_a_transition_between_pages_that_the_browser_leaves_out_is_no_erro
     await expect(page.locator("#stream-state")).to_contain_text("live")
 
 
-async def test_a_click_that_another_one_overtakes_is_no_error(pool: Engine, visit: Visit) -> None:
+async def test_superseded_click_is_no_error(pool: Engine, visit: Visit) -> None:
     page = await visit("/")
     await page.evaluate(
         "addEventListener('pageswap', () => setTimeout(() => location.assign('/jobs')), { once: true })"

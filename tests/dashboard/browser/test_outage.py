@@ -27,7 +27,7 @@ async def length(page: Page) -> int:
         ("/tasks/{task}", "the shop has closed"),
     ],
 )
-async def test_a_page_outlives_the_database_and_goes_on_when_it_is_back(
+async def test_page_survives_a_database_outage_and_continues_after_recovery(
     pool: Engine, visit: Visit, path: str, news: str
 ) -> None:
     furnish(pool)
@@ -54,7 +54,7 @@ async def test_a_page_outlives_the_database_and_goes_on_when_it_is_back(
     await expect(page.locator("[data-live]").filter(has_text=news).first).to_be_visible()
 
 
-async def test_an_answer_of_a_proxy_takes_nothing_away(pool: Engine, visit: Visit) -> None:
+async def test_proxy_error_response_keeps_the_page_content(pool: Engine, visit: Visit) -> None:
     furnish(pool)
     page = await visit("/admin/workers", quiet=False)
     before = await length(page)
@@ -67,7 +67,7 @@ async def test_an_answer_of_a_proxy_takes_nothing_away(pool: Engine, visit: Visi
     await expect(page.locator("#stale")).to_have_count(0)
 
 
-async def test_a_page_that_was_asked_for_meanwhile_comes_by_itself(pool: Engine, visit: Visit) -> None:
+async def test_page_requested_during_an_outage_loads_automatically_after_recovery(pool: Engine, visit: Visit) -> None:
     with outage(pool.database):
         page = await visit("/tasks", quiet=False)
         await expect(page.get_by_role("heading", name="The database does not respond")).to_be_visible()

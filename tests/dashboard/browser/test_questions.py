@@ -8,7 +8,7 @@ from tests.dashboard.browser.conftest import Visit
 from tests.sql.engine import Engine
 
 
-async def test_without_scripts_the_question_is_a_page(pool: Engine, visit: Visit) -> None:
+async def test_confirmation_without_scripts_is_a_page(pool: Engine, visit: Visit) -> None:
     task = pool.enqueue("sums", handler="add")
     page = await visit(f"/tasks/{task}", scripts=False)
 
@@ -23,7 +23,7 @@ async def test_without_scripts_the_question_is_a_page(pool: Engine, visit: Visit
     assert pool.tasks() == []
 
 
-async def test_while_scripts_are_late_the_question_is_a_page(pool: Engine, visit: Visit) -> None:
+async def test_confirmation_is_a_page_while_scripts_are_still_loading(pool: Engine, visit: Visit) -> None:
     task = pool.enqueue("sums", handler="add")
     page = await visit("/tasks", quiet=False)
     await page.route("**/rolecall.js", lambda route: route.abort())
@@ -35,7 +35,7 @@ async def test_while_scripts_are_late_the_question_is_a_page(pool: Engine, visit
     assert pool.state(task) == "pending"
 
 
-async def test_the_dialog_and_the_server_ask_the_same(pool: Engine, visit: Visit) -> None:
+async def test_dialog_and_server_ask_the_same_question(pool: Engine, visit: Visit) -> None:
     pool.enqueue("sums", handler="add")
     parent = pool.claim_one()
     pool.spawn(parent.id, *[{"role": "sums", "handler": "add"}] * 7)

@@ -9,7 +9,7 @@ from tests.dashboard.scenery import TRACEBACK
 from tests.sql.engine import Engine
 
 
-async def test_a_selection_stays_while_tasks_come_and_is_asked_about(pool: Engine, visit: Visit) -> None:
+async def test_selection_survives_new_tasks_and_needs_confirmation(pool: Engine, visit: Visit) -> None:
     first, second, third = pool.enqueue_many([{"role": "sums", "handler": "add"}] * 3)[0]
     page = await visit("/tasks")
     await expect(page.locator("#stream-state")).to_contain_text("live")
@@ -30,7 +30,7 @@ async def test_a_selection_stays_while_tasks_come_and_is_asked_about(pool: Engin
     assert pool.states() == {first: "cancelled", second: "pending", third: "cancelled", fresh: "pending"}
 
 
-async def test_the_list_follows_what_happens_once_nothing_is_selected(pool: Engine, visit: Visit) -> None:
+async def test_list_resumes_live_updates_once_nothing_is_selected(pool: Engine, visit: Visit) -> None:
     task = pool.enqueue("sums", handler="add")
     page = await visit("/tasks")
     await expect(page.locator("#stream-state")).to_contain_text("live")
@@ -45,7 +45,7 @@ async def test_the_list_follows_what_happens_once_nothing_is_selected(pool: Engi
     await expect(page.locator(".tools.selected")).to_be_hidden()
 
 
-async def test_a_search_makes_an_address_that_says_only_what_is_asked(pool: Engine, visit: Visit) -> None:
+async def test_search_url_contains_only_the_used_filters(pool: Engine, visit: Visit) -> None:
     """Times are the viewer's, five hours behind in the tests' zone."""
     pool.enqueue("sums", handler="add")
     page = await visit("/tasks")
@@ -59,7 +59,7 @@ async def test_a_search_makes_an_address_that_says_only_what_is_asked(pool: Engi
     await expect(page.get_by_role("textbox", name="Created from")).to_have_value("2026-01-31T12:00:30")
 
 
-async def test_a_tasks_page_follows_it_and_keeps_open_what_was_opened(pool: Engine, visit: Visit) -> None:
+async def test_task_page_updates_live_and_keeps_opened_sections_open(pool: Engine, visit: Visit) -> None:
     task = pool.enqueue("sums", handler="add", max_attempts=3, payload={"rows": 12})
     pool.fail(pool.claim_one(), TRACEBACK, after=0)
     page = await visit(f"/tasks/{task}")

@@ -13,7 +13,7 @@ from tests.sql.families import spread
 ADD = {"role": "sums", "handler": "add"}
 
 
-async def test_the_picture_and_the_bars_move_on_with_the_tree(pool: Engine, visit: Visit, pictures: Path) -> None:
+async def test_picture_and_progress_bars_update_with_the_tree(pool: Engine, visit: Visit, pictures: Path) -> None:
     top = pool.enqueue("sums", handler="add")
     first, _ = spread(pool, pool.claim_one(), ADD, ADD)
     page = await visit(f"/tasks/{top}/tree")
@@ -27,7 +27,7 @@ async def test_the_picture_and_the_bars_move_on_with_the_tree(pool: Engine, visi
     await page.screenshot(path=pictures / "tree.png")
 
 
-async def test_a_phase_unfolds_in_the_picture(pool: Engine, visit: Visit) -> None:
+async def test_phase_expands_in_the_picture(pool: Engine, visit: Visit) -> None:
     top = pool.enqueue("sums", handler="add")
     children = spread(pool, pool.claim_one(), *[ADD] * 40)
     page = await visit(f"/tasks/{top}/tree")
@@ -39,7 +39,7 @@ async def test_a_phase_unfolds_in_the_picture(pool: Engine, visit: Visit) -> Non
     await expect(page.get_by_role("link", name=f"add, task {children[0]}, ready")).to_have_count(0)
 
 
-async def test_a_chain_is_deleted_after_a_question(pool: Engine, visit: Visit) -> None:
+async def test_chain_is_deleted_after_confirmation(pool: Engine, visit: Visit) -> None:
     chain = pool.enqueue("sums", handler="add")
     page = await visit(f"/chains/{chain}")
 

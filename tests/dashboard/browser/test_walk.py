@@ -31,7 +31,7 @@ def scenery(pool: Engine) -> Scenery:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
-async def test_every_page_is_fit_to_be_seen(
+async def test_every_page_renders_without_problems(
     visit: Visit, scenery: Scenery, pictures: Path, width: int, theme: str
 ) -> None:
     page = await visit("/login", width=width, theme=theme)

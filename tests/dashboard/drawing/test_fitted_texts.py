@@ -5,10 +5,10 @@ from __future__ import annotations
 from rolecall.web.dashboard.drawing.tree_picture import fitted
 
 
-def test_a_text_that_fits_is_not_changed() -> None:
+def test_fitting_text_is_not_changed() -> None:
     assert fitted("fetch_menu", 10) == "fetch_menu"
 
 
-def test_a_text_that_is_too_long_ends_in_an_ellipsis() -> None:
+def test_too_long_text_ends_in_an_ellipsis() -> None:
     assert fitted("fetch_menus", 10) == "fetch_men…"
     assert fitted("a task that ends", 8) == "a task…"

@@ -49,7 +49,7 @@ def places_of(arrangement: Arrangement) -> dict[str, NodePosition]:
 
 
 @given(SHAPES)
-def test_every_node_has_a_place_and_no_two_overlap(shape: list[Any]) -> None:
+def test_every_node_has_a_position_and_no_two_overlap(shape: list[Any]) -> None:
     root = tree(shape)
 
     places = arrange(root).places
@@ -60,7 +60,7 @@ def test_every_node_has_a_place_and_no_two_overlap(shape: list[Any]) -> None:
 
 
 @given(SHAPES)
-def test_all_places_lie_within_the_picture(shape: list[Any]) -> None:
+def test_all_positions_are_within_the_picture(shape: list[Any]) -> None:
     arrangement = arrange(tree(shape))
 
     for place in arrangement.places:
@@ -69,7 +69,7 @@ def test_all_places_lie_within_the_picture(shape: list[Any]) -> None:
 
 
 @given(SHAPES)
-def test_parents_stand_above_their_children_and_these_in_their_order(shape: list[Any]) -> None:
+def test_parents_are_above_their_children_which_keep_their_order(shape: list[Any]) -> None:
     root = tree(shape)
     places = places_of(arrange(root))
 
@@ -81,11 +81,11 @@ def test_parents_stand_above_their_children_and_these_in_their_order(shape: list
 
 
 @given(SHAPES)
-def test_the_same_tree_always_looks_the_same(shape: list[Any]) -> None:
+def test_layout_of_a_tree_is_deterministic(shape: list[Any]) -> None:
     assert arrange(tree(shape)) == arrange(tree(shape))
 
 
-def test_two_leaves_stand_side_by_side_and_three_hang_in_a_column() -> None:
+def test_two_leaves_are_side_by_side_and_three_form_a_column() -> None:
     two, three = (places_of(arrange(tree([[]] * number))) for number in (2, 3))
 
     assert two["1"].y == two["2"].y
@@ -94,13 +94,13 @@ def test_two_leaves_stand_side_by_side_and_three_hang_in_a_column() -> None:
     assert three["3"].rail is not None
 
 
-def test_many_leaves_make_columns_of_equal_length() -> None:
+def test_many_leaves_form_columns_of_equal_length() -> None:
     columns = [place.x for place in arrange(tree([[]] * 12)).places[1:]]
 
     assert [columns.count(x) for x in sorted(set(columns))] == [6, 6]
 
 
-def test_a_line_leads_from_the_foot_of_a_node_to_the_head_of_the_next() -> None:
+def test_line_connects_the_bottom_of_a_node_to_the_next_top() -> None:
     parent, child = arrange(tree([[]])).places
 
     path = descent(parent, child)
@@ -109,7 +109,7 @@ def test_a_line_leads_from_the_foot_of_a_node_to_the_head_of_the_next() -> None:
     assert path.endswith(f"H{child.x + WIDTH // 2}V{child.y}")
 
 
-def test_a_line_to_a_node_in_a_column_comes_from_its_left() -> None:
+def test_line_to_a_node_in_a_column_comes_from_the_left() -> None:
     parent, *_, last = arrange(tree([[]] * 3)).places
 
     assert descent(parent, last).endswith(f"H{last.rail}V{last.y + HEIGHT // 2}H{last.x}")
@@ -124,7 +124,7 @@ def test_a_line_to_a_node_in_a_column_comes_from_its_left() -> None:
     ],
     ids=["to the right", "to the left", "down"],
 )
-def test_a_bow_leads_from_side_to_side(start: NodePosition, end: NodePosition, sides: tuple[int, int]) -> None:
+def test_arc_connects_the_sides_of_two_nodes(start: NodePosition, end: NodePosition, sides: tuple[int, int]) -> None:
     path = bow(start, end)
 
     assert path.startswith(f"M{sides[0]} {start.y + HEIGHT // 2}C")

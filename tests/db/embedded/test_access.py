@@ -18,7 +18,7 @@ from tests.db.embedded.helpers import Attach, ask, cluster, do, kill_server, sto
 from tests.db.embedded.strangers import Stranger
 
 
-def test_no_connection_is_made_without_the_password(data_dir: Path) -> None:
+def test_connecting_without_password_is_rejected(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         without = make_conninfo(server.dsn(), password="", passfile=os.devnull)
 
@@ -26,7 +26,7 @@ def test_no_connection_is_made_without_the_password(data_dir: Path) -> None:
             psycopg.connect(without)
 
 
-def test_no_connection_is_made_with_a_wrong_password(data_dir: Path) -> None:
+def test_connecting_with_wrong_password_is_rejected(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         wrong = server.dsn().replace("rolecall:", "rolecall:x", 1)
 
@@ -34,14 +34,14 @@ def test_no_connection_is_made_with_a_wrong_password(data_dir: Path) -> None:
             psycopg.connect(wrong)
 
 
-def test_all_ways_in_ask_for_scram(data_dir: Path) -> None:
+def test_all_hba_rules_require_scram(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         methods = "select string_agg(distinct auth_method, ',') from pg_hba_file_rules"
 
         assert ask(server.superuser_dsn(), methods) == "scram-sha-256"
 
 
-def test_the_server_listens_on_loopback_only(data_dir: Path) -> None:
+def test_server_listens_on_loopback_only(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         connections = psutil.Process(server.pid).net_connections("all")
         listening = {each.laddr[0] for each in connections if each.status == psutil.CONN_LISTEN}
@@ -49,7 +49,7 @@ def test_the_server_listens_on_loopback_only(data_dir: Path) -> None:
         assert listening == {"127.0.0.1"}
 
 
-def test_the_way_in_is_a_socket_among_the_servers_own_files(short_dir: Path) -> None:
+def test_socket_is_in_private_folder_of_the_cluster(short_dir: Path) -> None:
     with EmbeddedServer(short_dir) as server, psycopg.connect(server.dsn()) as connection:
         folder = Path(connection.info.host)
 
@@ -57,14 +57,14 @@ def test_the_way_in_is_a_socket_among_the_servers_own_files(short_dir: Path) -> 
         assert folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_folder_too_long_for_a_socket_is_reached_by_its_port(short_dir: Path) -> None:
+def test_connections_use_port_if_folder_is_too_long_for_a_socket(short_dir: Path) -> None:
     long = short_dir / ("x" * 100)
     with EmbeddedServer(long) as server, psycopg.connect(server.dsn()) as connection:
         assert connection.info.host == "127.0.0.1"
     stop_leftovers(long)
 
 
-def test_connection_strings_outlive_a_change_of_the_port(short_dir: Path) -> None:
+def test_connection_string_stays_valid_after_port_change(short_dir: Path) -> None:
     with EmbeddedServer(short_dir) as server:
         dsn = server.dsn()
         kill_server(short_dir)
@@ -76,7 +76,7 @@ def test_connection_strings_outlive_a_change_of_the_port(short_dir: Path) -> Non
             assert Home.under(short_dir).last_port() != port
 
 
-def test_a_stranger_on_the_port_of_a_stopped_server_is_not_contacted(short_dir: Path) -> None:
+def test_foreign_program_on_port_of_stopped_server_is_not_contacted(short_dir: Path) -> None:
     with EmbeddedServer(short_dir) as server:
         dsn = server.dsn()
         kill_server(short_dir)
@@ -86,7 +86,7 @@ def test_a_stranger_on_the_port_of_a_stopped_server_is_not_contacted(short_dir: 
     assert stranger.told == []
 
 
-def test_a_stranger_on_the_servers_port_does_not_get_the_password(tmp_path: Path) -> None:
+def test_foreign_program_on_port_of_server_does_not_get_password(tmp_path: Path) -> None:
     with Stranger(0) as stranger, pytest.raises(psycopg.OperationalError, match="requested a cleartext password"):
         psycopg.connect(Address(tmp_path, stranger.port).dsn(Login("rolecall", "the secret"), "rolecall"))
 
@@ -94,7 +94,7 @@ def test_a_stranger_on_the_servers_port_does_not_get_the_password(tmp_path: Path
     assert b"the secret" not in b"".join(stranger.told)
 
 
-def test_files_that_open_the_server_are_its_users_alone(data_dir: Path) -> None:
+def test_password_files_and_folder_are_readable_by_their_user_only(data_dir: Path) -> None:
     with EmbeddedServer(data_dir):
         home = Home.under(data_dir)
 
@@ -103,7 +103,7 @@ def test_files_that_open_the_server_are_its_users_alone(data_dir: Path) -> None:
         assert home.folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_the_password_differs_between_data_directories(tmp_path: Path) -> None:
+def test_passwords_differ_between_data_directories(tmp_path: Path) -> None:
     first, second = Home.under(tmp_path / "a"), Home.under(tmp_path / "b")
     for home in (first, second):
         home.open()
@@ -114,7 +114,7 @@ def test_the_password_differs_between_data_directories(tmp_path: Path) -> None:
     assert len(set(secrets)) == 4
 
 
-def test_the_server_inherits_no_lock(data_dir: Path) -> None:
+def test_server_inherits_no_lock(data_dir: Path) -> None:
     """All processes of the server are forks of the postmaster."""
     with EmbeddedServer(data_dir) as server:
         opened = [str(link.readlink()) for link in Path(f"/proc/{server.pid}/fd").iterdir()]
@@ -123,13 +123,13 @@ def test_the_server_inherits_no_lock(data_dir: Path) -> None:
         assert [name for name in opened if name.endswith(".lock")] == []
 
 
-def test_the_server_is_in_a_session_of_its_own(data_dir: Path) -> None:
+def test_server_runs_in_its_own_session(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         assert server.pid is not None
         assert os.getsid(server.pid) != os.getsid(0)
 
 
-def test_the_environment_of_the_starter_does_not_lead_the_server_astray(
+def test_server_ignores_postgres_environment_variables_of_its_starter(
     data_dir: Path, tmp_path: Path, attach: Attach
 ) -> None:
     starter = attach(data_dir, environment={"PGDATA": str(tmp_path), "PGSSLMODE": "require", "LC_ALL": "xx_YY"})
@@ -138,7 +138,7 @@ def test_the_environment_of_the_starter_does_not_lead_the_server_astray(
     assert starter.leave() == 0
 
 
-def test_a_forked_child_that_ends_takes_nothing_from_its_parent(data_dir: Path, attach: Attach) -> None:
+def test_exit_of_forked_child_does_not_detach_its_parent(data_dir: Path, attach: Attach) -> None:
     with EmbeddedServer(data_dir) as server:
         child = os.fork()
         if child == 0:

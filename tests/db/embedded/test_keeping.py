@@ -21,7 +21,7 @@ def answers(dsn: str) -> bool:
         return False
 
 
-def test_a_killed_server_is_revived_while_it_is_kept_running(data_dir: Path) -> None:
+def test_killed_server_is_restarted_while_kept_running(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         dsn = server.dsn()
         with kept_running(server):
@@ -30,7 +30,7 @@ def test_a_killed_server_is_revived_while_it_is_kept_running(data_dir: Path) -> 
             assert wait_until(lambda: answers(dsn), PATIENCE)
 
 
-def test_a_server_that_was_told_to_stop_is_revived_while_it_is_kept_running(data_dir: Path) -> None:
+def test_stopped_server_is_restarted_while_kept_running(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         dsn, pid = server.dsn(), server.pid
         assert pid is not None
@@ -40,7 +40,7 @@ def test_a_server_that_was_told_to_stop_is_revived_while_it_is_kept_running(data
             assert wait_until(lambda: server_pid(data_dir) not in {None, pid} and answers(dsn), PATIENCE)
 
 
-def test_a_revived_server_is_stopped_by_the_last_one_out(data_dir: Path, attach: Attach) -> None:
+def test_restarted_server_is_stopped_by_its_last_user(data_dir: Path, attach: Attach) -> None:
     other = attach(data_dir)
     assert other.server_pid
     with EmbeddedServer(data_dir) as server, kept_running(server):
@@ -53,7 +53,7 @@ def test_a_revived_server_is_stopped_by_the_last_one_out(data_dir: Path, attach:
     assert server_pid(data_dir) is None
 
 
-def test_a_server_that_runs_is_left_alone(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_server_is_not_restarted(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rolecall.db.embedded.server.LOOK_SECONDS", 0.001)
     with EmbeddedServer(data_dir) as server:
         pid = server.pid
@@ -63,7 +63,7 @@ def test_a_server_that_runs_is_left_alone(data_dir: Path, monkeypatch: pytest.Mo
             assert server.pid == pid
 
 
-def test_a_folder_that_was_taken_away_is_not_made_anew(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_removed_folder_is_not_recreated(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rolecall.db.embedded.server.LOOK_SECONDS", 0.001)
     elsewhere = data_dir.with_name("elsewhere")
     with EmbeddedServer(data_dir) as server:

@@ -36,7 +36,7 @@ WRITERS = 4
 ENOUGH_ACKS = 400
 
 
-def test_eight_racing_starters_give_one_server_and_one_stop(cold_dir: Path, attach: Attach) -> None:
+def test_eight_concurrent_starters_start_and_stop_one_server(cold_dir: Path, attach: Attach) -> None:
     racers = [attach(cold_dir) for _ in range(RACERS)]
     pids = {racer.server_pid for racer in racers}
     statuses = [racer.leave() for racer in racers]
@@ -49,7 +49,7 @@ def test_eight_racing_starters_give_one_server_and_one_stop(cold_dir: Path, atta
     assert fast_shutdowns(cold_dir) == 1
 
 
-def test_racers_who_come_and_go_leave_nothing_running(data_dir: Path, attach: Attach) -> None:
+def test_concurrent_users_in_random_order_leave_no_server_running(data_dir: Path, attach: Attach) -> None:
     """Each process finds a server that is starting, running or stopping."""
     for _ in range(3):
         racers = [attach(data_dir) for _ in range(3)]
@@ -58,7 +58,7 @@ def test_racers_who_come_and_go_leave_nothing_running(data_dir: Path, attach: At
     assert server_pid(data_dir) is None
 
 
-def test_a_server_whose_user_was_killed_is_used_and_stopped_by_the_next(data_dir: Path, attach: Attach) -> None:
+def test_server_of_a_killed_user_is_reused_and_stopped_by_the_next(data_dir: Path, attach: Attach) -> None:
     first = attach(data_dir)
     pid = first.server_pid
     first.kill()
@@ -70,7 +70,7 @@ def test_a_server_whose_user_was_killed_is_used_and_stopped_by_the_next(data_dir
     assert is_gone(pid)
 
 
-def test_a_killed_server_is_started_again(data_dir: Path, attach: Attach) -> None:
+def test_killed_server_is_restarted(data_dir: Path, attach: Attach) -> None:
     first = attach(data_dir)
     assert first.server_pid
     first.kill()
@@ -123,7 +123,7 @@ def is_killed_in_time(data_dir: Path, attach: Attach) -> bool:
     return home.newest_cluster() is None
 
 
-def test_a_starter_killed_while_it_makes_the_cluster_does_no_harm(cold_dirs: list[Path], attach: Attach) -> None:
+def test_killing_a_starter_while_it_creates_the_cluster_does_no_harm(cold_dirs: list[Path], attach: Attach) -> None:
     half_made = next((folder for folder in cold_dirs if is_killed_in_time(folder, attach)), None)
     assert half_made
 
@@ -131,7 +131,7 @@ def test_a_starter_killed_while_it_makes_the_cluster_does_no_harm(cold_dirs: lis
         assert ask(server.dsn(), "select 1") == 1
 
 
-def test_a_starter_killed_before_the_server_is_up_does_no_harm(data_dir: Path, attach: Attach) -> None:
+def test_killing_a_starter_before_the_server_is_up_does_no_harm(data_dir: Path, attach: Attach) -> None:
     with EmbeddedServer(data_dir):
         pass
     data = cluster(data_dir)
@@ -144,7 +144,7 @@ def test_a_starter_killed_before_the_server_is_up_does_no_harm(data_dir: Path, a
     assert server_pid(data_dir) is None
 
 
-def test_a_server_that_is_going_down_is_waited_for_and_started_again(data_dir: Path, attach: Attach) -> None:
+def test_start_waits_for_a_stopping_server_and_restarts_it(data_dir: Path, attach: Attach) -> None:
     """This happens if the last user is killed just after it has told the server to stop."""
     last = attach(data_dir)
     pid = last.server_pid
@@ -156,7 +156,7 @@ def test_a_server_that_is_going_down_is_waited_for_and_started_again(data_dir: P
         assert ask(server.dsn(), "select 1") == 1
 
 
-def test_backends_that_outlive_their_killed_server_are_waited_for(data_dir: Path, attach: Attach) -> None:
+def test_start_waits_for_backends_that_outlive_a_killed_server(data_dir: Path, attach: Attach) -> None:
     with EmbeddedServer(data_dir) as server, psycopg.connect(server.dsn(), autocommit=True) as connection:
         backend = psutil.Process(connection.info.backend_pid)
         backend.suspend()

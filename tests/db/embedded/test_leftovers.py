@@ -43,7 +43,7 @@ def claim_that_the_server_is(pid: int, data_dir: Path) -> None:
     pid_file.write_text("\n".join([str(pid), *lines[1:], ""]))
 
 
-def test_a_recycled_process_id_does_not_stop_the_start(killed: Path, unrelated: subprocess.Popen[bytes]) -> None:
+def test_recycled_process_id_does_not_prevent_start(killed: Path, unrelated: subprocess.Popen[bytes]) -> None:
     claim_that_the_server_is(unrelated.pid, killed)
 
     with EmbeddedServer(killed) as server:
@@ -51,7 +51,7 @@ def test_a_recycled_process_id_does_not_stop_the_start(killed: Path, unrelated: 
     assert is_alive(unrelated.pid)
 
 
-def test_a_zombie_postmaster_does_not_stop_the_start(killed: Path, unrelated: subprocess.Popen[bytes]) -> None:
+def test_zombie_postmaster_does_not_prevent_start(killed: Path, unrelated: subprocess.Popen[bytes]) -> None:
     unrelated.kill()
     assert wait_until(lambda: not is_alive(unrelated.pid), PATIENCE)
     assert Path("/proc", str(unrelated.pid)).exists()
@@ -62,14 +62,14 @@ def test_a_zombie_postmaster_does_not_stop_the_start(killed: Path, unrelated: su
 
 
 @pytest.mark.parametrize("content", ["", "rubbish\n", "1\n"])
-def test_a_torn_pid_file_does_not_stop_the_start(killed: Path, content: str) -> None:
+def test_truncated_pid_file_does_not_prevent_start(killed: Path, content: str) -> None:
     (cluster(killed) / "postmaster.pid").write_text(content)
 
     with EmbeddedServer(killed) as server:
         assert ask(server.dsn(), "select 1") == 1
 
 
-def test_a_half_made_cluster_is_replaced(cold_dir: Path) -> None:
+def test_partially_created_cluster_is_replaced(cold_dir: Path) -> None:
     half_made = Home.under(cold_dir).folder / "data-18.init"
     (half_made / "base").mkdir(parents=True)
     (half_made / "PG_VERSION").write_text("18\n")
@@ -79,7 +79,7 @@ def test_a_half_made_cluster_is_replaced(cold_dir: Path) -> None:
         assert not half_made.exists()
 
 
-def test_a_port_that_another_program_took_is_left_to_it(data_dir: Path) -> None:
+def test_another_port_is_chosen_if_the_last_one_is_in_use(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         before = server.dsn(tcp=True)
     port = Home.under(data_dir).last_port()
@@ -90,9 +90,7 @@ def test_a_port_that_another_program_took_is_left_to_it(data_dir: Path) -> None:
         assert ask(server.dsn(tcp=True), "select 1") == 1
 
 
-def test_a_port_taken_between_choosing_and_starting_is_given_up(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_port_taken_between_choice_and_start_is_replaced(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ports = iter([taken.getsockname()[1]])
         choose = sys.modules["rolecall.db.embedded.start"]._free_port
@@ -102,14 +100,14 @@ def test_a_port_taken_between_choosing_and_starting_is_given_up(
             assert ask(server.dsn(), "select 1") == 1
 
 
-def test_a_cluster_of_a_major_version_without_binaries_is_refused(cold_dir: Path) -> None:
+def test_cluster_of_a_major_version_without_binaries_is_rejected(cold_dir: Path) -> None:
     (Home.under(cold_dir).folder / "data-9").mkdir(parents=True)
 
     with pytest.raises(OtherMajor, match="data-9"):
         EmbeddedServer(cold_dir).attach()
 
 
-def test_a_file_in_the_place_of_the_data_directory_is_told(cold_dir: Path) -> None:
+def test_error_names_a_file_at_the_path_of_the_data_directory(cold_dir: Path) -> None:
     cold_dir.write_text("not a folder")
 
     with pytest.raises(DataDirectoryUnusable, match=str(cold_dir)):
@@ -117,7 +115,7 @@ def test_a_file_in_the_place_of_the_data_directory_is_told(cold_dir: Path) -> No
     cold_dir.unlink()
 
 
-def test_a_server_that_refuses_us_is_told_soon(data_dir: Path) -> None:
+def test_rejected_password_is_reported_quickly(data_dir: Path) -> None:
     Home.under(data_dir).password_file.write_text("another")
     Home.under(data_dir).superuser_password_file.write_text("another")
 
@@ -125,7 +123,7 @@ def test_a_server_that_refuses_us_is_told_soon(data_dir: Path) -> None:
         EmbeddedServer(data_dir).attach()
 
 
-def test_a_password_that_was_replaced_in_its_file_is_the_owners_from_then_on(data_dir: Path) -> None:
+def test_password_replaced_in_its_file_becomes_the_owners_password(data_dir: Path) -> None:
     Home.under(data_dir).password_file.write_text("another")
 
     with EmbeddedServer(data_dir) as server:
@@ -133,7 +131,7 @@ def test_a_password_that_was_replaced_in_its_file_is_the_owners_from_then_on(dat
         assert ask(server.dsn(), "select 1") == 1
 
 
-def test_a_lost_password_is_told_at_once(data_dir: Path) -> None:
+def test_missing_password_file_is_reported_immediately(data_dir: Path) -> None:
     Home.under(data_dir).password_file.unlink()
 
     with pytest.raises(DataDirectoryUnusable, match="password"):

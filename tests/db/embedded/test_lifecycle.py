@@ -26,19 +26,19 @@ from tests.db.embedded.helpers import (
 )
 
 
-def test_the_first_start_gives_a_usable_connection_string(cold_dir: Path) -> None:
+def test_first_start_returns_usable_connection_string(cold_dir: Path) -> None:
     with EmbeddedServer(cold_dir) as server:
         assert ask(server.dsn(), "select current_database()") == "rolecall"
 
 
-def test_a_table_of_ones_own_stands_outside_of_the_engines_schema(data_dir: Path) -> None:
+def test_new_tables_are_created_in_the_public_schema(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         do(server.dsn(), "create schema if not exists rolecall; create table my_own (number int)")
 
         assert ask(server.dsn(), "select schemaname from pg_tables where tablename = 'my_own'") == "public"
 
 
-def test_what_is_committed_is_there_after_a_stop_and_a_start(data_dir: Path) -> None:
+def test_committed_rows_survive_stop_and_start(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         do(server.dsn(), "create table kept as select 7 as number")
 
@@ -46,7 +46,7 @@ def test_what_is_committed_is_there_after_a_stop_and_a_start(data_dir: Path) -> 
         assert ask(server.dsn(), "select number from kept") == 7
 
 
-def test_a_second_process_joins_the_same_server(data_dir: Path, attach: Attach) -> None:
+def test_second_process_joins_the_same_server(data_dir: Path, attach: Attach) -> None:
     with EmbeddedServer(data_dir) as server:
         other = attach(data_dir)
 
@@ -55,7 +55,7 @@ def test_a_second_process_joins_the_same_server(data_dir: Path, attach: Attach) 
         assert other.leave() == 0
 
 
-def test_the_starter_may_leave_while_another_stays(data_dir: Path, attach: Attach) -> None:
+def test_starter_can_detach_while_another_process_stays_attached(data_dir: Path, attach: Attach) -> None:
     starter = attach(data_dir)
     pid = starter.server_pid
     with EmbeddedServer(data_dir) as server:
@@ -65,7 +65,7 @@ def test_the_starter_may_leave_while_another_stays(data_dir: Path, attach: Attac
         assert ask(server.dsn(), "select 1") == 1
 
 
-def test_the_last_who_leaves_stops_the_server(data_dir: Path) -> None:
+def test_last_process_to_detach_stops_the_server(data_dir: Path) -> None:
     before = fast_shutdowns(data_dir)
     with EmbeddedServer(data_dir) as server:
         pid = server.pid
@@ -75,7 +75,7 @@ def test_the_last_who_leaves_stops_the_server(data_dir: Path) -> None:
     assert wait_until(lambda: fast_shutdowns(data_dir) > before, PATIENCE)
 
 
-def test_two_servers_of_one_process_count_as_two(data_dir: Path) -> None:
+def test_two_attachments_in_one_process_are_counted_separately(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as stays:
         with EmbeddedServer(data_dir) as leaves:
             assert leaves.pid == stays.pid
@@ -83,7 +83,7 @@ def test_two_servers_of_one_process_count_as_two(data_dir: Path) -> None:
         assert ask(stays.dsn(), "select 1") == 1
 
 
-def test_leaving_twice_is_leaving_once(data_dir: Path) -> None:
+def test_detaching_twice_counts_once(data_dir: Path) -> None:
     server = EmbeddedServer(data_dir)
     server.attach()
     with EmbeddedServer(data_dir) as other:
@@ -93,7 +93,7 @@ def test_leaving_twice_is_leaving_once(data_dir: Path) -> None:
         assert other.pid is not None
 
 
-def test_who_is_not_attached_gets_no_connection_string(data_dir: Path) -> None:
+def test_connection_string_requires_attachment(data_dir: Path) -> None:
     server = EmbeddedServer(data_dir)
 
     with pytest.raises(NotAttached):
@@ -101,7 +101,7 @@ def test_who_is_not_attached_gets_no_connection_string(data_dir: Path) -> None:
     assert server.pid is None
 
 
-def test_attaching_again_revives_a_server_that_died(data_dir: Path) -> None:
+def test_attaching_again_restarts_a_dead_server(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         before = server.dsn()
         kill_server(data_dir)
@@ -114,7 +114,7 @@ def test_attaching_again_revives_a_server_that_died(data_dir: Path) -> None:
         assert ask(server.dsn(), "select 1") == 1
 
 
-def test_a_database_that_many_ask_for_at_once_is_made_once(data_dir: Path) -> None:
+def test_concurrent_requests_create_a_database_once(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         address = server._address
         assert address is not None
@@ -124,7 +124,7 @@ def test_a_database_that_many_ask_for_at_once_is_made_once(data_dir: Path) -> No
         assert ask(server.dsn("many ask"), "select current_database()") == "many ask"
 
 
-def test_the_port_stays_the_same_from_start_to_start(data_dir: Path) -> None:
+def test_port_stays_the_same_across_restarts(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         first = server.dsn(tcp=True)
 
@@ -132,7 +132,7 @@ def test_the_port_stays_the_same_from_start_to_start(data_dir: Path) -> None:
         assert server.dsn(tcp=True) == first
 
 
-def test_the_durable_settings_are_on(data_dir: Path) -> None:
+def test_durability_settings_are_on(data_dir: Path) -> None:
     durable = ("fsync", "full_page_writes", "synchronous_commit", "data_checksums", "autovacuum")
     with EmbeddedServer(data_dir) as server:
         assert {ask(server.dsn(), f"show {name}") for name in durable} == {"on"}
@@ -146,7 +146,7 @@ def test_options_reach_the_server(data_dir: Path) -> None:
         assert ask(server.dsn(), "show app.motto") == "it's"
 
 
-def test_a_setting_that_the_server_refuses_is_told_with_its_words(data_dir: Path) -> None:
+def test_error_quotes_the_server_about_a_rejected_setting(data_dir: Path) -> None:
     server = EmbeddedServer(data_dir, options=ServerOptions(extra={"no_such_setting": "1"}))
 
     with pytest.raises(StartFailed, match='unrecognized configuration parameter "no_such_setting"'):
@@ -156,6 +156,6 @@ def test_a_setting_that_the_server_refuses_is_told_with_its_words(data_dir: Path
 
 
 @pytest.mark.parametrize("name", ["port", "LISTEN_ADDRESSES", "not a name", "x\ny"])
-def test_a_setting_that_is_not_the_callers_is_refused(name: str) -> None:
+def test_reserved_setting_is_rejected(name: str) -> None:
     with pytest.raises(InvalidOption):
         ServerOptions(extra={name: "1"})

@@ -11,19 +11,19 @@ from rolecall.db.embedded.server import EmbeddedServer
 from tests.db.embedded.helpers import ask, do
 
 
-def test_the_owner_is_no_superuser(data_dir: Path) -> None:
+def test_owner_is_not_a_superuser(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         assert ask(
             server.dsn(), "select current_user || ' ' || rolsuper from pg_roles where rolname = current_user"
         ) == ("rolecall false")
 
 
-def test_the_owner_runs_no_programs(data_dir: Path) -> None:
+def test_owner_cannot_run_programs(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server, pytest.raises(psycopg.errors.InsufficientPrivilege):
         do(server.dsn(), "copy (select 1) to program 'cat'")
 
 
-def test_a_database_belongs_to_the_owner(data_dir: Path) -> None:
+def test_databases_belong_to_the_owner(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         owner = "select pg_get_userbyid(datdba) from pg_database where datname = current_database()"
 

@@ -80,17 +80,17 @@ def manners(folder: Path) -> list[tuple[int, int, int]]:
     return [(found.st_mode, found.st_uid, found.st_gid) for found in map(os.stat, [folder, *folder.parents])]
 
 
-def test_root_gets_a_server_in_a_folder_that_all_can_reach(open_dir: Path) -> None:
+def test_root_gets_a_server_in_a_folder_accessible_to_all(open_dir: Path) -> None:
     with EmbeddedServer(open_dir) as server:
         assert ask(server.dsn(), "select 1") == 1
 
 
-def test_root_gets_a_server_below_a_closed_folder(private_dir: Path) -> None:
+def test_root_gets_a_server_below_a_private_folder(private_dir: Path) -> None:
     with EmbeddedServer(private_dir) as server:
         assert ask(server.dsn(), "select 1") == 1
 
 
-def test_folders_above_the_data_stay_as_they_are(private_dir: Path) -> None:
+def test_folders_above_the_data_directory_are_unchanged(private_dir: Path) -> None:
     before = manners(private_dir.parent)
     with EmbeddedServer(private_dir):
         pass
@@ -98,7 +98,7 @@ def test_folders_above_the_data_stay_as_they_are(private_dir: Path) -> None:
     assert manners(private_dir.parent) == before
 
 
-def test_the_server_of_root_is_an_ordinary_process(private_dir: Path) -> None:
+def test_server_started_by_root_is_an_unprivileged_process(private_dir: Path) -> None:
     """The process must have no group and no capability of root: SQL must not give access to every file."""
     with EmbeddedServer(private_dir) as server:
         status = Path(f"/proc/{server.pid}/status").read_text().splitlines()
@@ -108,7 +108,7 @@ def test_the_server_of_root_is_an_ordinary_process(private_dir: Path) -> None:
         assert {int(facts[name][0], 16) for name in ("CapPrm", "CapEff", "CapAmb")} == {0}
 
 
-def test_the_server_of_root_names_its_data_to_who_looks(private_dir: Path) -> None:
+def test_server_started_by_root_shows_its_data_directory(private_dir: Path) -> None:
     with EmbeddedServer(private_dir) as server:
         data = str(private_dir / "postgres" / "data-18")
 
@@ -116,7 +116,7 @@ def test_the_server_of_root_names_its_data_to_who_looks(private_dir: Path) -> No
         assert ask(server.dsn(), "show rolecall.data") == data
 
 
-def test_binaries_that_root_alone_can_reach_are_copied(closed_binaries: Binaries, open_dir: Path) -> None:
+def test_binaries_accessible_to_root_only_are_copied(closed_binaries: Binaries, open_dir: Path) -> None:
     before = manners(closed_binaries.folder)
     copied = within_reach(closed_binaries, server_account(None), open_dir / "shared")
 
@@ -124,7 +124,7 @@ def test_binaries_that_root_alone_can_reach_are_copied(closed_binaries: Binaries
     assert manners(closed_binaries.folder) == before
 
 
-def test_copied_binaries_are_used_again(closed_binaries: Binaries, open_dir: Path) -> None:
+def test_copied_binaries_are_reused(closed_binaries: Binaries, open_dir: Path) -> None:
     account = server_account(None)
     first = within_reach(closed_binaries, account, open_dir / "shared")
     made = first.postgres.stat().st_ino
@@ -133,7 +133,7 @@ def test_copied_binaries_are_used_again(closed_binaries: Binaries, open_dir: Pat
     assert first.postgres.stat().st_ino == made
 
 
-def test_copied_binaries_give_a_server(
+def test_server_starts_from_copied_binaries(
     closed_binaries: Binaries, open_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, str(closed_binaries.folder))
@@ -144,7 +144,7 @@ def test_copied_binaries_give_a_server(
         assert ask(server.dsn(), "select 1") == 1
 
 
-def test_a_half_made_copy_is_made_anew(closed_binaries: Binaries, open_dir: Path) -> None:
+def test_partial_copy_of_binaries_is_replaced(closed_binaries: Binaries, open_dir: Path) -> None:
     shared = open_dir / "shared"
     account = server_account(None)
     copied = within_reach(closed_binaries, account, shared)
@@ -155,14 +155,14 @@ def test_a_half_made_copy_is_made_anew(closed_binaries: Binaries, open_dir: Path
     assert not (copied.base / "leftover").exists()
 
 
-def test_binaries_that_cannot_be_copied_are_told(closed_binaries: Binaries, open_dir: Path) -> None:
+def test_binaries_that_cannot_be_copied_are_reported(closed_binaries: Binaries, open_dir: Path) -> None:
     (open_dir / "shared").touch()
 
     with pytest.raises(BinariesUnreachable, match="cannot copy"):
         within_reach(closed_binaries, server_account(None), open_dir / "shared")
 
 
-def test_an_ordinary_user_gets_a_server_of_his_own(open_dir: Path, python_of_nobody: list[str], attach: Attach) -> None:
+def test_ordinary_user_gets_a_server_of_their_own(open_dir: Path, python_of_nobody: list[str], attach: Attach) -> None:
     user = attach(owned_by_nobody(open_dir / "his"), python=python_of_nobody, environment=of_nobody())
 
     assert ask(user.dsn, "select 1") == 1
@@ -171,7 +171,9 @@ def test_an_ordinary_user_gets_a_server_of_his_own(open_dir: Path, python_of_nob
     assert is_gone(user.server_pid)
 
 
-def test_the_data_of_a_user_is_not_taken_by_root(open_dir: Path, python_of_nobody: list[str], attach: Attach) -> None:
+def test_root_does_not_take_over_the_data_of_a_user(
+    open_dir: Path, python_of_nobody: list[str], attach: Attach
+) -> None:
     his = owned_by_nobody(open_dir / "his")
     assert attach(his, python=python_of_nobody, environment=of_nobody()).leave() == 0
 
@@ -181,7 +183,7 @@ def test_the_data_of_a_user_is_not_taken_by_root(open_dir: Path, python_of_nobod
     root.leave()
 
 
-def test_the_data_of_root_is_not_taken_by_a_user(open_dir: Path, python_of_nobody: list[str], attach: Attach) -> None:
+def test_user_cannot_take_over_the_data_of_root(open_dir: Path, python_of_nobody: list[str], attach: Attach) -> None:
     with EmbeddedServer(open_dir):
         user = attach(open_dir, python=python_of_nobody, environment=of_nobody())
 
@@ -189,7 +191,7 @@ def test_the_data_of_root_is_not_taken_by_a_user(open_dir: Path, python_of_nobod
         user.leave()
 
 
-def test_a_folder_that_a_user_may_not_write_is_told(
+def test_error_explains_that_the_user_cannot_write_to_the_folder(
     open_dir: Path, python_of_nobody: list[str], attach: Attach
 ) -> None:
     user = attach(open_dir, python=python_of_nobody, environment=of_nobody())
@@ -199,7 +201,7 @@ def test_a_folder_that_a_user_may_not_write_is_told(
     user.leave()
 
 
-def test_the_server_of_existing_data_runs_as_its_owner(open_dir: Path) -> None:
+def test_server_of_existing_data_runs_as_the_owner_of_the_data(open_dir: Path) -> None:
     data = owned_by_nobody(open_dir / "data-18")
     nobody = pwd.getpwnam(NOBODY)
 

@@ -83,7 +83,7 @@ ImmediateInTransactions = on_ours(test_immediate_backend.ImmediateBackendTransac
 class LeftOut(TestCase):
     """What is left out is there to be left out."""
 
-    def test_each_test_that_is_left_out_is_one_of_djangos(self) -> None:
+    def test_every_skipped_test_exists_in_django(self) -> None:
         for name in LEFT_OUT:
             case, _, test = name.partition(".")
             module = test_dummy_backend if case.startswith("Dummy") else test_immediate_backend

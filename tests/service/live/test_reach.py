@@ -20,14 +20,14 @@ def seconds(reach: Reach) -> float:
     return (reach.start.since + SLACK - BEGIN).total_seconds()
 
 
-def test_while_nothing_is_under_way_a_look_reaches_back_over_two() -> None:
+def test_query_without_open_transactions_covers_the_last_two_periods() -> None:
     reach = Reach(horizon(0, 10))
 
     assert [reach.saw(horizon(second, 10 + second)) for second in range(1, 5)] == [False] * 4
     assert (seconds(reach), reach.start.after_id) == (3, 13)
 
 
-def test_a_look_reaches_back_to_the_start_of_the_oldest_open_transaction() -> None:
+def test_query_covers_the_time_since_the_oldest_open_transaction_started() -> None:
     reach = Reach(horizon(0, 10))
     for second in (1, 2, 3, 4):
         reach.saw(horizon(second, 10 + second, 12))
@@ -35,7 +35,7 @@ def test_a_look_reaches_back_to_the_start_of_the_oldest_open_transaction() -> No
     assert seconds(reach) == 1
 
 
-def test_a_transaction_older_than_the_reach_makes_a_gap_when_it_commits() -> None:
+def test_transaction_older_than_the_reach_causes_a_gap_when_it_commits() -> None:
     reach = Reach(horizon(0, 10))
     told = [reach.saw(horizon(second, 20 + second, 11)) for second in range(1, 9)]
 
@@ -44,7 +44,7 @@ def test_a_transaction_older_than_the_reach_makes_a_gap_when_it_commits() -> Non
     assert reach.saw(horizon(10, 31)) is False
 
 
-def test_each_of_several_that_are_older_is_missed_when_it_ends() -> None:
+def test_each_of_several_older_transactions_causes_a_gap_when_it_ends() -> None:
     reach = Reach(horizon(0, 10))
     for second in range(1, 9):
         reach.saw(horizon(second, 20 + second, 11, 12))
@@ -54,14 +54,14 @@ def test_each_of_several_that_are_older_is_missed_when_it_ends() -> None:
     assert reach.saw(horizon(11, 32)) is True
 
 
-def test_a_transaction_open_at_the_first_look_makes_a_gap_when_it_commits() -> None:
+def test_transaction_open_at_the_first_query_causes_a_gap_when_it_commits() -> None:
     reach = Reach(horizon(0, 10, 9))
 
     assert not reach.is_whole
     assert reach.saw(horizon(1, 11)) is True
 
 
-def test_a_transaction_of_another_database_makes_no_gap() -> None:
+def test_transaction_of_another_database_causes_no_gap() -> None:
     reach = Reach(replace(horizon(0, 10), elsewhere=frozenset({9})))
 
     assert reach.saw(horizon(8, 30, 9)) is False
@@ -69,14 +69,14 @@ def test_a_transaction_of_another_database_makes_no_gap() -> None:
     assert reach.saw(horizon(16, 31)) is False
 
 
-def test_a_server_that_counts_from_less_begins_anew() -> None:
+def test_server_with_a_lower_transaction_counter_resets_the_reach() -> None:
     reach = Reach(horizon(0, 1000))
 
     assert reach.saw(horizon(1, 10)) is True
     assert seconds(reach) == 1
 
 
-def test_a_start_is_read_back_from_its_text() -> None:
+def test_start_round_trips_through_its_text() -> None:
     start = Start(BEGIN + timedelta(microseconds=1), 17)
 
     assert Start.read(start.text) == start

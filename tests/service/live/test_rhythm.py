@@ -9,7 +9,7 @@ from rolecall.service.live.looks import LONGEST_PAUSE, Rhythm, RhythmOptions
 OPTIONS = RhythmOptions(least=0.25, most=1.0, share=0.02)
 
 
-def test_pauses_grow_while_nothing_happens() -> None:
+def test_pauses_grow_while_nothing_changes() -> None:
     rhythm = Rhythm(OPTIONS)
 
     pauses = [rhythm.looked(0.001, stirred=stirred) for stirred in (True, False, False, False, False, False, True)]
@@ -17,7 +17,7 @@ def test_pauses_grow_while_nothing_happens() -> None:
     assert pauses == pytest.approx([0.25, 0.375, 0.5625, 0.84375, 1.0, 1.0, 0.25])
 
 
-def test_expensive_looks_are_followed_by_pauses_that_nothing_shortens() -> None:
+def test_expensive_queries_are_followed_by_fixed_long_pauses() -> None:
     rhythm = Rhythm(OPTIONS)
 
     pauses = [rhythm.looked(took, stirred=True) for took in (0.2, 0.3, 0.2)]
@@ -26,13 +26,13 @@ def test_expensive_looks_are_followed_by_pauses_that_nothing_shortens() -> None:
     assert rhythm.floor == pytest.approx(10)
 
 
-def test_one_look_that_had_to_wait_makes_none_late() -> None:
+def test_single_delayed_query_does_not_lengthen_the_pause() -> None:
     rhythm = Rhythm(OPTIONS)
 
     assert [rhythm.looked(took, stirred=True) for took in (0.001, 30, 0.001, 30)] == [0.25] * 4
 
 
-def test_no_look_is_later_than_some_time_whatever_it_costs() -> None:
+def test_pause_never_exceeds_the_maximum() -> None:
     rhythm = Rhythm(OPTIONS)
 
     assert [rhythm.looked(30, stirred=True) for _ in range(3)][-1] == LONGEST_PAUSE

@@ -37,7 +37,7 @@ async def until_listeners(connection: Other, most: int) -> None:
             await asyncio.sleep(0.05)
 
 
-async def test_a_task_is_told_when_it_is_enqueued(live: Live, other: Other) -> None:
+async def test_enqueued_task_is_reported(live: Live, other: Other) -> None:
     async with live.watch(ALL) as stream:
         [task_id] = await enqueue(other)
         batch = await told_of(stream, task_id)
@@ -46,7 +46,7 @@ async def test_a_task_is_told_when_it_is_enqueued(live: Live, other: Other) -> N
     assert (change.parent_id, change.role, change.state) == (None, "sums", "pending")
 
 
-async def test_where_nothing_would_come_nobody_listens_and_changes_are_told_all_the_same(
+async def test_changes_are_reported_even_if_listening_is_impossible(
     recorded: Recorded, closing: asyncio.Event, other: Other
 ) -> None:
     connected: list[None] = []
@@ -64,7 +64,7 @@ async def test_where_nothing_would_come_nobody_listens_and_changes_are_told_all_
     assert not connected
 
 
-async def test_what_was_told_is_not_told_again(live: Live, recorded: Recorded, other: Other) -> None:
+async def test_change_is_reported_only_once(live: Live, recorded: Recorded, other: Other) -> None:
     async with live.watch(ALL) as stream:
         [first] = await enqueue(other)
         await told_of(stream, first)
@@ -73,7 +73,7 @@ async def test_what_was_told_is_not_told_again(live: Live, recorded: Recorded, o
         assert list((await told_of(stream, second)).tasks) == [second]
 
 
-async def test_a_stream_for_a_role_is_told_of_nothing_else(live: Live, other: Other) -> None:
+async def test_stream_for_a_role_reports_no_other_role(live: Live, other: Other) -> None:
     async with live.watch(Wanted(roles=frozenset({"sums"}))) as some, live.watch(ALL) as every:
         [unwanted] = await enqueue(other, "see")
         [wanted] = await enqueue(other, "add")
@@ -83,7 +83,7 @@ async def test_a_stream_for_a_role_is_told_of_nothing_else(live: Live, other: Ot
     assert list(batch.tasks) == [wanted]
 
 
-async def test_roles_are_counted_only_for_who_wants_to_know(live: Live, recorded: Recorded, other: Other) -> None:
+async def test_roles_are_counted_only_on_request(live: Live, recorded: Recorded, other: Other) -> None:
     async with live.watch(Wanted(counts=False)) as stream:
         [task_id] = await enqueue(other)
         batch = await told_of(stream, task_id)
@@ -96,7 +96,7 @@ async def test_roles_are_counted_only_for_who_wants_to_know(live: Live, recorded
     assert batch.roles == {}
 
 
-async def test_nobody_asks_while_nobody_watches(live: Live, recorded: Recorded, other: Other) -> None:
+async def test_nothing_is_queried_while_nobody_watches(live: Live, recorded: Recorded, other: Other) -> None:
     async with live.watch(ALL) as stream:
         [task_id] = await enqueue(other)
         await told_of(stream, task_id)
@@ -112,7 +112,7 @@ async def test_nobody_asks_while_nobody_watches(live: Live, recorded: Recorded, 
     await until_listeners(other, 0)
 
 
-async def test_two_streams_are_served_by_one_looker(live: Live, recorded: Recorded, other: Other) -> None:
+async def test_two_streams_share_one_poller(live: Live, recorded: Recorded, other: Other) -> None:
     async with live.watch(ALL) as one, live.watch(ALL) as two:
         [task_id] = await enqueue(other)
         await told_of(one, task_id)
@@ -124,19 +124,19 @@ async def test_two_streams_are_served_by_one_looker(live: Live, recorded: Record
         await until_listeners(other, 1)
 
 
-async def test_streams_over_the_cap_are_refused(live: Live) -> None:
+async def test_streams_over_the_limit_are_rejected(live: Live) -> None:
     async with live.watch(ALL), live.watch(ALL), live.watch(ALL):
         with pytest.raises(TooManyWatchers):
             await live.watch(ALL).__aenter__()
 
 
-async def test_a_stream_that_has_ended_is_not_counted_against_its_caller(live: Live) -> None:
+async def test_finished_stream_does_not_count_against_its_caller(live: Live) -> None:
     for _ in range(MOST_OF_ONE + 1):
         async with live.watch(ALL, caller="ada"):
             pass
 
 
-async def test_a_stream_that_never_began_is_not_counted_against_its_caller(live: Live) -> None:
+async def test_stream_that_never_started_does_not_count_against_its_caller(live: Live) -> None:
     for _ in range(MOST_OF_ONE):
         with pytest.raises(UnknownRole):
             await live.watch(Wanted(roles=frozenset({"sumz"})), caller="ada").__aenter__()
@@ -145,7 +145,7 @@ async def test_a_stream_that_never_began_is_not_counted_against_its_caller(live:
         assert live.watchers == 1
 
 
-async def test_a_stream_for_what_does_not_exist_is_refused(live: Live) -> None:
+async def test_stream_for_an_unknown_role_or_task_is_rejected(live: Live) -> None:
     with pytest.raises(UnknownRole, match="sums"):
         await live.watch(Wanted(roles=frozenset({"sumz"}))).__aenter__()
     with pytest.raises(TaskNotFound):
@@ -153,7 +153,7 @@ async def test_a_stream_for_what_does_not_exist_is_refused(live: Live) -> None:
     assert live.watchers == 0
 
 
-async def test_all_streams_end_when_the_server_closes(live: Live, closing: asyncio.Event) -> None:
+async def test_all_streams_end_when_the_server_stops(live: Live, closing: asyncio.Event) -> None:
     async with live.watch(ALL) as one, live.watch(ALL) as two:
         closing.set()
         await until(one, lambda _batch: one.ended)
@@ -161,7 +161,7 @@ async def test_all_streams_end_when_the_server_closes(live: Live, closing: async
         assert two.ended
 
 
-async def test_what_commits_late_is_told(
+async def test_late_commit_is_reported(
     live: Live, recorded: Recorded, database: str, other: Other, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rolecall.service.live.looks.LONGEST_REACH", timedelta(hours=1))
@@ -177,7 +177,7 @@ async def test_what_commits_late_is_told(
         await told_of(stream, late)
 
 
-async def test_a_transaction_from_before_the_stream_ends_in_a_reload(live: Live, database: str) -> None:
+async def test_transaction_older_than_the_stream_ends_in_a_reload(live: Live, database: str) -> None:
     async with await connect_async(database, "slow") as slow, slow.transaction():
         await enqueue(slow)
         async with live.watch(ALL) as stream:
@@ -188,7 +188,7 @@ async def test_a_transaction_from_before_the_stream_ends_in_a_reload(live: Live,
             await until_fact(lambda: stream.id is not None)
 
 
-async def test_a_transaction_that_ends_before_the_stream_begins_is_the_past(
+async def test_transaction_that_ends_before_the_stream_starts_is_ignored(
     live: Live, recorded: Recorded, database: str
 ) -> None:
     async with await connect_async(database, "slow") as slow, slow.transaction():
@@ -198,7 +198,7 @@ async def test_a_transaction_that_ends_before_the_stream_begins_is_the_past(
             assert stream.id is not None
 
 
-async def test_transactions_of_other_databases_are_nobodys_business(
+async def test_transactions_of_other_databases_are_ignored(
     live: Live, postgres_server: TestServer, other: Other
 ) -> None:
     """Databases are made beside this one all the time: each is a transaction of the server."""
@@ -213,14 +213,14 @@ async def test_transactions_of_other_databases_are_nobodys_business(
     assert batch.reload is None
 
 
-async def test_more_than_a_page_of_changes_is_a_reload(live: Live, other: Other) -> None:
+async def test_more_changes_than_a_page_cause_a_reload(live: Live, other: Other) -> None:
     async with live.watch(ALL) as stream:
         await enqueue(other, number=1500)
 
         assert (await until(stream, lambda batch: batch.reload is not None)).reload is ReloadReason.CROWD
 
 
-async def test_a_stream_goes_on_after_the_database_cut_all_connections(live: Live, other: Other) -> None:
+async def test_stream_continues_after_the_database_closed_all_connections(live: Live, other: Other) -> None:
     async with live.watch(ALL) as stream:
         await other.execute(
             "select pg_terminate_backend(pid) from pg_stat_activity "
@@ -231,7 +231,7 @@ async def test_a_stream_goes_on_after_the_database_cut_all_connections(live: Liv
         await told_of(stream, task_id)
 
 
-async def test_who_watches_hears_that_the_database_is_away_and_that_it_is_back(live: Live, database: str) -> None:
+async def test_watcher_is_notified_of_a_database_outage_and_recovery(live: Live, database: str) -> None:
     async with live.watch(ALL) as stream:
         with outage(database):
             stale = (await until(stream, lambda batch: batch.stale is not None)).stale
@@ -244,7 +244,7 @@ async def test_who_watches_hears_that_the_database_is_away_and_that_it_is_back(l
     assert 0 < stale < stale_later
 
 
-async def test_streams_need_no_notifications(recorded: Recorded, closing: asyncio.Event, other: Other) -> None:
+async def test_streams_do_not_need_notifications(recorded: Recorded, closing: asyncio.Event, other: Other) -> None:
     async def refuse() -> Listening:
         raise OSError("no LISTEN here")
 
@@ -254,7 +254,7 @@ async def test_streams_need_no_notifications(recorded: Recorded, closing: asynci
         await told_of(stream, task_id)
 
 
-async def test_a_role_is_told_when_it_moves_on(live: Live, other: Other) -> None:
+async def test_role_is_reported_when_its_counts_change(live: Live, other: Other) -> None:
     async with live.watch(ALL) as stream:
         await enqueue(other)
         batch = await until(stream, lambda batch: "sums" in batch.roles)
@@ -263,7 +263,7 @@ async def test_a_role_is_told_when_it_moves_on(live: Live, other: Other) -> None
     assert batch.roles["sums"].ready == 1
 
 
-async def test_a_tree_is_told_at_once_and_when_it_moves_on(live: Live, other: Other) -> None:
+async def test_tree_is_reported_immediately_and_when_it_changes(live: Live, other: Other) -> None:
     [root] = await enqueue(other)
     async with live.watch(Wanted(roots=frozenset({root}))) as stream:
         first = await stream.next(LONG)
@@ -275,7 +275,7 @@ async def test_a_tree_is_told_at_once_and_when_it_moves_on(live: Live, other: Ot
     assert batch.trees[root].activity == "idle"
 
 
-async def test_a_client_that_was_away_is_told_what_it_missed(live: Live, other: Other) -> None:
+async def test_reconnected_client_receives_the_changes_it_missed(live: Live, other: Other) -> None:
     async with live.watch(ALL) as stream:
         [before] = await enqueue(other)
         position = (await told_of(stream, before)).id
@@ -286,7 +286,7 @@ async def test_a_client_that_was_away_is_told_what_it_missed(live: Live, other: 
 
 
 @pytest.mark.parametrize("position", ["1-1", "99999999999999999-1", "nonsense", "1-2-3", "-", f"{10**30}-1"])
-async def test_a_position_that_says_nothing_is_a_reload(live: Live, position: str) -> None:
+async def test_invalid_position_causes_a_reload(live: Live, position: str) -> None:
     async with live.watch(ALL, position) as stream:
         assert (await stream.next(LONG)).reload is ReloadReason.AWAY
 

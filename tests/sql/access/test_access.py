@@ -26,7 +26,7 @@ def prune(connection: Connection) -> dict[str, int]:
     return dict(connection.execute("select what, number from rolecall.prune()").fetchall())
 
 
-def test_side_by_side_no_more_attempts_are_let_through_than_one_after_the_other(database: str) -> None:
+def test_concurrent_attempts_are_limited_like_sequential_ones(database: str) -> None:
 
     def attempt(_: int) -> float | None:
         with connect(database, "test") as connection:
@@ -41,7 +41,7 @@ def test_side_by_side_no_more_attempts_are_let_through_than_one_after_the_other(
     assert all(0 < wait <= 900 for wait in answers if wait is not None)
 
 
-def test_after_a_quiet_while_failures_count_anew(connection: Connection, clock: Clock) -> None:
+def test_failure_count_is_reset_after_the_window(connection: Connection, clock: Clock) -> None:
     begin = "select rolecall.begin_login(sha256('ada'), 2, '900 s')"
     first = connection.execute(begin).fetchone()
     clock.advance(seconds=901)
@@ -51,9 +51,7 @@ def test_after_a_quiet_while_failures_count_anew(connection: Connection, clock: 
     assert fourth == (900.0,)
 
 
-def test_a_key_that_nobody_used_for_thirty_days_is_revoked_one_for_ever_is_not(
-    connection: Connection, clock: Clock
-) -> None:
+def test_key_unused_for_thirty_days_is_revoked_unless_it_never_expires(connection: Connection, clock: Clock) -> None:
     for name, lifetime in (("idle", "121 days"), ("used", "121 days"), ("for ever", None)):
         make_key(connection, name, lifetime)
     clock.advance(days=31)
@@ -64,7 +62,7 @@ def test_a_key_that_nobody_used_for_thirty_days_is_revoked_one_for_ever_is_not(
     assert names(connection, "revoked_at is null") == {"used", "for ever"}
 
 
-def test_a_key_that_let_nobody_in_for_thirty_days_is_forgotten(connection: Connection, clock: Clock) -> None:
+def test_key_that_admitted_no_request_for_thirty_days_is_deleted(connection: Connection, clock: Clock) -> None:
     make_key(connection, "short", "1 day")
     make_key(connection, "long", "60 days")
     clock.advance(days=29)
@@ -77,7 +75,7 @@ def test_a_key_that_let_nobody_in_for_thirty_days_is_forgotten(connection: Conne
     assert names(connection) == {"long"}
 
 
-def test_ended_sessions_and_old_attempts_are_forgotten(connection: Connection, clock: Clock) -> None:
+def test_ended_sessions_and_old_attempts_are_deleted(connection: Connection, clock: Clock) -> None:
     connection.execute("select rolecall.add_person('ada', 'read', 'hash')")
     connection.execute("select rolecall.open_session(1, 'hash', sha256('1'), sha256('ada'), '1 hour', null)")
     connection.execute("select rolecall.open_session(1, 'hash', sha256('2'), sha256('ada'), '2 days', null)")
@@ -89,7 +87,7 @@ def test_ended_sessions_and_old_attempts_are_forgotten(connection: Connection, c
     assert (pruned["sessions"], pruned["login_attempts"]) == (1, 1)
 
 
-def test_a_session_is_not_opened_with_a_password_that_was_changed_meanwhile(connection: Connection) -> None:
+def test_session_is_not_opened_with_a_password_that_has_changed(connection: Connection) -> None:
     connection.execute("select rolecall.add_person('ada', 'read', 'old')")
     connection.execute("select rolecall.set_password('ada', 'new')")
 
@@ -100,7 +98,7 @@ def test_a_session_is_not_opened_with_a_password_that_was_changed_meanwhile(conn
     assert opened == (None,)
 
 
-def test_noting_a_use_does_not_wait_for_another_note(database: str, connection: Connection) -> None:
+def test_recording_a_use_does_not_wait_for_another_recording(database: str, connection: Connection) -> None:
     make_key(connection, "deploy", None)
     with connect(database, "test") as other, other.transaction():
         other.execute("select rolecall.touch_api_key(1)")

@@ -45,13 +45,13 @@ def rows(connection: Connection) -> int:
     return int(connection.execute("select count(*) from rolecall.login_attempts").fetchall()[0][0])
 
 
-def test_failures_from_one_network_lock_a_name_for_that_network_only(connection: Connection) -> None:
+def test_failures_from_one_network_lock_the_name_for_that_network_only(connection: Connection) -> None:
     assert attempts(connection, 4, "ada", "here") == [True, True, True, False]
     assert attempts(connection, 3, "ada", "there") == [True] * 3
     assert attempts(connection, 1, "eve", "here") == [True]
 
 
-def test_the_last_attempt_that_may_go_on_is_told(connection: Connection) -> None:
+def test_last_allowed_attempt_is_marked(connection: Connection) -> None:
     assert [attempt(connection, "ada", "here") for _ in range(4)] == [
         (None, False),
         (None, False),
@@ -60,13 +60,13 @@ def test_the_last_attempt_that_may_go_on_is_told(connection: Connection) -> None
     ]
 
 
-def test_failures_from_many_networks_lock_a_name_for_all_strangers(connection: Connection) -> None:
+def test_failures_from_many_networks_lock_the_name_for_all_unknown_browsers(connection: Connection) -> None:
     went_on = [attempts(connection, 1, "ada", str(number)) == [True] for number in range(9)]
 
     assert went_on == [True] * MOST_OF_STRANGERS + [False] * 2
 
 
-def test_a_browser_that_knows_the_person_is_counted_for_itself(connection: Connection) -> None:
+def test_known_browser_has_its_own_failure_count(connection: Connection) -> None:
     know(connection, "ada", "mine")
     attempts(connection, 20, "ada", "here")
 
@@ -75,7 +75,7 @@ def test_a_browser_that_knows_the_person_is_counted_for_itself(connection: Conne
 
 
 @pytest.mark.parametrize(("name", "browser"), [("ada", "theirs"), ("eve", "mine")])
-def test_a_browser_that_knows_somebody_else_is_a_stranger(connection: Connection, name: str, browser: str) -> None:
+def test_browser_known_for_another_person_counts_as_unknown(connection: Connection, name: str, browser: str) -> None:
     know(connection, "ada", "mine")
     know(connection, "bob", "theirs")
     attempts(connection, 20, name, "here")
@@ -83,7 +83,7 @@ def test_a_browser_that_knows_somebody_else_is_a_stranger(connection: Connection
     assert attempts(connection, 1, name, "here", browser) == [False]
 
 
-def test_a_browser_is_known_anew_only_where_it_was_not_before(connection: Connection) -> None:
+def test_browser_gets_a_new_token_only_if_it_was_unknown(connection: Connection) -> None:
     know(connection, "ada", "mine")
     welcome = "select rolecall.welcome_browser(1, %s, %s, %s, %s)"
     again = connection.execute(welcome, [digest("ada"), digest("x"), digest("mine"), digest("new")]).fetchone()
@@ -96,7 +96,7 @@ def test_a_browser_is_known_anew_only_where_it_was_not_before(connection: Connec
 
 
 @pytest.mark.parametrize("how", ["set_password('ada', 'other')", "remove_person('ada')"])
-def test_another_password_and_a_removal_make_strangers_of_all_browsers(connection: Connection, how: str) -> None:
+def test_password_change_and_removal_forget_all_browsers(connection: Connection, how: str) -> None:
     know(connection, "ada", "mine")
 
     connection.execute(f"select rolecall.{how}")
@@ -105,9 +105,7 @@ def test_another_password_and_a_removal_make_strangers_of_all_browsers(connectio
 
 
 @pytest.mark.parametrize("how", ["unlock_person('ada')", "set_password('ada', 'other')"])
-def test_who_was_locked_out_may_try_again_after_an_unlock_or_with_a_new_password(
-    connection: Connection, how: str
-) -> None:
+def test_unlock_or_new_password_ends_a_lockout(connection: Connection, how: str) -> None:
     know(connection, "ada", "mine")
     for who in (("ada", "here"), ("ada", "there"), ("ada", "here", "mine"), ("eve", "here")):
         attempts(connection, 4, *who)
@@ -119,7 +117,7 @@ def test_who_was_locked_out_may_try_again_after_an_unlock_or_with_a_new_password
     assert attempts(connection, 1, "eve", "here") == [False]
 
 
-def test_to_unlock_tells_whether_there_is_such_a_person(connection: Connection) -> None:
+def test_unlock_returns_whether_the_person_exists(connection: Connection) -> None:
     connection.execute("select rolecall.add_person('ada', 'read', 'hash')")
 
     assert connection.execute("select rolecall.unlock_person('ada'), rolecall.unlock_person('eve')").fetchone() == (
@@ -128,7 +126,7 @@ def test_to_unlock_tells_whether_there_is_such_a_person(connection: Connection) 
     )
 
 
-def test_a_success_forgets_what_counted_against_it_and_nothing_else(connection: Connection) -> None:
+def test_successful_login_clears_its_own_failures_only(connection: Connection) -> None:
     know(connection, "ada", "mine")
     attempts(connection, 2, "ada", "here")
     attempts(connection, 4, "ada", "attacker")
@@ -143,7 +141,7 @@ def test_a_success_forgets_what_counted_against_it_and_nothing_else(connection: 
     assert attempts(connection, 1, "ada", "attacker") == [False]
 
 
-def test_side_by_side_no_more_attempts_are_let_through_than_one_after_the_other(database: str) -> None:
+def test_concurrent_attempts_are_limited_like_sequential_ones(database: str) -> None:
 
     def try_once(number: int) -> bool:
         with connect(database, "test") as connection:
@@ -155,14 +153,14 @@ def test_side_by_side_no_more_attempts_are_let_through_than_one_after_the_other(
     assert went_on.count(True) == 2 * MOST
 
 
-def test_after_a_quiet_while_failures_count_anew(connection: Connection, clock: Clock) -> None:
+def test_failure_count_is_reset_after_the_window(connection: Connection, clock: Clock) -> None:
     attempts(connection, 4, "ada", "here")
     clock.advance(seconds=901)
 
     assert attempts(connection, 4, "ada", "here") == [True, True, True, False]
 
 
-def test_browsers_that_were_not_seen_for_half_a_year_are_forgotten(connection: Connection, clock: Clock) -> None:
+def test_browsers_not_seen_for_half_a_year_are_forgotten(connection: Connection, clock: Clock) -> None:
     know(connection, "ada", "old")
     clock.advance(days=100)
     know(connection, "bob", "newer")
@@ -174,7 +172,7 @@ def test_browsers_that_were_not_seen_for_half_a_year_are_forgotten(connection: C
     assert connection.execute("select digest from rolecall.known_browsers").fetchall() == [(digest("newer"),)]
 
 
-def test_noting_that_a_session_is_used_does_not_wait_for_another_note(database: str, connection: Connection) -> None:
+def test_recording_session_use_does_not_wait_for_another_recording(database: str, connection: Connection) -> None:
     connection.execute("select rolecall.add_person('ada', 'read', 'hash')")
     connection.execute("select rolecall.open_session(1, 'hash', sha256('1'), sha256('ada'), '1 hour', null)")
     with connect(database, "test") as other, other.transaction():

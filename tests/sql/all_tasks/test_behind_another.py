@@ -26,7 +26,7 @@ def statuses(engine: Engine) -> list[tuple[str, str]]:
     return [(task.state, task.status) for task in engine.tasks()]
 
 
-def test_a_task_claimed_behind_another_is_ready_until_it_begins(engine: Engine, claims: list[Claim]) -> None:
+def test_task_claimed_in_a_sequence_is_shown_as_ready_until_it_starts(engine: Engine, claims: list[Claim]) -> None:
     assert statuses(engine) == [("running", "running"), ("pending", "ready"), ("pending", "ready")]
 
     engine.complete(claims[0])
@@ -34,19 +34,19 @@ def test_a_task_claimed_behind_another_is_ready_until_it_begins(engine: Engine, 
     assert statuses(engine)[1:] == [("running", "running"), ("pending", "ready")]
 
 
-def test_a_task_claimed_ahead_without_another_before_it_is_claimed(engine: Engine) -> None:
+def test_first_task_of_a_sequence_is_shown_as_claimed(engine: Engine) -> None:
     engine.enqueue(key="store")
     engine.claim_in_order(engine.worker(), start=0)
     assert statuses(engine) == [("running", "claimed")]
 
 
-def test_at_most_one_task_of_a_key_is_shown_as_claimed_or_running(engine: Engine, claims: list[Claim]) -> None:
+def test_at_most_one_task_of_a_key_has_status_claimed_or_running(engine: Engine, claims: list[Claim]) -> None:
     shown = "select count(*) from rolecall.all_tasks where status in ('claimed', 'running') group by key"
     assert engine.value(shown) == 1
 
 
 @pytest.mark.usefixtures("claims")
-def test_counts_have_it_among_the_tasks_that_wait(engine: Engine) -> None:
+def test_counts_include_it_in_waiting_tasks(engine: Engine) -> None:
     assert engine.rows("select state, number from rolecall.counts()") == [("pending", 2), ("running", 1)]
     assert engine.rows("select ready, running from rolecall.roles_now()") == [(2, 1)]
     assert engine.rows("select ready, running from rolecall.role_progress()") == [(2, 1)]
@@ -59,18 +59,18 @@ def test_counts_have_it_among_the_tasks_that_wait(engine: Engine) -> None:
     [("ready", [3, 2]), ("pending", [3, 2]), ("running", [1]), ("claimed", [])],
 )
 @pytest.mark.usefixtures("claims")
-def test_lists_find_it_by_the_state_that_they_show(engine: Engine, state: str, found: list[int]) -> None:
+def test_lists_find_it_by_its_displayed_state(engine: Engine, state: str, found: list[int]) -> None:
     assert engine.value(FOUND, Jsonb({"state": state})) == found
     assert engine.value("select ids from rolecall.find_chains(%s)", state) == found
 
 
 @pytest.mark.usefixtures("claims")
-def test_it_waits_for_the_task_that_holds_its_key(engine: Engine) -> None:
+def test_why_reports_that_it_waits_for_the_holder_of_its_key(engine: Engine) -> None:
     why = engine.value("select rolecall.why(3)")
     assert (why["state"], why["key"]["holders"], why["key"]["used"], why["ahead"]) == ("pending", [1], 1, None)
 
 
-def test_the_tree_of_its_parent_counts_it_among_the_tasks_that_wait(engine: Engine) -> None:
+def test_progress_of_its_parent_counts_it_as_pending(engine: Engine) -> None:
     parent = engine.enqueue()
     engine.complete(engine.claim_one(), next={"children": [{"role": "work", "key": "store"}] * 3})
     engine.claim_in_order(engine.worker(), start=1)

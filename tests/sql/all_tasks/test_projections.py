@@ -9,7 +9,7 @@ def status(engine: Engine, task_id: int) -> str:
     return engine.task(task_id).status
 
 
-def test_a_task_goes_by_these_names_on_its_way(engine: Engine) -> None:
+def test_status_is_derived_at_each_stage_of_a_task(engine: Engine) -> None:
     task_id = engine.enqueue(after=10)
     assert status(engine, task_id) == "scheduled"
     engine.clock.advance(seconds=10)
@@ -30,7 +30,7 @@ def test_a_task_goes_by_these_names_on_its_way(engine: Engine) -> None:
     assert status(engine, task_id) == "completed"
 
 
-def test_what_waits_for_a_key_is_parked(engine: Engine) -> None:
+def test_task_waiting_for_a_key_is_parked(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work", "key": "k"}] * 2)
     engine.claim(2)
     engine.claim(2)
@@ -38,7 +38,7 @@ def test_what_waits_for_a_key_is_parked(engine: Engine) -> None:
     assert [task.status for task in engine.tasks()] == ["running", "parked"]
 
 
-def test_failed_and_cancelled_tasks_go_by_their_states(engine: Engine) -> None:
+def test_failed_and_cancelled_tasks_have_the_status_of_their_state(engine: Engine) -> None:
     failed, cancelled = engine.enqueue(), engine.enqueue()
     engine.fail(engine.claim_one(), final=True)
     engine.cancel(cancelled)
@@ -46,14 +46,14 @@ def test_failed_and_cancelled_tasks_go_by_their_states(engine: Engine) -> None:
     assert (status(engine, failed), status(engine, cancelled)) == ("failed", "cancelled")
 
 
-def test_open_and_finished_work_is_one_pool(engine: Engine) -> None:
+def test_view_contains_open_and_finished_tasks(engine: Engine) -> None:
     ids, _ = engine.enqueue_many([{"role": "work"}] * 3)
     engine.complete(engine.claim_one())
 
     assert [task.id for task in engine.tasks()] == ids
 
 
-def test_a_dedupe_key_is_shown_as_it_was_given(engine: Engine) -> None:
+def test_dedupe_key_is_shown_as_it_was_given(engine: Engine) -> None:
     engine.declare(handlers=[{"name": "h", "role": "work"}])
     task_id = engine.enqueue(handler="h", dedupe_key="a/b")
     assert engine.task(task_id).dedupe_key == "a/b"

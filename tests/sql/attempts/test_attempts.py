@@ -34,12 +34,12 @@ def outcomes(engine: Engine, task_id: int) -> list[tuple[int, str | None]]:
     return [(each.attempt, each.outcome) for each in attempts(engine, task_id)]
 
 
-def test_what_was_never_claimed_has_none(engine: Engine) -> None:
+def test_task_that_was_never_claimed_has_no_attempts(engine: Engine) -> None:
     assert attempts(engine, engine.enqueue()) == []
     assert attempts(engine, 4711) == []
 
 
-def test_each_attempt_tells_its_claim_its_start_its_end_its_worker_and_its_error(engine: Engine) -> None:
+def test_attempt_contains_claim_start_end_worker_and_error(engine: Engine) -> None:
     task_id = engine.enqueue(retry=AT_ONCE)
     wanted = []
     for error in ("first", "second"):
@@ -61,7 +61,7 @@ def test_each_attempt_tells_its_claim_its_start_its_end_its_worker_and_its_error
     ] == wanted
 
 
-def test_the_one_under_way_has_not_ended(engine: Engine) -> None:
+def test_running_attempt_has_no_end(engine: Engine) -> None:
     task_id = engine.enqueue(retry=AT_ONCE)
     engine.fail(engine.claim_one())
     engine.clock.advance(seconds=1)
@@ -73,7 +73,7 @@ def test_the_one_under_way_has_not_ended(engine: Engine) -> None:
     assert (latest.started_at, latest.ended_at, latest.outcome) == (None, None, None)
 
 
-def test_however_it_ends_it_is_told_once(engine: Engine) -> None:
+def test_every_outcome_is_listed_once(engine: Engine) -> None:
     task_id = engine.enqueue(retry=AT_ONCE, max_attempts=9)
     ends: tuple[Any, ...] = (
         engine.fail,
@@ -92,14 +92,14 @@ def test_however_it_ends_it_is_told_once(engine: Engine) -> None:
     ]  # fmt: skip
 
 
-def test_the_last_one_that_failed_is_told_once(engine: Engine) -> None:
+def test_final_failure_is_listed_once(engine: Engine) -> None:
     task_id = engine.enqueue(max_attempts=1)
     engine.fail(engine.claim_one(), "boom")
 
     assert outcomes(engine, task_id) == [(1, "error")]
 
 
-def test_a_task_that_was_put_back_by_hand_keeps_its_attempts(engine: Engine) -> None:
+def test_task_retried_by_an_operator_keeps_its_attempts(engine: Engine) -> None:
     task_id = engine.enqueue(max_attempts=1)
     engine.fail(engine.claim_one(), "boom")
     engine.clock.advance(seconds=1)
@@ -110,7 +110,7 @@ def test_a_task_that_was_put_back_by_hand_keeps_its_attempts(engine: Engine) -> 
     assert outcomes(engine, task_id) == [(1, "error"), (1, "completed")]
 
 
-def test_an_end_from_outside_ends_the_attempt_too(engine: Engine) -> None:
+def test_finishing_a_task_from_outside_ends_its_attempt(engine: Engine) -> None:
     """The finish belongs to no claim, so no worker is stored."""
     task_id = engine.enqueue()
     engine.claim_one()
@@ -121,7 +121,7 @@ def test_an_end_from_outside_ends_the_attempt_too(engine: Engine) -> None:
     assert (only.outcome, only.worker_id, only.ended_at) == ("completed", None, engine.clock.now())
 
 
-def test_a_parent_has_one_for_each_step(engine: Engine) -> None:
+def test_parent_has_one_attempt_for_each_step(engine: Engine) -> None:
     parent = engine.enqueue()
     claim = engine.claim_one()
     engine.complete(claim, next={"children": [{"role": "work"}], "gathers": True})
@@ -139,7 +139,7 @@ def test_a_parent_has_one_for_each_step(engine: Engine) -> None:
     )
 
 
-def test_an_event_of_the_release_before_shows_with_what_it_tells(engine: Engine) -> None:
+def test_attempt_from_an_event_of_previous_release_has_no_claim_or_start(engine: Engine) -> None:
     task_id = engine.enqueue(retry=AT_ONCE)
     claim = engine.claim_one()
     engine.fail(claim, "boom")
@@ -151,7 +151,7 @@ def test_an_event_of_the_release_before_shows_with_what_it_tells(engine: Engine)
     assert (only.claimed_at, only.started_at) == (None, None)
 
 
-def test_no_further_row_is_written(engine: Engine) -> None:
+def test_attempts_need_no_additional_rows(engine: Engine) -> None:
     task_id = engine.enqueue()
     engine.complete(engine.claim_one())
     failing = engine.enqueue()

@@ -7,7 +7,7 @@ import pytest
 from tests.sql.engine import LEASE, Engine
 
 
-def test_a_running_task_is_asked_to_stop(engine: Engine) -> None:
+def test_cancelling_a_running_task_requests_cancellation(engine: Engine) -> None:
     """The worker keeps the task until its handler has stopped."""
     task_id = engine.enqueue()
     claim = engine.claim_one()
@@ -18,7 +18,7 @@ def test_a_running_task_is_asked_to_stop(engine: Engine) -> None:
     assert engine.renew(claim) == {task_id: "cancelled"}
 
 
-def test_asking_again_keeps_the_first_moment(engine: Engine) -> None:
+def test_second_request_keeps_the_time_of_the_first(engine: Engine) -> None:
     task_id = engine.enqueue()
     engine.claim_one()
     engine.cancel(task_id)
@@ -30,7 +30,7 @@ def test_asking_again_keeps_the_first_moment(engine: Engine) -> None:
     assert engine.task(task_id).cancel_requested_at == asked_at
 
 
-def test_a_completion_that_comes_first_wins(engine: Engine) -> None:
+def test_task_completed_after_a_cancel_request_is_completed(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
     engine.cancel(task_id)
@@ -41,7 +41,7 @@ def test_a_completion_that_comes_first_wins(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("outcome", ["cancelled", "failed", "snoozed"])
-def test_however_the_claim_ends_the_task_does_not_run_again(engine: Engine, outcome: str) -> None:
+def test_task_with_a_cancel_request_does_not_run_again(engine: Engine, outcome: str) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
     engine.cancel(task_id)
@@ -52,7 +52,7 @@ def test_however_the_claim_ends_the_task_does_not_run_again(engine: Engine, outc
     assert engine.task(task_id).error == "stopped"
 
 
-def test_a_release_of_a_cancelled_task_ends_it(engine: Engine) -> None:
+def test_returning_a_cancelled_task_ends_it(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
     engine.cancel(task_id)
@@ -62,7 +62,7 @@ def test_a_release_of_a_cancelled_task_ends_it(engine: Engine) -> None:
     assert engine.task(task_id).state == "cancelled"
 
 
-def test_a_cancelled_task_whose_worker_died_ends_cancelled(engine: Engine) -> None:
+def test_cancelled_task_of_a_dead_worker_is_cancelled(engine: Engine) -> None:
     task_id = engine.enqueue()
     engine.claim_one()
     engine.cancel(task_id)
@@ -71,7 +71,7 @@ def test_a_cancelled_task_whose_worker_died_ends_cancelled(engine: Engine) -> No
     assert engine.rescue() == {task_id: "cancelled"}
 
 
-def test_a_task_that_fails_for_good_while_it_is_asked_to_stop_has_failed(engine: Engine) -> None:
+def test_cancel_requested_task_that_fails_finally_is_failed(engine: Engine) -> None:
     task_id = engine.enqueue(max_attempts=1)
     claim = engine.claim_one()
     engine.cancel(task_id)
@@ -81,7 +81,7 @@ def test_a_task_that_fails_for_good_while_it_is_asked_to_stop_has_failed(engine:
     assert engine.task(task_id).state == "failed"
 
 
-def test_the_worker_is_told_by_its_number(engine: Engine) -> None:
+def test_cancel_notification_contains_the_worker_id(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
     engine.rows("listen rolecall_cancel")

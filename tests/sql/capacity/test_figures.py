@@ -26,7 +26,7 @@ def run(engine: Engine, number: int, seconds: float, worker: int) -> None:
         engine.complete(claim)
 
 
-def test_what_waits_is_told_from_what_is_ready(engine: Engine) -> None:
+def test_pending_and_ready_tasks_are_counted_separately(engine: Engine) -> None:
     """Ready means that scheduled_for has passed."""
     engine.enqueue_many([{"role": "work"}, {"role": "work", "after": 60}, {"role": "work", "key": "k"}] * 2)
     engine.claim(3, worker=1)
@@ -37,7 +37,7 @@ def test_what_waits_is_told_from_what_is_ready(engine: Engine) -> None:
     assert (found["pending_tasks"], found["ready_tasks"], found["running_tasks"]) == (3, 0, 3)
 
 
-def test_the_rate_is_that_of_a_worker_in_an_hour_of_work(engine: Engine) -> None:
+def test_rate_is_tasks_per_worker_hour(engine: Engine) -> None:
     """Fifty tasks per worker hour are 72 s per task."""
     worker = engine.worker()
     run(engine, 10, 72, worker)
@@ -51,7 +51,7 @@ def test_the_rate_is_that_of_a_worker_in_an_hour_of_work(engine: Engine) -> None
     assert (found["claimed_last_hour"], found["completed_last_hour"], found["failed_last_hour"]) == (10, 10, 0)
 
 
-def test_a_worker_with_more_slots_does_as_much_more(engine: Engine) -> None:
+def test_rate_is_multiplied_by_the_slots_of_a_worker(engine: Engine) -> None:
     worker = engine.worker(slots=4)
     run(engine, 2, 36, worker)
     engine.rows("select rolecall.beat(%s, 0, false)", worker)
@@ -60,7 +60,7 @@ def test_a_worker_with_more_slots_does_as_much_more(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(("minutes", "active"), [(4, 2), (6, 1)])
-def test_a_worker_is_active_for_five_minutes_after_its_heartbeat(engine: Engine, minutes: int, active: int) -> None:
+def test_worker_is_active_for_five_minutes_after_its_heartbeat(engine: Engine, minutes: int, active: int) -> None:
     engine.worker()
     other = engine.worker("work")
     engine.worker("other-role")
@@ -70,13 +70,13 @@ def test_a_worker_is_active_for_five_minutes_after_its_heartbeat(engine: Engine,
     assert figures(engine)["active_workers"] == active
 
 
-def test_a_worker_that_has_left_is_not_active(engine: Engine) -> None:
+def test_deregistered_worker_is_not_active(engine: Engine) -> None:
     engine.rows("select rolecall.deregister_worker(%s)", engine.worker())
 
     assert figures(engine)["active_workers"] == 0
 
 
-def test_failures_are_counted_apart(engine: Engine) -> None:
+def test_failures_are_counted_separately(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work"}] * 2)
     first, second = engine.claim(2, worker=1)
     engine.fail(first, final=True)
@@ -87,7 +87,7 @@ def test_failures_are_counted_apart(engine: Engine) -> None:
     assert (found["completed_last_hour"], found["failed_last_hour"]) == (1, 1)
 
 
-def test_an_hour_later_the_rate_is_unknown(engine: Engine) -> None:
+def test_rate_is_unknown_after_an_hour_without_tasks(engine: Engine) -> None:
     run(engine, 1, 10, engine.worker())
     engine.clock.advance(minutes=61)
     engine.enqueue()
@@ -101,13 +101,13 @@ def test_an_hour_later_the_rate_is_unknown(engine: Engine) -> None:
     )
 
 
-def test_a_role_without_tasks_and_workers_is_told_too(engine: Engine) -> None:
+def test_role_without_tasks_and_workers_is_included(engine: Engine) -> None:
     engine.declare({"name": "quiet"})
 
     assert figures(engine, "quiet")["pending_tasks"] == 0
 
 
-def test_arrivals_and_the_longest_wait_are_told(engine: Engine) -> None:
+def test_arrivals_and_the_longest_wait_are_reported(engine: Engine) -> None:
     engine.enqueue()
     engine.clock.advance(minutes=61)
     worker = engine.worker()
@@ -121,7 +121,7 @@ def test_arrivals_and_the_longest_wait_are_told(engine: Engine) -> None:
     assert (found["arrived_last_hour"], found["oldest_waiting_seconds"]) == (3, 30)
 
 
-def test_tasks_that_one_call_does_together_share_its_time(engine: Engine) -> None:
+def test_tasks_that_run_in_one_call_share_its_duration(engine: Engine) -> None:
     """Slots of a worker share its time: fifty tasks in one call of 36 s are 5,000 an hour."""
     worker = engine.worker()
     engine.enqueue_many([{"role": "work"}] * 50)
@@ -132,7 +132,7 @@ def test_tasks_that_one_call_does_together_share_its_time(engine: Engine) -> Non
     assert figures(engine)["tasks_per_worker_hour"] == pytest.approx(5000)
 
 
-def test_a_task_with_two_attempts_counts_twice_its_cost(engine: Engine) -> None:
+def test_cost_of_a_task_includes_both_of_its_attempts(engine: Engine) -> None:
     worker = engine.worker()
     engine.enqueue()
     for outcome in (engine.fail, engine.complete):
@@ -144,7 +144,7 @@ def test_a_task_with_two_attempts_counts_twice_its_cost(engine: Engine) -> None:
     assert figures(engine)["tasks_per_worker_hour"] == pytest.approx(50)
 
 
-def test_what_ended_from_outside_measures_nothing(engine: Engine) -> None:
+def test_task_finished_from_outside_is_not_measured(engine: Engine) -> None:
     task_id = engine.enqueue()
     engine.claim_one()
     engine.clock.advance(seconds=10)
@@ -155,7 +155,7 @@ def test_what_ended_from_outside_measures_nothing(engine: Engine) -> None:
     assert (found["completed_last_hour"], found["measured_runs"], found["tasks_per_worker_hour"]) == (1, 0, None)
 
 
-def test_a_draining_worker_or_one_without_a_handler_of_the_role_is_not_active(engine: Engine) -> None:
+def test_draining_worker_and_worker_without_a_matching_handler_are_not_active(engine: Engine) -> None:
     engine.rows("select rolecall.command_worker(%s, 'drain')", engine.worker())
     engine.rows("select rolecall.register_worker('w', '{}', '{other}', 1, 'host', 1, '0')")
     engine.worker()
@@ -163,7 +163,7 @@ def test_a_draining_worker_or_one_without_a_handler_of_the_role_is_not_active(en
     assert figures(engine)["active_workers"] == 1
 
 
-def test_a_paused_role_says_so(engine: Engine) -> None:
+def test_paused_role_is_marked(engine: Engine) -> None:
     engine.rows("select rolecall.pause_role('work', 60)")
     assert figures(engine)["paused"] is True
     engine.clock.advance(seconds=60)

@@ -16,7 +16,7 @@ def links(engine: Engine, chain_id: int) -> list[tuple[int, str]]:
     )
 
 
-def test_a_continuation_is_the_next_task_of_its_chain(engine: Engine) -> None:
+def test_continuation_is_the_next_task_of_its_chain(engine: Engine) -> None:
     chain = engine.enqueue()
     for _ in range(2):
         engine.complete(engine.claim_one(), next={"continuation": WORK})
@@ -24,14 +24,14 @@ def test_a_continuation_is_the_next_task_of_its_chain(engine: Engine) -> None:
     assert links(engine, chain) == [(0, "completed"), (1, "completed"), (2, "pending")]
 
 
-def test_a_continuation_knows_the_task_before_it(engine: Engine) -> None:
+def test_continuation_has_no_origin_but_follow_up_has_the_previous_task(engine: Engine) -> None:
     engine.enqueue()
     engine.complete(engine.claim_one(), next={"continuation": WORK, "follow_ups": [WORK]})
 
     assert [(task.chain_id, task.origin_id) for task in engine.tasks()] == [(1, None), (1, 1), (3, 1)]
 
 
-def test_a_chain_has_one_open_continuation_at_most(engine: Engine) -> None:
+def test_chain_has_at_most_one_open_continuation(engine: Engine) -> None:
     chain = engine.enqueue()
     engine.complete(engine.claim_one(), next={"continuation": WORK})
 
@@ -43,7 +43,7 @@ def test_a_chain_has_one_open_continuation_at_most(engine: Engine) -> None:
         )
 
 
-def test_repeating_the_report_does_not_continue_twice(engine: Engine) -> None:
+def test_repeated_finish_stores_one_continuation(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
     for _ in range(2):
@@ -52,7 +52,7 @@ def test_repeating_the_report_does_not_continue_twice(engine: Engine) -> None:
     assert len(engine.tasks()) == 2
 
 
-def test_a_zombies_continuation_is_not_stored(engine: Engine) -> None:
+def test_continuation_from_a_worker_that_lost_its_claim_is_not_stored(engine: Engine) -> None:
     chain = engine.enqueue()
     zombie = engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)
@@ -64,7 +64,7 @@ def test_a_zombies_continuation_is_not_stored(engine: Engine) -> None:
     assert [index for index, _ in links(engine, chain)] == [0, 1]
 
 
-def test_no_continuation_is_none(engine: Engine) -> None:
+def test_null_continuation_completes_the_chain(engine: Engine) -> None:
     task_id = engine.enqueue()
     engine.complete(engine.claim_one(), next={"continuation": None})
 
@@ -72,7 +72,7 @@ def test_no_continuation_is_none(engine: Engine) -> None:
     assert engine.value("select continued from rolecall.finished_tasks") is None
 
 
-def test_a_continuation_has_the_priority_of_its_chain_but_its_own_place(engine: Engine) -> None:
+def test_continuation_inherits_the_priority_but_is_scheduled_for_now(engine: Engine) -> None:
     engine.enqueue(priority=5)
     claim = engine.claim_one()
     engine.clock.advance(seconds=60)
@@ -82,7 +82,7 @@ def test_a_continuation_has_the_priority_of_its_chain_but_its_own_place(engine: 
     assert (link.priority, link.scheduled_for) == (5, engine.clock.now())
 
 
-def test_a_continuation_may_be_due_later(engine: Engine) -> None:
+def test_continuation_can_be_due_later(engine: Engine) -> None:
     engine.enqueue()
     engine.complete(engine.claim_one(), next={"continuation": {**WORK, "after": 60}})
 
@@ -90,14 +90,14 @@ def test_a_continuation_may_be_due_later(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("outcome", ["failed", "snoozed", "cancelled"])
-def test_only_a_completion_continues_a_chain(engine: Engine, outcome: str) -> None:
+def test_only_a_completed_task_continues_its_chain(engine: Engine, outcome: str) -> None:
     engine.enqueue()
     engine.report(engine.claim_one(), outcome, next={"continuation": WORK})
 
     assert len(engine.tasks()) == 1
 
 
-def test_chains_that_go_on_in_one_call_each_go_on(engine: Engine) -> None:
+def test_one_finish_call_continues_several_chains(engine: Engine) -> None:
     chains, _ = engine.enqueue_many([WORK] * 3)
     worker = engine.worker()
     claims = engine.claim(3, worker=worker)
@@ -106,7 +106,7 @@ def test_chains_that_go_on_in_one_call_each_go_on(engine: Engine) -> None:
     assert [links(engine, chain) for chain in chains] == [[(0, "completed"), (1, "pending")]] * 3
 
 
-def test_a_parent_waits_for_the_whole_chain_of_its_child(engine: Engine) -> None:
+def test_parent_waits_for_the_whole_chain_of_its_child(engine: Engine) -> None:
     """A continuation has the parent of its chain."""
     parent_id, _ = family(engine, 1)
     for _ in range(3):
@@ -118,7 +118,7 @@ def test_a_parent_waits_for_the_whole_chain_of_its_child(engine: Engine) -> None
     assert engine.state(parent_id) == "completed"
 
 
-def test_a_chain_of_a_child_that_fails_fails_the_parent_by_the_rule_of_the_child(engine: Engine) -> None:
+def test_failure_rule_of_the_child_applies_to_its_whole_chain(engine: Engine) -> None:
     for rule, expected in (("ignore", "completed"), ("fail_parent", "failed")):
         parent_id, _ = family(engine, 1, on_failure=rule)
         engine.complete(engine.claim_one(), next={"continuation": WORK})
@@ -127,7 +127,7 @@ def test_a_chain_of_a_child_that_fails_fails_the_parent_by_the_rule_of_the_child
         assert engine.state(parent_id) == expected, rule
 
 
-def test_a_step_after_children_may_continue_the_chain(engine: Engine) -> None:
+def test_gather_step_can_continue_the_chain(engine: Engine) -> None:
     parent_id, _ = parent_of(engine, WORK, gathers=True)
     engine.complete(engine.claim_one())
     engine.complete(engine.claim_one(), next={"continuation": WORK})
@@ -136,7 +136,7 @@ def test_a_step_after_children_may_continue_the_chain(engine: Engine) -> None:
     assert links(engine, parent_id) == [(0, "completed"), (1, "completed")]
 
 
-def test_a_failed_last_task_can_be_retried_and_the_chain_goes_on(engine: Engine) -> None:
+def test_chain_continues_after_retry_of_its_failed_last_task(engine: Engine) -> None:
     chain = engine.enqueue()
     engine.complete(engine.claim_one(), next={"continuation": WORK})
     last = engine.claim_one()
@@ -147,7 +147,7 @@ def test_a_failed_last_task_can_be_retried_and_the_chain_goes_on(engine: Engine)
     assert links(engine, chain) == [(0, "completed"), (1, "completed"), (2, "pending")]
 
 
-def test_a_chain_ends_where_another_task_stands_for_its_continuation(engine: Engine) -> None:
+def test_chain_completes_if_its_continuation_is_a_duplicate(engine: Engine) -> None:
     """Tasks that wait for the chain are notified."""
     twin = engine.enqueue(after=600, dedupe_key="d")
     parent_id, (child,) = family(engine, 1)
@@ -159,14 +159,14 @@ def test_a_chain_ends_where_another_task_stands_for_its_continuation(engine: Eng
     assert engine.value("select continued from rolecall.finished_tasks where id = %s", child) is None
 
 
-def test_a_continuation_may_have_the_dedupe_key_of_the_task_before_it(engine: Engine) -> None:
+def test_continuation_can_have_the_dedupe_key_of_the_previous_task(engine: Engine) -> None:
     chain = engine.enqueue(dedupe_key="d")
     engine.complete(engine.claim_one(), next={"continuation": {**WORK, "dedupe_key": "d"}})
 
     assert links(engine, chain) == [(0, "completed"), (1, "pending")]
 
 
-def test_a_continuation_that_fails_as_it_is_stored_ends_the_chain(engine: Engine) -> None:
+def test_continuation_with_a_failed_need_fails_the_chain(engine: Engine) -> None:
     engine.enqueue(after=600)
     engine.cancel(1)
     parent_id, (child,) = family(engine, 1)
@@ -177,7 +177,7 @@ def test_a_continuation_that_fails_as_it_is_stored_ends_the_chain(engine: Engine
     assert (engine.state(parent_id), engine.state(dependent)) == ("failed", "pending")
 
 
-def test_a_chain_that_is_to_be_cancelled_does_not_go_on(engine: Engine) -> None:
+def test_cancel_requested_chain_is_not_continued(engine: Engine) -> None:
     chain = engine.enqueue()
     claim = engine.claim_one()
     engine.cancel(chain)

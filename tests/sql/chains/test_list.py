@@ -13,7 +13,7 @@ def listed(engine: Engine, **words: object) -> list[int]:
     return [chain for (chain,) in engine.rows(f"select id from rolecall.list_chains({given})", *words.values())]
 
 
-def test_the_newest_stand_first_and_a_page_goes_on_before_the_last_one(engine: Engine) -> None:
+def test_newest_chains_are_listed_first_and_pages_continue_before_the_last_id(engine: Engine) -> None:
     ids = [engine.enqueue() for _ in range(3)]
 
     assert listed(engine) == ids[::-1]
@@ -21,14 +21,14 @@ def test_the_newest_stand_first_and_a_page_goes_on_before_the_last_one(engine: E
     assert listed(engine, limit=0) == []
 
 
-def test_a_chain_stands_where_its_first_task_does(engine: Engine) -> None:
+def test_chains_are_ordered_by_their_first_task(engine: Engine) -> None:
     first, second = engine.enqueue(), engine.enqueue()
     engine.complete_task(first, continuation={"role": "work"})
 
     assert listed(engine) == [second, first]
 
 
-def test_role_and_handler_are_the_first_task_s(engine: Engine) -> None:
+def test_role_and_handler_are_those_of_the_first_task(engine: Engine) -> None:
     engine.declare({"name": "other"})
     chain = engine.enqueue(handler="begin")
     engine.complete_task(chain, continuation={"role": "other", "handler": "go_on"})
@@ -48,7 +48,7 @@ def test_role_and_handler_are_the_first_task_s(engine: Engine) -> None:
         ("failed", ["failed"]),
     ],
 )
-def test_the_state_is_the_last_task_s(engine: Engine, state: str, found: list[str]) -> None:
+def test_state_is_that_of_the_last_task(engine: Engine, state: str, found: list[str]) -> None:
     names = ["done", "failed", "ended", "went on", "later"]
     chains = dict(zip(names, (engine.enqueue(after=60 * (name == "later")) for name in names), strict=True))
     engine.complete_task(chains["done"])
@@ -65,7 +65,7 @@ def test_the_state_is_the_last_task_s(engine: Engine, state: str, found: list[st
     "words",
     ["p_before => 15000", "p_state => 'completed'", "p_state => 'failed'", "p_state => 'open', p_handler => 'work'"],
 )
-def test_a_page_costs_the_same_however_many_chains_there_are(
+def test_cost_of_a_page_does_not_depend_on_the_number_of_chains(
     live_engine: Engine, words: str, *, analyzed: bool
 ) -> None:
     """This also holds without statistics."""

@@ -21,13 +21,13 @@ def go_on(engine: Engine, result: object = None) -> int:
     return max(task.id for task in engine.tasks())
 
 
-def test_a_chain_of_one_task_is_that_task(engine: Engine) -> None:
+def test_chain_of_one_task_equals_that_task(engine: Engine) -> None:
     task_id = engine.enqueue(after=60)
 
     assert chain(engine, task_id) == ("pending", "scheduled", True, 1, task_id, None, "work", "work")
 
 
-def test_status_and_result_are_the_last_task_s(engine: Engine) -> None:
+def test_status_and_result_are_those_of_the_last_task(engine: Engine) -> None:
     first = engine.enqueue()
     second = go_on(engine, "one")
     assert chain(engine, first)[:6] == ("pending", "ready", True, 2, second, None)
@@ -38,7 +38,7 @@ def test_status_and_result_are_the_last_task_s(engine: Engine) -> None:
     assert chain(engine, first)[:6] == ("completed", "completed", False, 3, third, "three")
 
 
-def test_every_open_state_is_open(engine: Engine) -> None:
+def test_chain_is_open_in_every_open_state(engine: Engine) -> None:
     later = engine.enqueue(after=60)
     blocked = engine.enqueue(needs=[later])
     running = engine.enqueue()
@@ -55,7 +55,7 @@ def test_every_open_state_is_open(engine: Engine) -> None:
     ]
 
 
-def test_a_chain_that_failed_or_was_cancelled_is_closed(engine: Engine) -> None:
+def test_failed_or_cancelled_chain_is_closed(engine: Engine) -> None:
     failed, cancelled = engine.enqueue(), engine.enqueue()
     engine.fail_task(failed)
     engine.cancel(cancelled)
@@ -64,7 +64,7 @@ def test_a_chain_that_failed_or_was_cancelled_is_closed(engine: Engine) -> None:
     assert not any(chain(engine, each)[2] for each in (failed, cancelled))
 
 
-def test_one_row_a_chain(engine: Engine) -> None:
+def test_view_has_one_row_per_chain(engine: Engine) -> None:
     first = engine.enqueue()
     go_on(engine)
     other = engine.enqueue()

@@ -40,7 +40,7 @@ def told(engine: Engine, before: Horizon) -> dict[int, str]:
     return {change.id: change.state.value for change in look(engine, before).tasks}
 
 
-def test_a_task_is_told_when_it_is_created(engine: Engine, before: Horizon) -> None:
+def test_created_task_is_reported(engine: Engine, before: Horizon) -> None:
     task_id = engine.enqueue()
 
     [change] = look(engine, before).tasks
@@ -48,7 +48,7 @@ def test_a_task_is_told_when_it_is_created(engine: Engine, before: Horizon) -> N
     assert (change.id, change.parent_id, change.role, change.state) == (task_id, None, "work", "pending")
 
 
-def test_a_task_is_told_when_it_is_claimed_started_let_go_and_ended(engine: Engine) -> None:
+def test_claimed_started_retried_and_completed_task_is_reported_each_time(engine: Engine) -> None:
     task_id = engine.enqueue()
     versions: set[TaskChange] = set()
     before = since(engine)
@@ -69,7 +69,7 @@ def test_a_task_is_told_when_it_is_claimed_started_let_go_and_ended(engine: Engi
     assert sorted(change.state for change in versions) == ["completed", "pending", "running", "running"]
 
 
-def test_what_did_not_change_is_not_told(engine: Engine) -> None:
+def test_unchanged_tasks_are_not_reported(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work"}] * 3)
     engine.complete(engine.claim_one())
     running = engine.claim_one()
@@ -80,7 +80,7 @@ def test_what_did_not_change_is_not_told(engine: Engine) -> None:
     assert told(engine, before) == {}
 
 
-def test_a_parent_is_told_with_the_end_of_each_child(engine: Engine) -> None:
+def test_parent_is_reported_when_a_child_finishes(engine: Engine) -> None:
     root, children = family(engine, 2)
     held = engine.claim_all()
     before = since(engine)
@@ -90,7 +90,7 @@ def test_a_parent_is_told_with_the_end_of_each_child(engine: Engine) -> None:
     assert told(engine, before) == {root: "waiting", children[0]: "completed"}
 
 
-def test_a_parent_is_told_when_it_waits_and_when_it_goes_on(engine: Engine) -> None:
+def test_parent_is_reported_when_it_waits_and_when_it_resumes(engine: Engine) -> None:
     root, [child] = parent_of(engine, {"role": "work"}, gathers=True)
 
     assert told(engine, Horizon(engine.clock.now(), 0, frozenset(), 0))[root] == "waiting"
@@ -99,7 +99,7 @@ def test_a_parent_is_told_when_it_waits_and_when_it_goes_on(engine: Engine) -> N
     assert told(engine, before) == {root: "pending", child: "completed"}
 
 
-def test_a_blocked_task_is_told_when_its_need_is_met(engine: Engine) -> None:
+def test_blocked_task_is_reported_when_its_need_is_met(engine: Engine) -> None:
     needed = engine.enqueue()
     needy = engine.enqueue(needs=[needed])
     before = since(engine)
@@ -109,7 +109,7 @@ def test_a_blocked_task_is_told_when_its_need_is_met(engine: Engine) -> None:
     assert told(engine, before) == {needed: "completed", needy: "pending"}
 
 
-def test_a_task_that_is_brought_back_is_told(engine: Engine) -> None:
+def test_retried_task_is_reported(engine: Engine) -> None:
     task_id = engine.enqueue()
     engine.cancel(task_id)
     before = since(engine)
@@ -119,7 +119,7 @@ def test_a_task_that_is_brought_back_is_told(engine: Engine) -> None:
     assert told(engine, before) == {task_id: "pending"}
 
 
-def test_one_more_than_the_limit_says_that_there_are_more(engine: Engine, before: Horizon) -> None:
+def test_one_row_above_the_limit_shows_that_there_are_more(engine: Engine, before: Horizon) -> None:
     fill(engine, 50)
     finish_all(engine, 30)
 
@@ -127,7 +127,7 @@ def test_one_more_than_the_limit_says_that_there_are_more(engine: Engine, before
     assert len(look(engine, before, limit=50).tasks) == 50
 
 
-def test_a_horizon_names_the_transactions_that_are_under_way(engine: Engine, session: Session) -> None:
+def test_horizon_contains_running_transactions(engine: Engine, session: Session) -> None:
     other = session()
     with other.connection.transaction():
         other.enqueue()
@@ -139,7 +139,7 @@ def test_a_horizon_names_the_transactions_that_are_under_way(engine: Engine, ses
     assert xid not in after.under_way
 
 
-def test_a_transaction_of_another_database_is_named_as_such(engine: Engine, postgres_server: TestServer) -> None:
+def test_horizon_lists_transactions_of_other_databases_separately(engine: Engine, postgres_server: TestServer) -> None:
     with psycopg.connect(postgres_server.dsn("postgres")) as other:
         [xid] = other.execute("select pg_current_xact_id()::text::bigint").fetchone() or [0]
         during = run(engine.connection, live.horizon())
@@ -150,7 +150,7 @@ def test_a_transaction_of_another_database_is_named_as_such(engine: Engine, post
     assert xid not in after.elsewhere
 
 
-def test_horizons_move_on(engine: Engine) -> None:
+def test_horizons_advance(engine: Engine) -> None:
     first = run(engine.connection, live.horizon())
     engine.enqueue()
     second = run(engine.connection, live.horizon())
@@ -160,7 +160,7 @@ def test_horizons_move_on(engine: Engine) -> None:
     assert second.at - first.at == timedelta(0)
 
 
-def test_a_look_costs_the_same_beside_very_much_work(live_engine: Engine) -> None:
+def test_cost_of_changes_does_not_depend_on_the_number_of_tasks(live_engine: Engine) -> None:
     engine = live_engine
     engine.rows("select rolecall.make_partitions()")
     fill(engine, 20_000)

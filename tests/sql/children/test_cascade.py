@@ -18,7 +18,7 @@ def tree(engine: Engine) -> tuple[int, int, int, Claim, int]:
     return root, branch, leaf, claim, pending
 
 
-def test_cancelling_a_root_cancels_what_is_open_below_and_asks_what_runs(engine: Engine) -> None:
+def test_cancelling_a_root_cancels_its_tree_and_requests_it_of_running_tasks(engine: Engine) -> None:
     root, branch, leaf, twig, pending = tree(engine)
 
     assert engine.cancel(root) == {root: "cancelled"}
@@ -26,7 +26,7 @@ def test_cancelling_a_root_cancels_what_is_open_below_and_asks_what_runs(engine:
     assert engine.task(twig.id).cancel_requested_at is not None
 
 
-def test_what_was_asked_to_stop_ends_without_its_tree(engine: Engine) -> None:
+def test_cancel_requested_descendant_ends_cancelled(engine: Engine) -> None:
     root, _, _, twig, _ = tree(engine)
     engine.cancel(root)
 
@@ -34,7 +34,7 @@ def test_what_was_asked_to_stop_ends_without_its_tree(engine: Engine) -> None:
     assert engine.state(twig.id) == "cancelled"
 
 
-def test_what_was_asked_to_stop_spawns_nothing_more(engine: Engine) -> None:
+def test_cancel_requested_task_cannot_spawn_or_continue(engine: Engine) -> None:
     """A cancellation must end the tree even if handlers have not been notified of it."""
     for key in ("children", "siblings", "continuation"):
         root, _, _, twig, _ = tree(engine)
@@ -44,7 +44,7 @@ def test_what_was_asked_to_stop_spawns_nothing_more(engine: Engine) -> None:
         assert (engine.state(twig.id), engine.claim(10)) == ("cancelled", []), key
 
 
-def test_a_completion_that_comes_after_the_request_stands(engine: Engine) -> None:
+def test_task_completed_after_a_cancel_request_is_completed(engine: Engine) -> None:
     root, _, _, twig, _ = tree(engine)
     engine.cancel(root)
     engine.complete(twig)
@@ -52,7 +52,7 @@ def test_a_completion_that_comes_after_the_request_stands(engine: Engine) -> Non
     assert engine.state(twig.id) == "completed"
 
 
-def test_cancelling_a_branch_leaves_the_rest(engine: Engine) -> None:
+def test_cancelling_a_branch_does_not_affect_the_rest_of_the_tree(engine: Engine) -> None:
     root, branch, leaf, _, pending = tree(engine)
     engine.cancel(branch)
 
@@ -64,7 +64,7 @@ def test_cancelling_a_branch_leaves_the_rest(engine: Engine) -> None:
     ]
 
 
-def test_a_task_that_fails_takes_what_it_spawned_before(engine: Engine) -> None:
+def test_failing_task_ends_the_children_that_it_spawned_while_running(engine: Engine) -> None:
     root = engine.enqueue()
     claim = engine.claim_one()
     running, waiting, pending = engine.spawn(root, WORK, WORK, {**WORK, "after": 60})
@@ -77,7 +77,7 @@ def test_a_task_that_fails_takes_what_it_spawned_before(engine: Engine) -> None:
     assert engine.task(running).cancel_requested_at is not None
 
 
-def test_a_task_that_is_tried_again_keeps_what_it_spawned(engine: Engine) -> None:
+def test_retried_task_keeps_the_children_that_it_spawned(engine: Engine) -> None:
     root = engine.enqueue()
     claim = engine.claim_one()
     [child] = engine.spawn(root, {**WORK, "after": 600})
@@ -88,7 +88,7 @@ def test_a_task_that_is_tried_again_keeps_what_it_spawned(engine: Engine) -> Non
     assert engine.state(root) == "waiting"
 
 
-def test_blocked_descendants_end_too(engine: Engine) -> None:
+def test_blocked_descendants_are_cancelled(engine: Engine) -> None:
     root = engine.enqueue()
     children = spread(engine, engine.claim_one(), WORK, WORK, WORK, serial=True)
     engine.cancel(root)
@@ -96,7 +96,7 @@ def test_blocked_descendants_end_too(engine: Engine) -> None:
     assert {engine.state(child) for child in children} == {"cancelled"}
 
 
-def test_workers_of_descendants_are_told(engine: Engine) -> None:
+def test_workers_of_running_descendants_are_notified(engine: Engine) -> None:
     root, _, _, twig, _ = tree(engine)
     with psycopg.connect(engine.database, autocommit=True) as listener:
         listener.execute("listen rolecall_cancel")
@@ -106,14 +106,14 @@ def test_workers_of_descendants_are_told(engine: Engine) -> None:
     assert told == [str(twig.worker_id)]
 
 
-def test_cancelling_a_child_frees_its_parent(engine: Engine) -> None:
+def test_cancelling_the_last_child_completes_its_parent(engine: Engine) -> None:
     parent_id, (child,) = family(engine, 1, on_failure="ignore")
     engine.cancel(child)
 
     assert engine.state(parent_id) == "completed"
 
 
-def test_cancelling_a_whole_tree_by_all_its_ids_is_one_end_for_each(engine: Engine) -> None:
+def test_cancelling_all_ids_of_a_tree_returns_one_outcome_per_id(engine: Engine) -> None:
     root, branch, leaf, twig, pending = tree(engine)
 
     assert engine.cancel(pending, root, twig.id, leaf, branch) == {

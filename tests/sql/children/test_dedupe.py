@@ -10,7 +10,7 @@ from tests.sql.families import WORK, finish_off, parent_of, spread
 TWIN = {**WORK, "dedupe_key": "d"}
 
 
-def test_a_child_that_stands_already_is_not_waited_for(engine: Engine) -> None:
+def test_parent_does_not_wait_for_a_duplicate_child(engine: Engine) -> None:
     twin = engine.enqueue(after=600, dedupe_key="d")
     parent_id, (child,) = parent_of(engine, TWIN, WORK)
 
@@ -19,7 +19,7 @@ def test_a_child_that_stands_already_is_not_waited_for(engine: Engine) -> None:
     assert (engine.state(parent_id), engine.task(twin).parent_id) == ("completed", None)
 
 
-def test_a_parent_whose_children_all_stand_already_is_completed_at_once(engine: Engine) -> None:
+def test_parent_with_only_duplicate_children_completes_immediately(engine: Engine) -> None:
     """No finishing child would resume the parent."""
     engine.enqueue(after=600, dedupe_key="d")
     parent_id, children = parent_of(engine, TWIN)
@@ -27,14 +27,14 @@ def test_a_parent_whose_children_all_stand_already_is_completed_at_once(engine: 
     assert (engine.state(parent_id), children) == ("completed", [])
 
 
-def test_a_parent_whose_children_all_stand_already_gathers_at_once(engine: Engine) -> None:
+def test_parent_with_only_duplicate_children_gathers_immediately(engine: Engine) -> None:
     engine.enqueue(after=600, dedupe_key="d")
     parent_id, _ = parent_of(engine, TWIN, gathers=True)
 
     assert (engine.claim_one().id, engine.task(parent_id).step) == (parent_id, 1)
 
 
-def test_twins_in_one_batch_of_children_are_one_child(engine: Engine) -> None:
+def test_duplicates_in_one_batch_of_children_are_one_child(engine: Engine) -> None:
     parent_id, children = parent_of(engine, TWIN, TWIN, TWIN)
 
     assert (len(children), engine.task(parent_id).open_children) == (1, 1)
@@ -43,7 +43,7 @@ def test_twins_in_one_batch_of_children_are_one_child(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("serial", [False, True])
-def test_siblings_that_stand_already_do_not_count(engine: Engine, serial: bool) -> None:
+def test_duplicate_siblings_are_not_counted(engine: Engine, serial: bool) -> None:
     engine.enqueue(after=600, dedupe_key="d")
     parent_id, _ = parent_of(engine, WORK, serial=serial)
     engine.complete(engine.claim_one(), next={"siblings": [TWIN]})
@@ -51,7 +51,7 @@ def test_siblings_that_stand_already_do_not_count(engine: Engine, serial: bool) 
     assert engine.state(parent_id) == "completed"
 
 
-def test_spawning_what_stands_already_gives_the_id_of_what_stands(engine: Engine) -> None:
+def test_spawning_a_duplicate_returns_the_id_of_the_existing_task(engine: Engine) -> None:
     twin = engine.enqueue(after=600, dedupe_key="d")
     parent_id, (child,) = parent_of(engine, WORK)
 
@@ -61,7 +61,7 @@ def test_spawning_what_stands_already_gives_the_id_of_what_stands(engine: Engine
     assert engine.state(parent_id) == "completed"
 
 
-def test_a_child_may_have_the_dedupe_key_of_its_parents_finished_brother(engine: Engine) -> None:
+def test_sibling_can_have_the_dedupe_key_of_the_task_that_spawns_it(engine: Engine) -> None:
     parent_id, _ = parent_of(engine, TWIN)
     engine.complete(engine.claim_one(), next={"siblings": [TWIN]})
 
@@ -70,7 +70,7 @@ def test_a_child_may_have_the_dedupe_key_of_its_parents_finished_brother(engine:
     assert engine.state(parent_id) == "completed"
 
 
-def test_a_parents_own_dedupe_key_stands_for_a_child_of_its_handler(engine: Engine) -> None:
+def test_child_with_the_dedupe_key_of_its_parent_is_a_duplicate(engine: Engine) -> None:
     parent_id = engine.enqueue(dedupe_key="d")
     children = spread(engine, engine.claim_one(), TWIN)
 

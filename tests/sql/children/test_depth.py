@@ -9,7 +9,7 @@ from tests.sql.families import WORK, finish_off, spread
 
 
 @pytest.mark.parametrize("depth", [2, 3, 30])
-def test_the_end_of_the_deepest_leaf_ends_all_above_it_in_one_call(engine: Engine, depth: int) -> None:
+def test_finishing_the_deepest_leaf_finishes_all_ancestors_in_one_call(engine: Engine, depth: int) -> None:
     engine.enqueue()
     for _ in range(depth):
         spread(engine, engine.claim_one(), WORK)
@@ -22,7 +22,7 @@ def test_the_end_of_the_deepest_leaf_ends_all_above_it_in_one_call(engine: Engin
     assert {task.state for task in engine.tasks()} == {"completed"}
 
 
-def test_a_child_knows_how_deep_it_is(engine: Engine) -> None:
+def test_children_have_their_depth_stored(engine: Engine) -> None:
     engine.enqueue()
     spread(engine, engine.claim_one(), WORK)
     spread(engine, engine.claim_one(), WORK)
@@ -30,7 +30,7 @@ def test_a_child_knows_how_deep_it_is(engine: Engine) -> None:
     assert [task.depth for task in engine.tasks()] == [0, 1, 2]
 
 
-def test_a_root_waits_for_the_slowest_branch(engine: Engine) -> None:
+def test_root_waits_for_the_slowest_branch(engine: Engine) -> None:
     root = engine.enqueue()
     left, right = spread(engine, engine.claim_one(), WORK, WORK)
     claims = engine.claim_all()
@@ -41,7 +41,7 @@ def test_a_root_waits_for_the_slowest_branch(engine: Engine) -> None:
     assert (engine.state(left), engine.state(right), engine.state(root)) == ("waiting", "completed", "waiting")
 
 
-def test_leaves_of_unlike_depth_that_end_in_one_call_end_their_common_root(engine: Engine) -> None:
+def test_finishing_leaves_of_different_depth_in_one_call_finishes_the_root(engine: Engine) -> None:
     root = engine.enqueue()
     shallow, deep = spread(engine, engine.claim_one(), WORK, WORK)
     claims = engine.claim_all()

@@ -9,7 +9,7 @@ from tests.sql.families import WORK, family, finish_off, parent_of, spread
 
 
 @pytest.mark.parametrize("rule", [{}, {"on_failure": "fail_parent"}], ids=str)
-def test_a_failed_child_fails_its_parent_after_its_siblings_have_ended(engine: Engine, rule: dict[str, str]) -> None:
+def test_failed_child_fails_its_parent_after_all_siblings_have_finished(engine: Engine, rule: dict[str, str]) -> None:
     parent_id, (first, second) = parent_of(engine, {**WORK, **rule}, WORK)
     claims = engine.claim_all()
     engine.fail(claims[first], final=True)
@@ -20,7 +20,7 @@ def test_a_failed_child_fails_its_parent_after_its_siblings_have_ended(engine: E
     assert (engine.state(parent_id), engine.task(parent_id).error) == ("failed", "One or more child tasks failed")
 
 
-def test_a_parent_fails_for_good_and_is_not_tried_again(engine: Engine) -> None:
+def test_parent_of_a_failed_child_is_not_retried(engine: Engine) -> None:
     parent_id, _ = family(engine, 1)
     engine.fail(engine.claim_one(), final=True)
     engine.clock.advance(days=1)
@@ -29,7 +29,7 @@ def test_a_parent_fails_for_good_and_is_not_tried_again(engine: Engine) -> None:
     assert engine.task(parent_id).finished_at is not None
 
 
-def test_failure_goes_up_to_the_root(engine: Engine) -> None:
+def test_failure_propagates_to_the_root(engine: Engine) -> None:
     engine.enqueue()
     for _ in range(3):
         spread(engine, engine.claim_one(), WORK)
@@ -38,14 +38,14 @@ def test_failure_goes_up_to_the_root(engine: Engine) -> None:
     assert {task.state for task in engine.tasks()} == {"failed"}
 
 
-def test_an_ignored_failure_does_not_fail_the_parent(engine: Engine) -> None:
+def test_ignored_failure_does_not_fail_the_parent(engine: Engine) -> None:
     parent_id, children = parent_of(engine, {**WORK, "on_failure": "ignore"})
     engine.fail(engine.claim_one(), final=True)
 
     assert (engine.state(children[0]), engine.state(parent_id)) == ("failed", "completed")
 
 
-def test_a_failure_that_cancels_siblings_ends_them_at_once_and_asks_those_that_run(engine: Engine) -> None:
+def test_cancel_siblings_cancels_pending_siblings_and_requests_it_of_running_ones(engine: Engine) -> None:
     parent_id, children = parent_of(engine, {**WORK, "on_failure": "cancel_siblings"}, WORK, {**WORK, "after": 60})
     claims = engine.claim_all()
     engine.fail(claims[children[0]], final=True)
@@ -57,7 +57,7 @@ def test_a_failure_that_cancels_siblings_ends_them_at_once_and_asks_those_that_r
     assert engine.state(parent_id) == "failed"
 
 
-def test_a_failure_that_cancels_siblings_takes_their_subtrees(engine: Engine) -> None:
+def test_cancel_siblings_cancels_their_subtrees(engine: Engine) -> None:
     parent_id, (first, second) = parent_of(engine, {**WORK, "on_failure": "cancel_siblings"}, WORK)
     claims = engine.claim_all()
     leaves = spread(engine, claims[second], WORK, WORK)
@@ -67,7 +67,7 @@ def test_a_failure_that_cancels_siblings_takes_their_subtrees(engine: Engine) ->
     assert engine.state(parent_id) == "failed"
 
 
-def test_a_sibling_that_completes_although_it_was_asked_to_stop_changes_nothing(engine: Engine) -> None:
+def test_parent_fails_even_if_a_cancel_requested_sibling_completes(engine: Engine) -> None:
     parent_id, (first, second) = parent_of(engine, {**WORK, "on_failure": "cancel_siblings"}, WORK)
     claims = engine.claim_all()
     engine.fail(claims[first], final=True)
@@ -76,7 +76,7 @@ def test_a_sibling_that_completes_although_it_was_asked_to_stop_changes_nothing(
     assert (engine.state(second), engine.state(parent_id)) == ("completed", "failed")
 
 
-def test_several_children_that_cancel_their_siblings_may_fail_in_one_call(engine: Engine) -> None:
+def test_several_cancel_siblings_children_can_fail_in_one_call(engine: Engine) -> None:
     parent_id, children = family(engine, 5, on_failure="cancel_siblings")
     claims = engine.claim(3)
     engine.finish(claims[0].worker_id, *(report(claim, "failed", final=True, error="x") for claim in claims))
@@ -85,7 +85,7 @@ def test_several_children_that_cancel_their_siblings_may_fail_in_one_call(engine
     assert engine.state(parent_id) == "failed"
 
 
-def test_a_try_that_fails_with_more_to_come_fails_nothing_else(engine: Engine) -> None:
+def test_failed_attempt_with_retries_left_affects_no_other_task(engine: Engine) -> None:
     parent_id, (first, second) = parent_of(engine, {**WORK, "on_failure": "cancel_siblings"}, WORK)
     claims = engine.claim_all()
     engine.fail(claims[first])
@@ -93,7 +93,7 @@ def test_a_try_that_fails_with_more_to_come_fails_nothing_else(engine: Engine) -
     assert [engine.state(task_id) for task_id in (first, second, parent_id)] == ["pending", "running", "waiting"]
 
 
-def test_a_cancelled_child_fails_its_parent(engine: Engine) -> None:
+def test_cancelled_child_fails_its_parent(engine: Engine) -> None:
     parent_id, (first, _) = family(engine, 2)
     engine.cancel(first)
     finish_off(engine)
@@ -102,7 +102,7 @@ def test_a_cancelled_child_fails_its_parent(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("way", ["crash", "timeout"])
-def test_a_child_that_dies_for_good_ends_its_parent_like_any_other(engine: Engine, way: str) -> None:
+def test_child_that_exhausts_its_attempts_by_crash_or_timeout_fails_its_parent(engine: Engine, way: str) -> None:
     parent_id, _ = family(engine, 1, max_attempts=1)
     engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1 if way == "crash" else 3601)
@@ -111,7 +111,7 @@ def test_a_child_that_dies_for_good_ends_its_parent_like_any_other(engine: Engin
     assert engine.state(parent_id) == "failed"
 
 
-def test_a_worker_that_leaves_ends_its_last_attempts_and_their_parents(engine: Engine) -> None:
+def test_deregistered_worker_ends_cancel_requested_tasks_and_their_parents(engine: Engine) -> None:
     parent_id, _ = family(engine, 1)
     claim = engine.claim_one()
     engine.cancel(claim.id)
@@ -120,7 +120,7 @@ def test_a_worker_that_leaves_ends_its_last_attempts_and_their_parents(engine: E
     assert engine.state(parent_id) == "failed"
 
 
-def test_a_child_can_ask_whether_siblings_have_failed(engine: Engine) -> None:
+def test_failed_siblings_are_counted(engine: Engine) -> None:
     _, (first, second) = family(engine, 2)
     claims = engine.claim_all()
     before = engine.value("select rolecall.failed_siblings(%s)", second)

@@ -42,14 +42,14 @@ def sum_of(engine: Engine, own: Document | None, *infos: Document | None) -> Doc
     ],
     ids=str,
 )
-def test_infos_add_up(
+def test_infos_are_merged_and_numbers_summed(
     engine: Engine, own: Document | None, infos: list[Document | None], expected: Document | None
 ) -> None:
     """For other values, the child with the highest id wins, and the parent's own values override all."""
     assert sum_of(engine, own, *infos) == expected
 
 
-def test_the_last_child_is_that_of_the_highest_id_and_not_the_last_to_end(engine: Engine) -> None:
+def test_info_of_the_child_with_the_highest_id_wins(engine: Engine) -> None:
     parent_id, children = family(engine, 2)
     claims = engine.claim_all()
     for child in reversed(children):
@@ -59,7 +59,7 @@ def test_the_last_child_is_that_of_the_highest_id_and_not_the_last_to_end(engine
     assert engine.task(parent_id).info == {"name": str(children[1])}
 
 
-def test_infos_add_up_over_all_levels(engine: Engine) -> None:
+def test_infos_are_summed_over_all_levels(engine: Engine) -> None:
     root = engine.enqueue()
     branches = spread(engine, engine.claim_one(), WORK, WORK)
     claims = engine.claim_all()
@@ -73,7 +73,7 @@ def test_infos_add_up_over_all_levels(engine: Engine) -> None:
     assert engine.task(root).info == {"branches": 2, "rows": 40}
 
 
-def test_what_the_children_of_every_step_told_adds_up(engine: Engine) -> None:
+def test_infos_of_the_children_of_every_step_are_summed(engine: Engine) -> None:
     """The info reported in the first step does not override that of the children in the second."""
     engine.enqueue()
     for _ in range(2):
@@ -88,7 +88,7 @@ def test_what_the_children_of_every_step_told_adds_up(engine: Engine) -> None:
     assert engine.task(gather.id).info == {"rows": 10, "own": 1}
 
 
-def test_failed_children_tell_too(engine: Engine) -> None:
+def test_infos_of_failed_children_are_included(engine: Engine) -> None:
     parent_id, _ = family(engine, 1)
     claim = engine.claim_one()
     engine.report_info(claim, {"rows": 3})
@@ -97,7 +97,7 @@ def test_failed_children_tell_too(engine: Engine) -> None:
     assert (engine.state(parent_id), engine.task(parent_id).info) == ("failed", {"rows": 3})
 
 
-def test_every_task_of_a_childs_chain_tells(engine: Engine) -> None:
+def test_infos_of_every_task_of_a_childs_chain_are_included(engine: Engine) -> None:
     parent_id, _ = parent_of(engine, WORK)
     claim = engine.claim_one()
     engine.report_info(claim, {"rows": 1})

@@ -17,7 +17,7 @@ def keyed(engine: Engine, *, gathers: bool = False) -> tuple[int, int]:
     return holder, other
 
 
-def test_a_waiting_root_keeps_its_key(engine: Engine) -> None:
+def test_waiting_root_keeps_its_key(engine: Engine) -> None:
     holder, other = keyed(engine)
     [child] = engine.claim(10)
 
@@ -27,7 +27,7 @@ def test_a_waiting_root_keeps_its_key(engine: Engine) -> None:
     assert engine.claim_one().id == other
 
 
-def test_a_root_keeps_its_key_between_two_steps(engine: Engine) -> None:
+def test_root_keeps_its_key_between_two_steps(engine: Engine) -> None:
     """No other task can take the key between the last child and the gather step."""
     holder, other = keyed(engine, gathers=True)
     engine.complete(engine.claim_one())
@@ -38,14 +38,14 @@ def test_a_root_keeps_its_key_between_two_steps(engine: Engine) -> None:
     assert engine.claim_one().id == other
 
 
-def test_a_gathering_root_is_claimed_although_its_key_is_busy_with_itself(engine: Engine) -> None:
+def test_gather_step_is_claimed_although_its_own_task_holds_the_key(engine: Engine) -> None:
     keyed(engine, gathers=True)
     engine.complete(engine.claim_one())
 
     assert [claim.key for claim in engine.claim(10)] == ["store"]
 
 
-def test_a_failing_parent_gives_its_key_to_the_next(engine: Engine) -> None:
+def test_failing_parent_releases_its_key(engine: Engine) -> None:
     holder, other = keyed(engine)
     engine.fail(engine.claim_one(), final=True)
 
@@ -53,14 +53,14 @@ def test_a_failing_parent_gives_its_key_to_the_next(engine: Engine) -> None:
     assert engine.claim_one().id == other
 
 
-def test_cancelling_a_waiting_root_gives_its_key_to_the_next(engine: Engine) -> None:
+def test_cancelling_a_waiting_root_releases_its_key(engine: Engine) -> None:
     holder, other = keyed(engine)
     engine.cancel(holder)
 
     assert engine.claim_one().id == other
 
 
-def test_a_gathering_that_is_given_back_competes_for_its_key_again(engine: Engine) -> None:
+def test_snoozed_gather_step_competes_for_its_key_again(engine: Engine) -> None:
     holder, other = keyed(engine, gathers=True)
     engine.complete(engine.claim_one())
     engine.snooze(engine.claim_one(), 60)
@@ -71,7 +71,7 @@ def test_a_gathering_that_is_given_back_competes_for_its_key_again(engine: Engin
     assert engine.state(holder) == "pending"
 
 
-def test_children_may_share_a_key_of_their_own(engine: Engine) -> None:
+def test_children_can_share_a_key_and_run_one_by_one(engine: Engine) -> None:
     engine.enqueue()
     children = spread(engine, engine.claim_one(), *[{**WORK, "key": "site"}] * 3)
     taken = []
@@ -84,7 +84,7 @@ def test_children_may_share_a_key_of_their_own(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("way", ["children", "siblings", "continuation", "outside"])
-def test_a_child_that_wants_the_key_of_its_root_is_refused(engine: Engine, way: str) -> None:
+def test_child_with_the_key_of_its_root_is_rejected(engine: Engine, way: str) -> None:
     """It would wait for its root, which waits for it."""
     root = engine.enqueue(key="store")
     spread(engine, engine.claim_one(), WORK)
@@ -98,7 +98,7 @@ def test_a_child_that_wants_the_key_of_its_root_is_refused(engine: Engine, way: 
             engine.complete(claim, next={way: draft if way == "continuation" else [draft]})
 
 
-def test_a_child_may_want_the_key_that_its_brother_holds(engine: Engine) -> None:
+def test_sibling_can_have_the_key_of_the_child_that_spawns_it(engine: Engine) -> None:
     parent_id, _ = family(engine, 1, key="site")
     engine.complete(engine.claim_one(), next={"siblings": [{**WORK, "key": "site"}]})
 
@@ -107,7 +107,7 @@ def test_a_child_may_want_the_key_that_its_brother_holds(engine: Engine) -> None
 
 
 @pytest.mark.parametrize("way", ["spawned", "come to need"])
-def test_a_child_that_needs_a_task_which_wants_the_key_of_its_root_is_refused(engine: Engine, way: str) -> None:
+def test_child_needing_a_task_with_the_key_of_its_root_is_rejected(engine: Engine, way: str) -> None:
     """A circle can include a key."""
     root, rival = (engine.enqueue(key="store") for _ in range(2))
     claim = engine.claim_one()
@@ -120,7 +120,7 @@ def test_a_child_that_needs_a_task_which_wants_the_key_of_its_root_is_refused(en
             engine.block(engine.claim_all()[root + 2], rival)
 
 
-def test_two_roots_whose_children_want_each_others_keys_are_refused(engine: Engine) -> None:
+def test_children_with_the_keys_of_each_others_roots_are_rejected(engine: Engine) -> None:
     """The last edge of a circle is rejected."""
     engine.enqueue_many([{**WORK, "key": key} for key in "ab"])
     first, second = engine.claim(2)
@@ -130,7 +130,7 @@ def test_two_roots_whose_children_want_each_others_keys_are_refused(engine: Engi
         engine.complete(second, next={"children": [{**WORK, "key": "a"}]})
 
 
-def test_a_child_may_share_a_key_that_has_room_for_several(engine: Engine) -> None:
+def test_child_can_have_the_key_of_its_root_if_capacity_allows(engine: Engine) -> None:
     engine.rows("insert into rolecall.keys (key, capacity) values ('site', 2)")
     root = engine.enqueue(key="site")
     spread(engine, engine.claim_one(), {**WORK, "key": "site"})

@@ -14,7 +14,7 @@ NO_CHILDREN: list[Document] = [{}, {"children": None}, {"children": []}, {"child
 
 
 @pytest.mark.parametrize("none", NO_CHILDREN, ids=str)
-def test_first_step_without_children_goes_on_to_its_gather_step(engine: Engine, none: Document) -> None:
+def test_first_step_without_children_continues_with_its_gather_step(engine: Engine, none: Document) -> None:
     task_id = engine.enqueue()
     engine.complete(engine.claim_one(), result="first", next={"gathers": True, **none})
 
@@ -35,7 +35,7 @@ def test_gather_step_without_children_is_the_last(engine: Engine, none: Document
 
 
 @pytest.mark.parametrize("none", NO_CHILDREN, ids=str)
-def test_step_without_children_or_gather_step_completes_and_may_continue_its_chain(
+def test_step_without_children_or_gather_step_completes_and_can_continue_its_chain(
     engine: Engine, none: Document
 ) -> None:
     task_id = engine.enqueue()
@@ -45,7 +45,7 @@ def test_step_without_children_or_gather_step_completes_and_may_continue_its_cha
     assert engine.claim_one().chain_id == task_id
 
 
-def test_gather_step_without_children_is_claimed_by_the_holder_of_the_key(engine: Engine) -> None:
+def test_gather_step_without_children_keeps_the_key(engine: Engine) -> None:
     holder = engine.enqueue(key="store")
     other = engine.enqueue(key="store")
     engine.complete(engine.claim_one(), next={"gathers": True})
@@ -72,7 +72,7 @@ def test_follow_ups_of_the_first_step_are_stored(engine: Engine) -> None:
     assert [(task.id, task.origin_id) for task in engine.tasks()] == [(task_id, None), (task_id + 1, task_id)]
 
 
-def test_continuation_of_the_first_step_is_refused(engine: Engine) -> None:
+def test_continuation_of_the_first_step_is_rejected(engine: Engine) -> None:
     engine.enqueue()
 
     with refused("RC042", "only its last step can continue the chain"):
@@ -88,7 +88,7 @@ def test_cancelled_first_step_is_not_gathered(engine: Engine) -> None:
     assert engine.state(task_id) == "cancelled"
 
 
-def test_dependent_waits_for_the_gather_step(engine: Engine) -> None:
+def test_dependent_task_waits_for_the_gather_step(engine: Engine) -> None:
     task_id = engine.enqueue()
     dependent = engine.enqueue(needs=[{"task": task_id}])
     engine.complete(engine.claim_one(), next={"gathers": True})
@@ -98,7 +98,7 @@ def test_dependent_waits_for_the_gather_step(engine: Engine) -> None:
     assert engine.claim_one().id == dependent
 
 
-def test_reports_with_and_without_children_are_stored_together(engine: Engine) -> None:
+def test_outcomes_with_and_without_children_are_stored_in_one_call(engine: Engine) -> None:
     ids = [engine.enqueue() for _ in range(3)]
     nexts: list[Any] = [{"gathers": True}, {"gathers": True, "children": [WORK]}, None]
     claims = engine.claim_all()
@@ -111,14 +111,14 @@ def test_reports_with_and_without_children_are_stored_together(engine: Engine) -
     assert [engine.state(task_id) for task_id in ids] == ["pending", "waiting", "completed"]
 
 
-def test_empty_lists_in_a_report_change_nothing(engine: Engine) -> None:
+def test_empty_lists_in_an_outcome_have_no_effect(engine: Engine) -> None:
     task_id = engine.enqueue()
     engine.complete(engine.claim_one(), next={"children": [], "siblings": [], "follow_ups": []})
 
     assert (engine.state(task_id), len(engine.tasks())) == ("completed", 1)
 
 
-def test_spawning_nothing_leaves_a_running_task_without_children(engine: Engine) -> None:
+def test_spawning_no_children_leaves_a_running_task_without_children(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
 
@@ -127,7 +127,7 @@ def test_spawning_nothing_leaves_a_running_task_without_children(engine: Engine)
     assert engine.state(task_id) == "completed"
 
 
-def test_spawning_nothing_leaves_a_waiting_task_waiting(engine: Engine) -> None:
+def test_spawning_no_children_leaves_a_waiting_task_waiting(engine: Engine) -> None:
     task_id = engine.enqueue()
     engine.complete(engine.claim_one(), next={"children": [WORK]})
 
@@ -137,7 +137,7 @@ def test_spawning_nothing_leaves_a_waiting_task_waiting(engine: Engine) -> None:
     assert engine.state(task_id) == "completed"
 
 
-def test_task_with_an_empty_list_of_needs_is_claimed_at_once(engine: Engine) -> None:
+def test_task_with_an_empty_list_of_needs_is_claimed_immediately(engine: Engine) -> None:
     task_id = engine.enqueue(needs=[])
 
     assert engine.claim_one().id == task_id

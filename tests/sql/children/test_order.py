@@ -12,7 +12,7 @@ def next_ids(engine: Engine, number: int) -> list[int]:
     return [claim.id for claim in engine.claim(number)]
 
 
-def test_the_children_of_an_older_root_come_before_younger_roots(engine: Engine) -> None:
+def test_children_of_an_older_root_are_claimed_before_younger_roots(engine: Engine) -> None:
     engine.enqueue()
     engine.clock.advance(seconds=1)
     younger = engine.enqueue()
@@ -21,7 +21,7 @@ def test_the_children_of_an_older_root_come_before_younger_roots(engine: Engine)
     assert next_ids(engine, 3) == [*children, younger]
 
 
-def test_the_children_of_a_root_come_before_roots_of_the_same_batch(engine: Engine) -> None:
+def test_children_are_claimed_before_roots_of_the_same_batch(engine: Engine) -> None:
     """Roots stored at the same time are ordered by id, and children have higher ids."""
     _, younger = engine.enqueue_many([WORK, WORK])[0]
     children = spread(engine, engine.claim_one(), WORK, WORK)
@@ -29,7 +29,7 @@ def test_the_children_of_a_root_come_before_roots_of_the_same_batch(engine: Engi
     assert next_ids(engine, 3) == [*children, younger]
 
 
-def test_grandchildren_come_before_the_children_that_are_left(engine: Engine) -> None:
+def test_grandchildren_are_claimed_before_the_remaining_children(engine: Engine) -> None:
     """Children of the deepest parent come first."""
     engine.enqueue()
     first, second = spread(engine, engine.claim_one(), WORK, WORK)
@@ -40,7 +40,7 @@ def test_grandchildren_come_before_the_children_that_are_left(engine: Engine) ->
     assert next_ids(engine, 3) == [*grandchildren, second]
 
 
-def test_children_have_the_priority_of_their_root(engine: Engine) -> None:
+def test_children_inherit_the_priority_of_their_root(engine: Engine) -> None:
     engine.enqueue(priority=7)
     spread(engine, engine.claim_one(), WORK)
     spread(engine, engine.claim_one(), WORK)
@@ -48,7 +48,7 @@ def test_children_have_the_priority_of_their_root(engine: Engine) -> None:
     assert [task.priority for task in engine.tasks()] == [7, 7, 7]
 
 
-def test_a_child_may_have_a_priority_of_its_own(engine: Engine) -> None:
+def test_child_can_have_its_own_priority(engine: Engine) -> None:
     engine.enqueue(priority=7)
     [child] = spread(engine, engine.claim_one(), {**WORK, "priority": 1})
 
@@ -56,7 +56,7 @@ def test_a_child_may_have_a_priority_of_its_own(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("when", [{"after": 60}, {"scheduled_for": "2026-01-01T00:01:00Z"}], ids=str)
-def test_a_child_may_be_due_later(engine: Engine, when: dict[str, object]) -> None:
+def test_child_can_be_due_later(engine: Engine, when: dict[str, object]) -> None:
     engine.enqueue()
     [child] = spread(engine, engine.claim_one(), {**WORK, **when})
 
@@ -65,7 +65,7 @@ def test_a_child_may_be_due_later(engine: Engine, when: dict[str, object]) -> No
     assert engine.claim_one().id == child
 
 
-def test_a_child_of_another_role_stands_in_the_line_of_that_role(engine: Engine) -> None:
+def test_child_of_another_role_joins_the_line_of_that_role(engine: Engine) -> None:
     engine.declare({"name": "other"})
     engine.enqueue()
     [child] = spread(engine, engine.claim_one(), {"role": "other"})
@@ -74,7 +74,7 @@ def test_a_child_of_another_role_stands_in_the_line_of_that_role(engine: Engine)
     assert engine.claim_one("other").id == child
 
 
-def test_children_that_may_run_side_by_side_are_taken_together_and_serial_ones_singly(engine: Engine) -> None:
+def test_concurrent_children_are_claimed_together_and_serial_ones_singly(engine: Engine) -> None:
     """Children of the deepest parent come first."""
     engine.enqueue()
     [elder, younger] = spread(engine, engine.claim_one(), WORK, WORK, serial=True)

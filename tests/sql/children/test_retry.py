@@ -6,7 +6,7 @@ from tests.sql.engine import Engine
 from tests.sql.families import WORK, family, finish_off, parent_of, spread
 
 
-def test_a_failed_child_that_is_retried_while_its_parent_waits_counts_again(engine: Engine) -> None:
+def test_retried_child_of_a_waiting_parent_is_counted_again(engine: Engine) -> None:
     parent_id, (first, second) = family(engine, 2)
     claims = engine.claim_all()
     engine.fail(claims[first], final=True)
@@ -19,7 +19,7 @@ def test_a_failed_child_that_is_retried_while_its_parent_waits_counts_again(engi
     assert (count, waits, engine.state(parent_id)) == (2, "waiting", "completed")
 
 
-def test_a_retried_child_of_a_parent_that_has_ended_does_not_wake_it(engine: Engine) -> None:
+def test_retried_child_does_not_reopen_its_finished_parent(engine: Engine) -> None:
     parent_id, (child,) = family(engine, 1)
     engine.fail(engine.claim_one(), final=True)
     engine.retry(child)
@@ -28,7 +28,7 @@ def test_a_retried_child_of_a_parent_that_has_ended_does_not_wake_it(engine: Eng
     assert (engine.state(child), engine.state(parent_id)) == ("completed", "failed")
 
 
-def test_a_retried_parent_spawns_new_children_and_old_failures_do_not_count(engine: Engine) -> None:
+def test_retried_parent_spawns_new_children_and_ignores_old_failures(engine: Engine) -> None:
     parent_id, _ = family(engine, 1)
     engine.fail(engine.claim_one(), final=True)
     engine.retry(parent_id)
@@ -39,7 +39,7 @@ def test_a_retried_parent_spawns_new_children_and_old_failures_do_not_count(engi
     assert [child.state for child in engine.children(parent_id)] == ["failed", "completed"]
 
 
-def test_a_retried_parent_begins_with_its_first_step(engine: Engine) -> None:
+def test_retried_parent_starts_with_its_first_step(engine: Engine) -> None:
     parent_id, _ = parent_of(engine, WORK, gathers=True)
     engine.complete(engine.claim_one())
     engine.fail(engine.claim_one(), final=True)
@@ -48,7 +48,7 @@ def test_a_retried_parent_begins_with_its_first_step(engine: Engine) -> None:
     assert engine.claim_one().step == 0
 
 
-def test_what_old_children_told_does_not_count_for_a_retried_parent(engine: Engine) -> None:
+def test_infos_of_old_children_are_ignored_by_a_retried_parent(engine: Engine) -> None:
     parent_id, _ = family(engine, 1)
     claim = engine.claim_one()
     engine.report_info(claim, {"rows": 100})
@@ -62,7 +62,7 @@ def test_what_old_children_told_does_not_count_for_a_retried_parent(engine: Engi
     assert engine.task(parent_id).info == {"rows": 1}
 
 
-def test_a_retried_task_without_children_keeps_its_info(engine: Engine) -> None:
+def test_retried_task_without_children_keeps_its_info(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
     engine.report_info(claim, {"page": 3})
@@ -72,7 +72,7 @@ def test_a_retried_task_without_children_keeps_its_info(engine: Engine) -> None:
     assert engine.task(task_id).info == {"page": 3}
 
 
-def test_a_retried_parent_waits_for_what_still_runs_below_it(engine: Engine) -> None:
+def test_retried_parent_waits_for_children_that_still_run(engine: Engine) -> None:
     parent_id = engine.enqueue()
     claim = engine.claim_one()
     engine.spawn(parent_id, WORK)
@@ -87,7 +87,7 @@ def test_a_retried_parent_waits_for_what_still_runs_below_it(engine: Engine) -> 
     assert (count, waits, engine.state(parent_id)) == (1, "waiting", "completed")
 
 
-def test_a_parent_and_its_child_that_are_retried_together_belong_together(engine: Engine) -> None:
+def test_parent_retried_together_with_its_child_waits_for_it(engine: Engine) -> None:
     parent_id, (child,) = family(engine, 1)
     engine.fail(engine.claim_one(), final=True)
     engine.retry(parent_id, child)
@@ -102,7 +102,7 @@ def test_a_parent_and_its_child_that_are_retried_together_belong_together(engine
     assert (engine.state(new), engine.state(parent_id)) == ("completed", "completed")
 
 
-def test_a_whole_cancelled_tree_that_is_retried_ends_as_a_whole(engine: Engine) -> None:
+def test_retried_tree_completes_entirely(engine: Engine) -> None:
     root = engine.enqueue()
     spread(engine, engine.claim_one(), WORK, WORK)
     spread(engine, engine.claim_one(), WORK, WORK)
@@ -114,7 +114,7 @@ def test_a_whole_cancelled_tree_that_is_retried_ends_as_a_whole(engine: Engine) 
     assert set(engine.states().values()) == {"completed"}
 
 
-def test_a_retried_serial_child_does_not_hold_up_the_younger(engine: Engine) -> None:
+def test_retried_serial_child_does_not_block_later_ones(engine: Engine) -> None:
     parent_id, (first, second) = parent_of(engine, WORK, WORK, serial=True)
     engine.fail(engine.claim_one(), final=True)
     engine.retry(first)

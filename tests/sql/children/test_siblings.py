@@ -9,7 +9,7 @@ from tests.sql.families import WORK, family, finish_off, parent_of, spread
 from tests.sql.refusals import refused
 
 
-def test_a_child_that_ends_may_leave_siblings_behind(engine: Engine) -> None:
+def test_finishing_child_can_spawn_siblings(engine: Engine) -> None:
     parent_id, _ = family(engine, 1)
     engine.complete(engine.claim_one(), next={"siblings": [WORK, WORK]})
 
@@ -19,7 +19,7 @@ def test_a_child_that_ends_may_leave_siblings_behind(engine: Engine) -> None:
     assert len(engine.children(parent_id)) == 3
 
 
-def test_siblings_of_several_children_in_one_call(engine: Engine) -> None:
+def test_several_children_spawn_siblings_in_one_call(engine: Engine) -> None:
     parent_id, _ = family(engine, 3)
     claims = list(engine.claim_all().values())
     engine.finish(claims[0].worker_id, *(report(claim, "completed", next={"siblings": [WORK]}) for claim in claims))
@@ -28,28 +28,28 @@ def test_siblings_of_several_children_in_one_call(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("siblings", [None, []])
-def test_no_siblings_are_none(engine: Engine, siblings: object) -> None:
+def test_empty_siblings_have_no_effect(engine: Engine, siblings: object) -> None:
     parent_id, _ = family(engine, 1)
     engine.complete(engine.claim_one(), next={"siblings": siblings})
 
     assert engine.state(parent_id) == "completed"
 
 
-def test_a_child_may_have_siblings_and_children(engine: Engine) -> None:
+def test_child_can_have_siblings_and_children(engine: Engine) -> None:
     parent_id, (child,) = family(engine, 1)
     engine.complete(engine.claim_one(), next={"siblings": [WORK], "children": [WORK, WORK]})
 
     assert (engine.task(parent_id).open_children, engine.task(child).open_children) == (2, 2)
 
 
-def test_a_task_without_parent_has_no_siblings(engine: Engine) -> None:
+def test_task_without_a_parent_cannot_spawn_siblings(engine: Engine) -> None:
     engine.enqueue()
 
     with refused("RC044"):
         engine.complete(engine.claim_one(), next={"siblings": [WORK]})
 
 
-def test_siblings_belong_to_the_run_of_the_parent_that_spawned_the_child(engine: Engine) -> None:
+def test_siblings_belong_to_the_claim_of_the_parent_that_spawned_the_child(engine: Engine) -> None:
     """Children of an earlier attempt do not make the next one fail."""
     engine.enqueue()
     first = engine.claim_one()
@@ -85,7 +85,7 @@ def test_children_are_added_to_a_running_task_from_outside(engine: Engine) -> No
     assert engine.task(parent_id).result == "mine"
 
 
-def test_a_running_task_whose_children_have_all_ended_is_completed_at_once(engine: Engine) -> None:
+def test_running_task_with_only_finished_children_completes_immediately(engine: Engine) -> None:
     parent_id = engine.enqueue()
     claim = engine.claim_one()
     engine.spawn(parent_id, WORK)
@@ -95,7 +95,7 @@ def test_a_running_task_whose_children_have_all_ended_is_completed_at_once(engin
     assert engine.state(parent_id) == "completed"
 
 
-def test_what_was_spawned_during_the_run_counts_beside_what_the_report_spawns(engine: Engine) -> None:
+def test_children_spawned_during_the_run_and_by_finish_are_counted_together(engine: Engine) -> None:
     parent_id = engine.enqueue()
     claim = engine.claim_one()
     engine.spawn(parent_id, WORK)
@@ -104,7 +104,7 @@ def test_what_was_spawned_during_the_run_counts_beside_what_the_report_spawns(en
     assert engine.task(parent_id).open_children == 3
 
 
-def test_a_failing_child_spawned_during_the_run_fails_its_parent(engine: Engine) -> None:
+def test_failing_child_spawned_during_the_run_fails_its_parent(engine: Engine) -> None:
     parent_id = engine.enqueue()
     claim = engine.claim_one()
     engine.spawn(parent_id, WORK)
@@ -114,7 +114,7 @@ def test_a_failing_child_spawned_during_the_run_fails_its_parent(engine: Engine)
     assert engine.state(parent_id) == "failed"
 
 
-def test_spawning_nothing_is_nothing(engine: Engine) -> None:
+def test_spawning_no_children_has_no_effect(engine: Engine) -> None:
     parent_id, _ = family(engine, 1)
 
     assert engine.spawn(parent_id) == []
@@ -122,7 +122,7 @@ def test_spawning_nothing_is_nothing(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("state", ["pending", "completed", "missing"])
-def test_only_what_runs_or_waits_can_have_more_children(engine: Engine, state: str) -> None:
+def test_children_are_added_only_to_running_or_waiting_tasks(engine: Engine, state: str) -> None:
     task_id = engine.enqueue()
     if state == "completed":
         engine.complete(engine.claim_one())
@@ -132,7 +132,7 @@ def test_only_what_runs_or_waits_can_have_more_children(engine: Engine, state: s
 
 
 @pytest.mark.parametrize("drafts", [{"role": "work"}, 7, None], ids=str)
-def test_spawning_what_is_no_batch_is_refused(engine: Engine, drafts: object) -> None:
+def test_spawning_a_non_array_is_rejected(engine: Engine, drafts: object) -> None:
     parent_id, _ = family(engine, 1)
 
     with refused("RC040"):
@@ -141,7 +141,7 @@ def test_spawning_what_is_no_batch_is_refused(engine: Engine, drafts: object) ->
         )
 
 
-def test_spawning_that_is_rolled_back_leaves_no_trace(engine: Engine) -> None:
+def test_rolled_back_spawn_leaves_no_trace(engine: Engine) -> None:
     parent_id, _ = parent_of(engine, WORK)
     engine.rows("begin")
     engine.spawn(parent_id, WORK)

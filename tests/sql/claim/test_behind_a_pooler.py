@@ -37,7 +37,7 @@ def next_claim(engine: Engine, *roles: str) -> int:
     return claims[0].id
 
 
-def test_a_task_below_the_floor_that_another_client_left_is_claimed(
+def test_task_below_the_watermark_left_by_another_client_is_claimed(
     live_engine: Engine, sharing: tuple[Engine, Engine]
 ) -> None:
     one, other = sharing
@@ -49,7 +49,7 @@ def test_a_task_below_the_floor_that_another_client_left_is_claimed(
     assert next_claim(other) == late
 
 
-def test_a_client_that_serves_other_roles_leaves_the_floors_of_the_others_alone(
+def test_client_of_another_role_does_not_affect_watermarks_of_other_roles(
     live_engine: Engine, sharing: tuple[Engine, Engine]
 ) -> None:
     one, other = sharing

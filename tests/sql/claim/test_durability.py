@@ -26,7 +26,7 @@ def durability(engine: Engine, limit: int = 1) -> str:
         pytest.param({"max_attempts": 1}, "on", id="an only attempt"),
     ],
 )
-def test_a_claim_waits_for_the_disk_where_somebody_else_would_begin_beside_it(
+def test_claim_commits_durably_if_a_lost_claim_would_allow_two_concurrent_runs(
     engine: Engine, task: Document, waits: str
 ) -> None:
     engine.enqueue(**task)
@@ -34,7 +34,7 @@ def test_a_claim_waits_for_the_disk_where_somebody_else_would_begin_beside_it(
     assert durability(engine) == waits
 
 
-def test_the_last_attempt_is_durable_and_those_before_it_are_not(engine: Engine) -> None:
+def test_only_the_claim_of_the_last_attempt_is_durable(engine: Engine) -> None:
     engine.enqueue(max_attempts=2, retry={"kind": "linear", "step": 0})
 
     assert durability(engine) == "off"
@@ -43,13 +43,13 @@ def test_the_last_attempt_is_durable_and_those_before_it_are_not(engine: Engine)
     assert durability(engine) == "on"
 
 
-def test_one_among_many_is_enough(engine: Engine) -> None:
+def test_one_durable_task_makes_the_whole_claim_durable(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work"}] * 5 + [{"role": "work", "key": "k"}])
 
     assert durability(engine, limit=10) == "on"
 
 
-def test_a_parent_between_two_steps_has_its_key_for_good(engine: Engine) -> None:
+def test_parent_with_a_key_is_claimed_durably_between_two_steps(engine: Engine) -> None:
     parent = engine.enqueue(key="k")
     engine.complete(engine.claim_one(), next={"children": [{"role": "work"}], "gathers": True})
     engine.complete(engine.claim_one())

@@ -31,9 +31,7 @@ def offered(engine: Engine) -> list[int]:
 
 @pytest.mark.parametrize("ask", [claims, one_by_one, in_order, by_id, offered])
 @pytest.mark.parametrize("key", [None, "k"])
-def test_only_what_may_still_begin_is_given(
-    engine: Engine, ask: Callable[[Engine], list[int]], key: str | None
-) -> None:
+def test_expired_tasks_are_skipped(engine: Engine, ask: Callable[[Engine], list[int]], key: str | None) -> None:
     engine.enqueue(expires=30, key=key)
     alive = engine.enqueue(expires=31, key=key)
     engine.clock.advance(seconds=30)
@@ -42,7 +40,7 @@ def test_only_what_may_still_begin_is_given(
 
 
 @pytest.mark.parametrize("roles", [1, 2])
-def test_among_several_lines_too(engine: Engine, roles: int) -> None:
+def test_expired_tasks_of_several_lines_are_skipped(engine: Engine, roles: int) -> None:
     """This includes lines of single-attempt tasks."""
     engine.declare({"name": "other", "max_attempts": 1})
     names = ("work", "other")[:roles]
@@ -54,14 +52,14 @@ def test_among_several_lines_too(engine: Engine, roles: int) -> None:
     assert [claim.id for claim in engine.claim(10, start=2)] == alive
 
 
-def test_a_claim_by_id_says_that_it_has_expired(engine: Engine) -> None:
+def test_claim_by_id_returns_expired_for_an_expired_task(engine: Engine) -> None:
     late = engine.enqueue(expires=30)
     engine.clock.advance(seconds=30)
 
     assert engine.claim_these(late) == ([], {late: "expired"})
 
 
-def test_a_prefetched_task_says_within_which_time_it_is_to_begin(engine: Engine) -> None:
+def test_prefetched_task_has_the_time_left_until_its_expiry(engine: Engine) -> None:
     engine.enqueue(expires=30)
     engine.enqueue()
     engine.clock.advance(seconds=10)
@@ -69,7 +67,7 @@ def test_a_prefetched_task_says_within_which_time_it_is_to_begin(engine: Engine)
     assert [claim.expires_seconds for claim in engine.claim_in_order(engine.worker())] == [20, None]
 
 
-def test_a_drain_in_sql_ends_it_and_does_not_run_it(engine: Engine) -> None:
+def test_sql_worker_cancels_an_expired_task_without_running_it(engine: Engine) -> None:
     engine.rows("create procedure public.push(payload jsonb) language sql as 'select'")
     engine.rows("select rolecall.declare_procedure('push', 'public.push', 'work')")
     late, alive = engine.enqueue(handler="push", expires=30), engine.enqueue(handler="push")
@@ -81,7 +79,7 @@ def test_a_drain_in_sql_ends_it_and_does_not_run_it(engine: Engine) -> None:
     assert engine.task(late).attempt == 0
 
 
-def test_nobody_waits_for_it_or_stays_awake(engine: Engine) -> None:
+def test_expired_task_is_neither_next_due_nor_work_left(engine: Engine) -> None:
     engine.enqueue(expires=30)
     engine.clock.advance(seconds=30)
     worker = engine.worker()

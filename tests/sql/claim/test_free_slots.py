@@ -30,14 +30,14 @@ def lose_unbegun(engine: Engine, times: int) -> None:
         engine.rescue()
 
 
-def test_a_task_of_one_attempt_is_not_claimed_ahead(engine: Engine) -> None:
+def test_task_with_one_attempt_is_not_prefetched(engine: Engine) -> None:
     engine.enqueue(max_attempts=1)
 
     assert engine.claim(10, start=0) == []
     assert len(engine.claim(10, start=1)) == 1
 
 
-def test_a_handler_or_role_of_one_attempt_makes_such_tasks(engine: Engine) -> None:
+def test_handler_or_role_with_one_attempt_applies_to_its_tasks(engine: Engine) -> None:
     engine.declare({"name": "once", "max_attempts": 1}, handlers=[{"name": "only", "role": "work", "max_attempts": 1}])
     engine.enqueue("once")
     engine.enqueue("work", handler="only")
@@ -45,14 +45,14 @@ def test_a_handler_or_role_of_one_attempt_makes_such_tasks(engine: Engine) -> No
     assert engine.claim(10, start=0) == []
 
 
-def test_its_claim_is_its_start(engine: Engine) -> None:
+def test_claim_of_a_single_attempt_task_records_its_start(engine: Engine) -> None:
     task_id = engine.enqueue(max_attempts=1)
     engine.claim(10, start=1)
 
     assert engine.task(task_id).started_at == engine.clock.now()
 
 
-def test_tasks_before_an_only_attempt_are_prefetched(engine: Engine) -> None:
+def test_tasks_before_a_single_attempt_task_are_prefetched(engine: Engine) -> None:
     plain = [engine.enqueue() for _ in range(3)]
     engine.clock.advance(seconds=1)
     engine.enqueue(max_attempts=1)
@@ -60,7 +60,7 @@ def test_tasks_before_an_only_attempt_are_prefetched(engine: Engine) -> None:
     assert ids(engine.claim(10, start=0)) == plain
 
 
-def test_where_it_comes_next_nothing_is_claimed_ahead(engine: Engine) -> None:
+def test_single_attempt_task_at_the_head_stops_prefetching(engine: Engine) -> None:
     """Otherwise prefetched tasks would keep every slot busy, and its turn would never come."""
     once = engine.enqueue(max_attempts=1)
     plain = engine.enqueue()
@@ -69,20 +69,20 @@ def test_where_it_comes_next_nothing_is_claimed_ahead(engine: Engine) -> None:
     assert ids(engine.claim(10, start=1)) == [once, plain]
 
 
-def test_free_slots_take_it_in_its_turn(engine: Engine) -> None:
+def test_free_slots_take_a_single_attempt_task_in_its_turn(engine: Engine) -> None:
     wanted = [engine.enqueue(), engine.enqueue(max_attempts=1), engine.enqueue(), engine.enqueue(max_attempts=1)]
 
     assert ids(engine.claim(10, start=3)) == wanted[:3]
 
 
-def test_a_claim_says_that_a_task_was_held_back_for_want_of_a_slot(engine: Engine) -> None:
+def test_claim_reports_a_task_held_back_for_lack_of_a_slot(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work", "max_attempts": 1}] * 2)
 
     assert is_held_back(engine, limit=10, start=1)
     assert not is_held_back(engine, limit=10, start=1)
 
 
-def test_a_less_urgent_one_holds_nothing_back_that_is_more_urgent(engine: Engine) -> None:
+def test_less_urgent_single_attempt_task_does_not_hold_back_more_urgent_ones(engine: Engine) -> None:
     engine.enqueue(max_attempts=1)
     urgent = [engine.enqueue(priority=1) for _ in range(2)]
     engine.enqueue(priority=-1)
@@ -90,7 +90,7 @@ def test_a_less_urgent_one_holds_nothing_back_that_is_more_urgent(engine: Engine
     assert ids(engine.claim(10, start=0)) == urgent
 
 
-def test_one_whose_key_is_busy_holds_nothing_back(engine: Engine) -> None:
+def test_single_attempt_task_with_a_busy_key_holds_nothing_back(engine: Engine) -> None:
     engine.enqueue(key="k")
     engine.claim_one()
     engine.enqueue(key="k", max_attempts=1)
@@ -102,7 +102,7 @@ def test_one_whose_key_is_busy_holds_nothing_back(engine: Engine) -> None:
     assert ids(engine.claim(10, start=0)) == others
 
 
-def test_no_key_is_won_ahead_for_it_nor_past_it(engine: Engine) -> None:
+def test_key_of_a_single_attempt_task_is_not_taken_by_prefetching(engine: Engine) -> None:
     first = engine.enqueue()
     engine.clock.advance(seconds=1)
     once = engine.enqueue(key="k", max_attempts=1)
@@ -117,7 +117,9 @@ def test_no_key_is_won_ahead_for_it_nor_past_it(engine: Engine) -> None:
     assert ids(engine.claim(10, start=0)) == [other]
 
 
-def test_a_session_that_claims_ahead_finds_it_when_it_has_a_slot(engine: Engine, session: Session) -> None:
+def test_session_that_prefetches_finds_single_attempt_tasks_when_it_has_a_slot(
+    engine: Engine, session: Session
+) -> None:
     other = session()
     for _ in range(3):
         engine.enqueue_many([{"role": "work"}, {"role": "work", "max_attempts": 1}, {"role": "work"}])
@@ -130,7 +132,7 @@ def test_a_session_that_claims_ahead_finds_it_when_it_has_a_slot(engine: Engine,
     assert sorted(chain.from_iterable(claimed)) == [task.id for task in engine.tasks()]
 
 
-def test_a_crash_before_the_start_spends_no_attempt_and_fails_nothing(engine: Engine) -> None:
+def test_crash_before_the_start_refunds_the_attempt_and_fails_nothing(engine: Engine) -> None:
     """Another task of the batch killed the worker before this one started."""
     task_id = engine.enqueue(max_attempts=2)
 
@@ -139,7 +141,7 @@ def test_a_crash_before_the_start_spends_no_attempt_and_fails_nothing(engine: En
     assert (engine.state(task_id), engine.task(task_id).attempt) == ("pending", 0)
 
 
-def test_a_task_lost_three_times_before_its_start_is_no_longer_prefetched(engine: Engine) -> None:
+def test_task_lost_three_times_before_its_start_is_no_longer_prefetched(engine: Engine) -> None:
     task_id = engine.enqueue(max_attempts=2)
 
     lose_unbegun(engine, 2)
@@ -153,7 +155,7 @@ def test_a_task_lost_three_times_before_its_start_is_no_longer_prefetched(engine
     assert (claim.id, engine.task(task_id).started_at) == (task_id, None)
 
 
-def test_a_claim_into_a_free_slot_is_no_start(engine: Engine) -> None:
+def test_claim_into_a_free_slot_does_not_record_a_start(engine: Engine) -> None:
     task_id = engine.enqueue(max_attempts=2)
 
     [claim] = engine.claim(1, start=1)
@@ -162,14 +164,14 @@ def test_a_claim_into_a_free_slot_is_no_start(engine: Engine) -> None:
     assert engine.task(task_id).started_at == engine.clock.now()
 
 
-def test_a_claim_by_a_worker_that_reports_no_starts_is_the_start(engine: Engine) -> None:
+def test_claim_records_the_start_if_the_worker_reports_no_starts(engine: Engine) -> None:
     task_id = engine.enqueue(max_attempts=2)
     engine.claim(1)
 
     assert engine.task(task_id).started_at == engine.clock.now()
 
 
-def test_a_task_that_kills_its_worker_before_the_start_fails_after_its_last_attempt(engine: Engine) -> None:
+def test_suspect_that_kills_its_worker_fails_after_its_last_attempt(engine: Engine) -> None:
     """From the third claim on, the start must be recorded before the handler is called."""
     task_id = engine.enqueue(max_attempts=2, retry={"kind": "linear", "step": 0})
     claims = 0
@@ -184,7 +186,7 @@ def test_a_task_that_kills_its_worker_before_the_start_fails_after_its_last_atte
     assert (claims, engine.state(task_id)) == (2 + 2, "failed")
 
 
-def test_a_deadline_that_passes_before_the_start_spends_no_attempt(engine: Engine) -> None:
+def test_deadline_passed_before_the_start_refunds_the_attempt(engine: Engine) -> None:
     task_id = engine.enqueue(max_attempts=2, timeout=1)
     engine.claim(start=0)
     engine.clock.advance(seconds=LEASE + 1)
@@ -193,7 +195,7 @@ def test_a_deadline_that_passes_before_the_start_spends_no_attempt(engine: Engin
     assert (engine.task(task_id).attempt, engine.events(task_id)) == (0, ["crashed"])
 
 
-def test_a_shutdown_that_stops_an_only_attempt_fails_it(engine: Engine) -> None:
+def test_shutdown_during_an_only_attempt_fails_the_task(engine: Engine) -> None:
     """The task must not run twice."""
     task_id = engine.enqueue(max_attempts=1)
 
@@ -204,7 +206,7 @@ def test_a_shutdown_that_stops_an_only_attempt_fails_it(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("words", [{}, {"max_attempts": 1}])
-def test_a_task_retried_by_hand_starts_with_a_clean_record(engine: Engine, words: dict[str, int]) -> None:
+def test_manual_retry_resets_the_count_of_lost_claims(engine: Engine, words: dict[str, int]) -> None:
     task_id = engine.enqueue(**words)
     engine.claim(start=0)
     lose_unbegun(engine, 3)
@@ -214,7 +216,7 @@ def test_a_task_retried_by_hand_starts_with_a_clean_record(engine: Engine, words
     assert len(engine.claim(start=0)) == (not words)
 
 
-def test_a_newer_draft_leaves_it_where_it_stands(engine: Engine) -> None:
+def test_replacing_a_single_attempt_task_keeps_it_out_of_prefetching(engine: Engine) -> None:
     engine.enqueue(max_attempts=1, dedupe_key="d")
     engine.enqueue(max_attempts=1, dedupe_key="d", priority=3, dedupe={"mode": "replace"})
 

@@ -20,18 +20,18 @@ def places(claims: list[Claim]) -> list[tuple[int, int | None]]:
     return [(claim.id, claim.key_slot) for claim in claims]
 
 
-def test_a_worker_gets_the_tasks_of_a_key_in_their_order_for_one_place(engine: Engine, worker: int) -> None:
+def test_worker_claims_tasks_of_a_key_in_order_under_one_permit(engine: Engine, worker: int) -> None:
     first, second, third = (engine.enqueue(key="store") for _ in range(3))
     assert places(engine.claim_in_order(worker)) == [(first, 1), (second, -1), (third, -1)]
 
 
-def test_what_follows_counts_as_prefetched(engine: Engine, worker: int) -> None:
+def test_followers_in_a_sequence_are_prefetched(engine: Engine, worker: int) -> None:
     first, second = (engine.enqueue(key="store") for _ in range(2))
     engine.claim_in_order(worker, start=None)
     assert [engine.task(each).started_at is not None for each in (first, second)] == [True, False]
 
 
-def test_a_place_takes_no_more_tasks_than_the_worker_asks_for(engine: Engine, worker: int) -> None:
+def test_sequence_has_at_most_the_requested_number_of_tasks(engine: Engine, worker: int) -> None:
     for _ in range(5):
         engine.enqueue(key="store")
     assert len(engine.claim_in_order(worker, run=3)) == 3
@@ -39,14 +39,14 @@ def test_a_place_takes_no_more_tasks_than_the_worker_asks_for(engine: Engine, wo
     assert len(engine.claim_in_order(worker, run=4)) == 0, "tasks met at a full key are parked"
 
 
-def test_whoever_holds_a_place_gets_what_comes_later_behind_it(engine: Engine, worker: int) -> None:
+def test_holder_of_a_permit_claims_later_tasks_behind_it(engine: Engine, worker: int) -> None:
     engine.enqueue(key="store")
     engine.claim_in_order(worker)
     later = engine.enqueue(key="store")
     assert places(engine.claim_in_order(worker)) == [(later, -1)]
 
 
-def test_nobody_else_gets_a_task_of_the_key_before_the_last_of_them_has_ended(engine: Engine, worker: int) -> None:
+def test_key_is_held_until_the_last_task_of_a_sequence_has_finished(engine: Engine, worker: int) -> None:
     first, _, third = (engine.enqueue(key="store") for _ in range(3))
     one, two = engine.claim_in_order(worker, run=2)
     assert engine.claim(5) == []
@@ -59,7 +59,7 @@ def test_nobody_else_gets_a_task_of_the_key_before_the_last_of_them_has_ended(en
     assert first == one.id
 
 
-def test_the_free_places_of_a_key_are_taken_before_anything_follows(engine: Engine, worker: int) -> None:
+def test_free_permits_of_a_key_are_taken_before_a_sequence_grows(engine: Engine, worker: int) -> None:
     engine.rows("select rolecall.set_key_capacity('store', 2)")
     for _ in range(4):
         engine.enqueue(key="store")
@@ -67,9 +67,7 @@ def test_the_free_places_of_a_key_are_taken_before_anything_follows(engine: Engi
 
 
 @pytest.mark.parametrize("run", [1, 32])
-def test_no_task_is_claimed_past_an_older_one_of_its_key_that_is_locked(
-    engine: Engine, session: Session, worker: int, run: int
-) -> None:
+def test_older_locked_task_of_a_key_is_not_overtaken(engine: Engine, session: Session, worker: int, run: int) -> None:
     first, *_ = ids = [engine.enqueue(key="store") for _ in range(3)]
     other = session()
     with other.connection.transaction():
@@ -79,7 +77,7 @@ def test_no_task_is_claimed_past_an_older_one_of_its_key_that_is_locked(
     assert [claim.id for claim in engine.claim_in_order(worker, run=run)] == ids[:run]
 
 
-def test_a_run_of_a_key_ends_before_a_task_that_is_locked(engine: Engine, session: Session, worker: int) -> None:
+def test_sequence_ends_before_a_locked_task(engine: Engine, session: Session, worker: int) -> None:
     first, second, third, _ = (engine.enqueue(key="store") for _ in range(4))
     other = session()
     with other.connection.transaction():
@@ -87,9 +85,7 @@ def test_a_run_of_a_key_ends_before_a_task_that_is_locked(engine: Engine, sessio
         assert places(engine.claim_in_order(worker)) == [(first, 1), (second, -1)]
 
 
-def test_a_key_with_room_for_two_gives_no_place_past_a_locked_task(
-    engine: Engine, session: Session, worker: int
-) -> None:
+def test_key_with_capacity_two_does_not_overtake_a_locked_task(engine: Engine, session: Session, worker: int) -> None:
     engine.rows("select rolecall.set_key_capacity('store', 2)")
     first, second = (engine.enqueue(key="store") for _ in range(2))
     other = session()
@@ -100,7 +96,7 @@ def test_a_key_with_room_for_two_gives_no_place_past_a_locked_task(
     assert places(engine.claim_in_order(worker)) == [(first, 1), (second, 2)]
 
 
-def test_nothing_follows_a_task_that_waits_for_its_children(engine: Engine, worker: int) -> None:
+def test_no_task_follows_a_parent_that_waits_for_its_children(engine: Engine, worker: int) -> None:
     engine.enqueue(key="store")
     [parent] = engine.claim_in_order(worker)
     engine.complete(parent, next={"children": [{"role": "work"}]})
@@ -109,7 +105,7 @@ def test_nothing_follows_a_task_that_waits_for_its_children(engine: Engine, work
     assert [claim.key for claim in engine.claim_in_order(worker)] == [None]
 
 
-def test_nothing_follows_a_task_that_has_run_for_longer_than_a_task_may_wait(engine: Engine, worker: int) -> None:
+def test_no_task_follows_one_that_has_run_for_too_long(engine: Engine, worker: int) -> None:
     engine.enqueue(key="store")
     engine.claim_in_order(worker)
     engine.clock.advance(seconds=0.5)
@@ -118,18 +114,18 @@ def test_nothing_follows_a_task_that_has_run_for_longer_than_a_task_may_wait(eng
     assert engine.claim_in_order(worker) == []
 
 
-def test_nothing_of_less_priority_follows(engine: Engine, worker: int) -> None:
+def test_no_task_of_lower_priority_follows(engine: Engine, worker: int) -> None:
     low, high = engine.enqueue(key="store"), engine.enqueue(key="store", priority=1)
     assert places(engine.claim_in_order(worker)) == [(high, 1)]
     assert engine.task(low).state == "pending"
 
 
-def test_a_task_of_one_attempt_follows_none(engine: Engine, worker: int) -> None:
+def test_single_attempt_task_does_not_follow_in_a_sequence(engine: Engine, worker: int) -> None:
     first, _ = engine.enqueue(key="store"), engine.enqueue(key="store", max_attempts=1)
     assert places(engine.claim_in_order(worker, start=5)) == [(first, 1)]
 
 
-def test_no_task_is_claimed_ahead_past_an_older_one_of_one_attempt(engine: Engine, worker: int) -> None:
+def test_older_single_attempt_task_of_a_key_is_not_overtaken(engine: Engine, worker: int) -> None:
     other = engine.enqueue()
     once, ordinary = engine.enqueue(key="store", max_attempts=1), engine.enqueue(key="store")
 
@@ -138,7 +134,7 @@ def test_no_task_is_claimed_ahead_past_an_older_one_of_one_attempt(engine: Engin
     assert engine.task(ordinary).state == "pending"
 
 
-def test_what_is_given_back_unbegun_leaves_the_place_to_who_runs_there(engine: Engine, worker: int) -> None:
+def test_returning_an_unstarted_follower_leaves_the_permit_with_the_running_task(engine: Engine, worker: int) -> None:
     first, second = (engine.enqueue(key="store") for _ in range(2))
     _, follower = engine.claim_in_order(worker)
     engine.finish(worker, report(follower, "returned"))
@@ -148,7 +144,7 @@ def test_what_is_given_back_unbegun_leaves_the_place_to_who_runs_there(engine: E
     assert engine.claim(5) == []
 
 
-def test_parked_tasks_follow_too(engine: Engine, worker: int) -> None:
+def test_parked_tasks_join_a_sequence(engine: Engine, worker: int) -> None:
     ids = [engine.enqueue(key="store") for _ in range(4)]
     holder = engine.claim_one()
     assert engine.claim(5) == []
@@ -157,15 +153,13 @@ def test_parked_tasks_follow_too(engine: Engine, worker: int) -> None:
     assert [claim.id for claim in engine.claim_in_order(worker)] == ids[1:]
 
 
-def test_the_tasks_of_one_place_count_as_one_holder(engine: Engine, worker: int) -> None:
+def test_tasks_of_one_sequence_count_as_one_holder(engine: Engine, worker: int) -> None:
     first, *_ = (engine.enqueue(key="store") for _ in range(3))
     engine.claim_in_order(worker)
     assert engine.rows("select used, holders from rolecall.keys_now('{store}')") == [(1, [first])]
 
 
-def test_a_report_that_must_wait_keeps_those_of_its_place_that_come_after_it(
-    engine: Engine, session: Session, worker: int
-) -> None:
+def test_busy_outcome_delays_later_outcomes_of_the_same_sequence(engine: Engine, session: Session, worker: int) -> None:
     other, first, second = engine.enqueue(), engine.enqueue(key="store"), engine.enqueue(key="store")
     reports = [report(claim, "completed") for claim in engine.claim_in_order(worker)]
     somebody = session()
@@ -177,7 +171,7 @@ def test_a_report_that_must_wait_keeps_those_of_its_place_that_come_after_it(
     assert engine.task(other).state == "completed"
 
 
-def test_a_report_waits_for_the_child_that_ran_before_it_in_its_place(
+def test_outcome_waits_for_the_busy_child_before_it_in_the_sequence(
     engine: Engine, session: Session, worker: int
 ) -> None:
     parent = engine.enqueue()
@@ -204,7 +198,7 @@ def strict(engine: Engine, **handlers: bool) -> None:
     )
 
 
-def test_of_a_key_that_is_strict_no_more_tasks_are_claimed_than_may_run(engine: Engine, worker: int) -> None:
+def test_strict_key_limits_claims_to_its_capacity(engine: Engine, worker: int) -> None:
     strict(engine)
     engine.rows("select rolecall.set_key_capacity('pair', 2)")
     for key in ("store", "pair"):
@@ -220,7 +214,7 @@ def test_of_a_key_that_is_strict_no_more_tasks_are_claimed_than_may_run(engine: 
 
 
 @pytest.mark.parametrize("first", ["careful", "quick"])
-def test_no_task_is_claimed_behind_one_with_strict_keys_nor_the_other_way_round(engine: Engine, first: str) -> None:
+def test_strict_and_ordinary_handlers_do_not_share_a_sequence(engine: Engine, first: str) -> None:
     strict(engine, careful=True, quick=False)
     second = "quick" if first == "careful" else "careful"
     ids = [engine.enqueue(key="store", handler=name) for name in (first, second)]
@@ -231,7 +225,7 @@ def test_no_task_is_claimed_behind_one_with_strict_keys_nor_the_other_way_round(
     assert engine.claim_in_order(worker) == []
 
 
-def test_a_handler_may_be_claimed_ahead_though_its_role_has_strict_keys(engine: Engine) -> None:
+def test_handler_can_be_prefetched_although_its_role_has_strict_keys(engine: Engine) -> None:
     strict(engine)
     engine.declare({"name": "work"}, handlers=[{"name": "quick", "role": "work", "strict_keys": False}])
     worker = engine.worker()

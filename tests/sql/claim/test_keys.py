@@ -27,7 +27,7 @@ def test_one_task_of_a_key_runs_at_a_time(engine: Engine) -> None:
     assert claimed(engine, 5) == [second]
 
 
-def test_a_second_active_task_of_a_key_is_impossible_even_by_hand(engine: Engine) -> None:
+def test_second_running_task_of_a_key_violates_a_unique_index(engine: Engine) -> None:
     engine.enqueue(key="store")
     engine.claim_one()
     waiting = engine.enqueue(key="store")
@@ -40,7 +40,7 @@ def test_a_second_active_task_of_a_key_is_impossible_even_by_hand(engine: Engine
         )
 
 
-def test_tasks_without_a_key_hinder_nobody_and_nobody_hinders_them(engine: Engine) -> None:
+def test_tasks_with_and_without_a_key_do_not_block_each_other(engine: Engine) -> None:
     store, free = engine.enqueue(key="store"), engine.enqueue()
     assert claimed(engine, 1) == [store]
     assert claimed(engine, 1) == [free]
@@ -49,13 +49,13 @@ def test_tasks_without_a_key_hinder_nobody_and_nobody_hinders_them(engine: Engin
     assert claimed(engine, 5) == [more_free, other_store]
 
 
-def test_any_number_of_keys_run_side_by_side(engine: Engine) -> None:
+def test_tasks_of_different_keys_run_concurrently(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work", "key": str(n % 10)} for n in range(50)])
 
     assert [claim.key for claim in engine.claim(50)] == [str(n) for n in range(10)]
 
 
-def test_within_a_key_the_order_is_that_of_the_claim(engine: Engine) -> None:
+def test_tasks_of_a_key_run_in_claim_order(engine: Engine) -> None:
     low, normal, high, later = (engine.enqueue(key="k", priority=p) for p in (-1, 0, 1, 0))
 
     order = []
@@ -66,7 +66,7 @@ def test_within_a_key_the_order_is_that_of_the_claim(engine: Engine) -> None:
     assert order == [high, normal, later, low]
 
 
-def test_a_later_task_of_higher_priority_runs_before_an_unparked_one(engine: Engine) -> None:
+def test_later_task_of_higher_priority_runs_before_an_unparked_one(engine: Engine) -> None:
     engine.enqueue(key="k")
     holder = engine.claim_one()
     head = engine.enqueue(key="k")
@@ -78,7 +78,7 @@ def test_a_later_task_of_higher_priority_runs_before_an_unparked_one(engine: Eng
     assert claimed(engine, 5) == [urgent]
 
 
-def test_a_key_spans_roles(engine: Engine) -> None:
+def test_key_applies_across_roles(engine: Engine) -> None:
     engine.declare({"name": "other"})
     engine.enqueue(key="store")
     engine.enqueue("other", key="store")
@@ -86,7 +86,7 @@ def test_a_key_spans_roles(engine: Engine) -> None:
     assert len(engine.claim(5)) == 1
 
 
-def test_a_key_with_room_for_two_runs_two(engine: Engine) -> None:
+def test_key_with_capacity_two_runs_two_tasks(engine: Engine) -> None:
     engine.rows("insert into rolecall.keys (key, capacity) values ('api', 2)")
     ids, _ = engine.enqueue_many([{"role": "work", "key": "api"}] * 5)
     worker = engine.worker()
@@ -99,7 +99,7 @@ def test_a_key_with_room_for_two_runs_two(engine: Engine) -> None:
     assert claimed(engine, 5) == ids[2:4]
 
 
-def test_slots_that_become_free_together_are_all_taken_again(engine: Engine) -> None:
+def test_permits_freed_together_are_all_taken_again(engine: Engine) -> None:
     engine.rows("insert into rolecall.keys (key, capacity) values ('api', 4)")
     ids, _ = engine.enqueue_many([{"role": "work", "key": "api"}] * 9)
     worker = engine.worker()
@@ -111,7 +111,7 @@ def test_slots_that_become_free_together_are_all_taken_again(engine: Engine) -> 
     assert [claim.id for _ in range(5) for claim in engine.claim(1)] == ids[4:8]
 
 
-def test_one_end_at_a_key_with_room_for_two_lets_one_in(engine: Engine) -> None:
+def test_one_freed_permit_of_a_key_with_capacity_two_admits_one_task(engine: Engine) -> None:
     engine.rows("insert into rolecall.keys (key, capacity) values ('api', 2)")
     ids, _ = engine.enqueue_many([{"role": "work", "key": "api"}] * 4)
     first, second = engine.claim(5)
@@ -123,7 +123,7 @@ def test_one_end_at_a_key_with_room_for_two_lets_one_in(engine: Engine) -> None:
     assert claimed(engine, 5) == [ids[3]]
 
 
-def test_more_room_is_used_by_the_next_claim_that_meets_the_key(engine: Engine) -> None:
+def test_increased_capacity_is_used_by_the_next_claim(engine: Engine) -> None:
     engine.enqueue(key="api")
     engine.claim_one()
     engine.rows("update rolecall.keys set capacity = 2 where key = 'api'")
@@ -132,7 +132,7 @@ def test_more_room_is_used_by_the_next_claim_that_meets_the_key(engine: Engine) 
     assert claimed(engine, 5) == [second]
 
 
-def test_less_room_lets_the_running_ones_end(engine: Engine) -> None:
+def test_reduced_capacity_applies_after_running_tasks_finish(engine: Engine) -> None:
     engine.rows("insert into rolecall.keys (key, capacity) values ('api', 2)")
     ids, _ = engine.enqueue_many([{"role": "work", "key": "api"}] * 3)
     first, second = engine.claim(5)
@@ -144,7 +144,7 @@ def test_less_room_lets_the_running_ones_end(engine: Engine) -> None:
     assert claimed(engine, 5) == [ids[2]]
 
 
-def test_a_thousand_tasks_of_a_busy_key_do_not_hold_up_the_task_behind_them(engine: Engine) -> None:
+def test_thousand_tasks_of_a_busy_key_do_not_block_the_task_behind(engine: Engine) -> None:
     """The very first claim must not be blocked."""
     engine.enqueue(key="busy")
     engine.claim_one()
@@ -155,7 +155,7 @@ def test_a_thousand_tasks_of_a_busy_key_do_not_hold_up_the_task_behind_them(engi
     assert claimed(engine, 1) == []
 
 
-def test_two_workers_and_the_tasks_of_one_store_a_thousand_times(engine: Engine, session: Session) -> None:
+def test_two_workers_run_a_thousand_tasks_of_one_key_one_by_one(engine: Engine, session: Session) -> None:
     engine.enqueue_many([{"role": "work", "key": "store"}] * 1000)
     active = "select count(*) from rolecall.tasks where state = 'running'"
 

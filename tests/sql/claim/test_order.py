@@ -18,33 +18,33 @@ def claimed_in_the_end(engine: Engine, limit: int) -> list[int]:
     return found
 
 
-def test_a_higher_priority_goes_first_whatever_its_age(engine: Engine) -> None:
+def test_higher_priority_is_claimed_first_regardless_of_age(engine: Engine) -> None:
     low, normal, high = (engine.enqueue(priority=priority) for priority in (-100, 0, 100))
 
     assert claimed(engine, 3) == [high, normal, low]
 
 
-def test_within_a_priority_the_earlier_due_task_goes_first(engine: Engine) -> None:
+def test_earlier_due_task_is_claimed_first_within_a_priority(engine: Engine) -> None:
     late, early = engine.enqueue(after=20), engine.enqueue(after=10)
     engine.clock.advance(seconds=30)
 
     assert claimed(engine, 2) == [early, late]
 
 
-def test_what_is_due_at_the_same_moment_goes_by_id(engine: Engine) -> None:
+def test_tasks_due_at_the_same_time_are_claimed_by_id(engine: Engine) -> None:
     ids, _ = engine.enqueue_many([{"role": "work"}] * 5)
 
     assert claimed(engine, 5) == ids
 
 
-def test_claims_go_on_where_the_last_one_stopped(engine: Engine) -> None:
+def test_claims_continue_at_the_watermark(engine: Engine) -> None:
     ids, _ = engine.enqueue_many([{"role": "work"}] * 6)
 
     assert [claimed(engine, 2, reset_watermark=False) for _ in range(3)] == [ids[0:2], ids[2:4], ids[4:6]]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7, 50])
-def test_several_roles_and_handlers_are_served_as_one_line(engine: Engine, limit: int) -> None:
+def test_several_roles_and_handlers_are_claimed_in_one_order(engine: Engine, limit: int) -> None:
     engine.declare({"name": "other"}, handlers=[{"name": "special", "role": "work"}])
     ids = []
     for n in range(30):
@@ -60,7 +60,7 @@ def test_several_roles_and_handlers_are_served_as_one_line(engine: Engine, limit
     assert order == expected
 
 
-def test_a_task_below_the_sessions_floor_is_found_when_nothing_else_is_left(engine: Engine) -> None:
+def test_task_below_the_watermark_is_claimed_when_no_other_is_left(engine: Engine) -> None:
     """A released task is below the position where the session's last scan stopped."""
     first, second = engine.enqueue(), engine.enqueue()
     claims = engine.claim(2, reset_watermark=False)
@@ -71,7 +71,7 @@ def test_a_task_below_the_sessions_floor_is_found_when_nothing_else_is_left(engi
     assert engine.task(second).state == "running"
 
 
-def test_a_task_below_the_floor_is_found_beside_other_lines(engine: Engine) -> None:
+def test_task_below_the_watermark_is_claimed_with_other_lines_present(engine: Engine) -> None:
     engine.declare({"name": "other"})
     first = engine.enqueue()
     engine.enqueue("other")
@@ -82,7 +82,7 @@ def test_a_task_below_the_floor_is_found_beside_other_lines(engine: Engine) -> N
     assert claimed_in_the_end(engine, 2) == [first]
 
 
-def test_a_line_whose_tasks_wait_for_a_key_leaves_its_place_to_the_other_lines(engine: Engine) -> None:
+def test_line_with_parked_tasks_yields_to_other_lines(engine: Engine) -> None:
     engine.declare({"name": "other"})
     engine.enqueue(key="store")
     engine.claim_one()
@@ -93,7 +93,7 @@ def test_a_line_whose_tasks_wait_for_a_key_leaves_its_place_to_the_other_lines(e
     assert claimed(engine, 1) == [free]
 
 
-def test_a_walk_past_busy_keys_leaves_no_free_task_behind(engine: Engine) -> None:
+def test_scan_past_busy_keys_skips_no_free_task(engine: Engine) -> None:
     engine.enqueue(key="store")
     engine.claim_one()
     busy, _ = engine.enqueue_many([{"role": "work", "key": "store"}] * 5)
@@ -106,7 +106,7 @@ def test_a_walk_past_busy_keys_leaves_no_free_task_behind(engine: Engine) -> Non
     assert {engine.task(task_id).status for task_id in busy} == {"parked"}
 
 
-def test_a_retried_task_stands_where_it_is_due_again(engine: Engine) -> None:
+def test_retried_task_is_ordered_by_its_new_due_time(engine: Engine) -> None:
     failing = engine.enqueue()
     engine.fail(engine.claim_one())
     engine.clock.advance(seconds=9)

@@ -8,7 +8,7 @@ from datetime import timedelta
 from tests.sql.engine import LEASE, START, TIMEOUT, Engine
 
 
-def test_a_running_task_has_a_lease_and_a_deadline_from_the_first_moment(engine: Engine) -> None:
+def test_claimed_task_has_a_lease_and_a_deadline_immediately(engine: Engine) -> None:
     """A worker can crash between the claim and its first heartbeat."""
     engine.enqueue()
     claim = engine.claim_one()
@@ -20,7 +20,7 @@ def test_a_running_task_has_a_lease_and_a_deadline_from_the_first_moment(engine:
     assert (task.state, task.worker_id, task.claimed_at, task.started_at) == ("running", claim.worker_id, START, START)
 
 
-def test_a_handlers_own_lease_and_timeout_rule_its_tasks(engine: Engine) -> None:
+def test_lease_and_timeout_of_a_handler_apply_to_its_tasks(engine: Engine) -> None:
     engine.declare(handlers=[{"name": "slow", "role": "work", "lease": 300, "timeout": 7200}])
     engine.enqueue(handler="slow")
     claim = engine.claim_one()
@@ -29,7 +29,7 @@ def test_a_handlers_own_lease_and_timeout_rule_its_tasks(engine: Engine) -> None
     assert engine.task(claim.id).deadline_at == START + timedelta(hours=2)
 
 
-def test_every_claim_hands_out_the_next_fence(engine: Engine) -> None:
+def test_every_claim_increments_the_fence(engine: Engine) -> None:
     """Fences increase even if an attempt is refunded."""
     engine.enqueue(max_attempts=0)
     fences = []
@@ -43,7 +43,7 @@ def test_every_claim_hands_out_the_next_fence(engine: Engine) -> None:
     assert engine.claim_one().fence > fences[-1]
 
 
-def test_the_attempt_is_counted_by_the_claim(engine: Engine) -> None:
+def test_claim_counts_the_attempt(engine: Engine) -> None:
     engine.enqueue()
     assert engine.claim_one().attempt == 1
     engine.clock.advance(seconds=LEASE + 1)
@@ -53,7 +53,7 @@ def test_the_attempt_is_counted_by_the_claim(engine: Engine) -> None:
     assert engine.claim_one().attempt == 2
 
 
-def test_the_claim_tells_all_that_a_worker_needs(engine: Engine) -> None:
+def test_claim_contains_all_fields_that_a_worker_needs(engine: Engine) -> None:
     task_id = engine.enqueue(payload={"store": 7}, priority=3, key="k", max_attempts=9)
     claim = engine.claim_one()
 
@@ -62,7 +62,7 @@ def test_the_claim_tells_all_that_a_worker_needs(engine: Engine) -> None:
     assert (claim.chain_id, claim.chain_index, claim.scheduled_for, claim.created_at) == (task_id, 0, START, START)
 
 
-def test_a_lease_counts_from_the_claim_not_from_the_transactions_start(engine: Engine) -> None:
+def test_lease_starts_at_the_claim_not_at_the_start_of_the_transaction(engine: Engine) -> None:
     """now() is constant within a transaction, so leases would be too short."""
     engine.clock.set(START)
     engine.enqueue()

@@ -10,7 +10,7 @@ from tests.sql.engine import LEASE, Engine, report
 from tests.sql.families import spread
 
 
-def test_named_tasks_are_given_in_the_order_named(engine: Engine) -> None:
+def test_named_tasks_are_claimed_in_the_given_order(engine: Engine) -> None:
     first, second, third = (engine.enqueue() for _ in range(3))
 
     given, verdicts = engine.claim_these(third, first, third, None)
@@ -19,7 +19,7 @@ def test_named_tasks_are_given_in_the_order_named(engine: Engine) -> None:
     assert engine.states() == {first: "running", second: "pending", third: "running"}
 
 
-def test_what_is_given_is_owned_as_after_any_claim(engine: Engine) -> None:
+def test_task_claimed_by_id_equals_one_from_any_claim(engine: Engine) -> None:
     """Columns, lease, deadline, fence and attempt are the same."""
     one, other = (engine.enqueue(key=key, payload={"n": 1}, timeout=90) for key in ("a", "b"))
     worker = engine.worker()
@@ -44,7 +44,7 @@ def test_what_is_given_is_owned_as_after_any_claim(engine: Engine) -> None:
     assert engine.complete(by_id) is None
 
 
-def test_only_attempts_have_started_where_the_worker_reports_starts(engine: Engine) -> None:
+def test_only_single_attempt_tasks_are_started_if_the_worker_reports_starts(engine: Engine) -> None:
     ids = [engine.enqueue(max_attempts=most) for most in (1, 2)]
 
     given, _ = engine.claim_these(*ids, start=2)
@@ -52,7 +52,7 @@ def test_only_attempts_have_started_where_the_worker_reports_starts(engine: Engi
     assert [engine.task(claim.id).started_at is not None for claim in given] == [True, False]
 
 
-def test_what_others_have_and_what_has_ended_is_not_given(engine: Engine) -> None:
+def test_running_and_finished_tasks_are_not_claimed_by_id(engine: Engine) -> None:
     taken, cancelled, unknown = engine.enqueue(), engine.enqueue(), 99
     [claim] = engine.claim(1)
     engine.cancel(taken, cancelled)
@@ -65,7 +65,7 @@ def test_what_others_have_and_what_has_ended_is_not_given(engine: Engine) -> Non
     assert engine.claim_these(taken)[1] == {taken: "finished"}
 
 
-def test_what_waits_is_not_given(engine: Engine) -> None:
+def test_scheduled_blocked_and_waiting_tasks_are_not_claimed_by_id(engine: Engine) -> None:
     later = engine.enqueue(after=10)
     needed = engine.enqueue()
     blocked = engine.enqueue(needs=[needed])
@@ -78,7 +78,7 @@ def test_what_waits_is_not_given(engine: Engine) -> None:
     assert verdicts == {later: "not due", blocked: "blocked", parent: "waiting"}
 
 
-def test_a_worker_gets_by_id_what_it_serves_and_nothing_else(engine: Engine) -> None:
+def test_worker_claims_by_id_only_tasks_that_it_serves(engine: Engine) -> None:
     engine.declare({"name": "other"}, handlers=[{"name": "newer", "role": "work"}])
     mine, other_role = engine.enqueue(), engine.enqueue("other")
     worker = engine.worker("work")
@@ -93,7 +93,7 @@ def test_a_worker_gets_by_id_what_it_serves_and_nothing_else(engine: Engine) -> 
     assert engine.claim_these(other_role, worker=worker + 1)[1] == {other_role: "not served"}
 
 
-def test_a_paused_role_gives_nothing_by_id_until_it_is_resumed(engine: Engine) -> None:
+def test_paused_role_is_not_claimed_by_id_until_resumed(engine: Engine) -> None:
     task_id = engine.enqueue()
     engine.rows("select rolecall.pause_role('work')")
     assert engine.claim_these(task_id) == ([], {task_id: "paused"})
@@ -103,7 +103,7 @@ def test_a_paused_role_gives_nothing_by_id_until_it_is_resumed(engine: Engine) -
     assert len(engine.claim_these(task_id)[0]) == 1
 
 
-def test_a_misfit_is_not_given_by_id_to_the_release_that_it_does_not_fit(engine: Engine) -> None:
+def test_incompatible_task_is_not_claimed_by_id_by_the_same_release(engine: Engine) -> None:
     worker = engine.worker()
     engine.rows("select rolecall.tell_intakes(%s, '{old}')", worker)
     task_id = engine.enqueue()
@@ -114,7 +114,7 @@ def test_a_misfit_is_not_given_by_id_to_the_release_that_it_does_not_fit(engine:
     assert len(engine.claim_these(task_id)[0]) == 1
 
 
-def test_an_only_attempt_is_given_into_a_free_slot_only(engine: Engine) -> None:
+def test_single_attempt_task_is_claimed_by_id_only_into_a_free_slot(engine: Engine) -> None:
     plain, once = engine.enqueue(), engine.enqueue(max_attempts=1)
 
     given, verdicts = engine.claim_these(plain, once, start=1)
@@ -123,7 +123,7 @@ def test_an_only_attempt_is_given_into_a_free_slot_only(engine: Engine) -> None:
     assert len(engine.claim_these(once, start=1)[0]) == 1
 
 
-def test_a_full_key_gives_nothing_and_those_named_are_parked(engine: Engine) -> None:
+def test_full_key_yields_no_claim_by_id_and_parks_the_named_tasks(engine: Engine) -> None:
     first, second, third = (engine.enqueue(key="store") for _ in range(3))
 
     given, verdicts = engine.claim_these(second, first)
@@ -134,7 +134,7 @@ def test_a_full_key_gives_nothing_and_those_named_are_parked(engine: Engine) -> 
     assert len(engine.claim_these(second)[0]) == 1
 
 
-def test_the_place_of_a_key_is_given_to_its_best_task_or_to_nobody(engine: Engine) -> None:
+def test_permit_goes_to_the_best_task_of_a_key_or_to_none(engine: Engine) -> None:
     first, second = (engine.enqueue(key="store") for _ in range(2))
 
     assert engine.claim_these(second) == ([], {second: "not first"})
@@ -142,7 +142,7 @@ def test_the_place_of_a_key_is_given_to_its_best_task_or_to_nobody(engine: Engin
     assert [claim.id for claim in engine.claim(5)] == [first]
 
 
-def test_a_better_task_of_a_key_that_the_worker_does_not_serve_stands_in_nobodys_way(engine: Engine) -> None:
+def test_better_task_of_a_key_in_an_unserved_role_blocks_nothing(engine: Engine) -> None:
     engine.declare({"name": "other"})
     engine.enqueue("other", key="store")
     mine = engine.enqueue(key="store")
@@ -150,7 +150,7 @@ def test_a_better_task_of_a_key_that_the_worker_does_not_serve_stands_in_nobodys
     assert len(engine.claim_these(mine, worker=engine.worker("work"))[0]) == 1
 
 
-def test_a_key_gives_by_id_as_many_places_as_it_has(engine: Engine) -> None:
+def test_claims_by_id_are_limited_by_the_capacity_of_a_key(engine: Engine) -> None:
     engine.rows("select rolecall.set_key_capacity('store', 2)")
     ids = [engine.enqueue(key="store") for _ in range(4)]
 
@@ -159,7 +159,7 @@ def test_a_key_gives_by_id_as_many_places_as_it_has(engine: Engine) -> None:
     assert ([claim.id for claim in given], verdicts) == (ids[:2], {ids[2]: "key busy"})
 
 
-def test_a_parked_task_is_given_by_id_when_its_key_has_room(engine: Engine) -> None:
+def test_parked_task_is_claimed_by_id_when_its_key_has_capacity(engine: Engine) -> None:
     first, second = (engine.enqueue(key="store") for _ in range(2))
     [claim] = engine.claim(5)
     engine.complete(claim)
@@ -169,7 +169,7 @@ def test_a_parked_task_is_given_by_id_when_its_key_has_room(engine: Engine) -> N
     assert engine.state(first) == "completed"
 
 
-def test_a_parent_between_two_steps_keeps_its_place(engine: Engine) -> None:
+def test_parent_between_two_steps_keeps_its_permit(engine: Engine) -> None:
     parent = engine.enqueue(key="store")
     [claim], _ = engine.claim_these(parent)
     [child] = spread(engine, claim, {"role": "work"}, gathers=True)
@@ -181,7 +181,7 @@ def test_a_parent_between_two_steps_keeps_its_place(engine: Engine) -> None:
     assert (again.step, again.key) == (1, "store")
 
 
-def test_a_task_that_somebody_else_has_locked_is_busy(engine: Engine, session: Session) -> None:
+def test_locked_task_is_reported_as_busy(engine: Engine, session: Session) -> None:
     free, keyed = engine.enqueue(), engine.enqueue(key="store")
     engine.rows("insert into rolecall.keys (key) values ('store')")
     other = session()
@@ -194,14 +194,14 @@ def test_a_task_that_somebody_else_has_locked_is_busy(engine: Engine, session: S
     assert len(engine.claim_these(free, keyed)[0]) == 2
 
 
-def test_a_claim_by_id_needs_read_committed(engine: Engine) -> None:
+def test_claim_by_id_requires_read_committed(engine: Engine) -> None:
     engine.rows("begin isolation level serializable")
     with pytest.raises(psycopg.errors.DatabaseError, match="isolation level"):
         engine.claim_these(1)
     engine.rows("rollback")
 
 
-def test_many_are_claimed_and_finished_by_id(engine: Engine) -> None:
+def test_hundred_tasks_are_claimed_and_finished_by_id(engine: Engine) -> None:
     ids, _ = engine.enqueue_many([{"role": "work", "key": f"{n % 7}" if n % 2 else None} for n in range(100)])
     worker = engine.worker()
     for _ in range(10):

@@ -24,5 +24,5 @@ def test_every_role_and_state_is_counted(engine: Engine) -> None:
     assert engine.task(third.id).state == "running"
 
 
-def test_an_empty_pool_counts_nothing(engine: Engine) -> None:
+def test_empty_pool_has_no_counts(engine: Engine) -> None:
     assert engine.rows("select * from rolecall.counts()") == []

@@ -48,7 +48,7 @@ def other(live_engine: Engine) -> Iterator[Engine]:
         yield Engine(connection, Clock(live_engine.database), live_engine.database)
 
 
-def test_a_roll_up_takes_what_finished_before_it(engine: Engine) -> None:
+def test_roll_up_counts_tasks_finished_before_it(engine: Engine) -> None:
     """Counts never scan the finished table."""
     finish(engine, 3)
     engine.clock.advance(seconds=1)
@@ -59,7 +59,7 @@ def test_a_roll_up_takes_what_finished_before_it(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_after_any_calls_the_counts_are_those_of_a_full_count(engine: Engine, seed: int) -> None:
+def test_counts_equal_a_full_count_after_random_calls(engine: Engine, seed: int) -> None:
     pick = random.Random(seed)
     engine.rows("select rolecall.make_partitions(60)")
 
@@ -90,7 +90,7 @@ def test_after_any_calls_the_counts_are_those_of_a_full_count(engine: Engine, se
     assert done["rolled up"] > 10
 
 
-def test_dropping_a_day_drops_its_counts_but_for_what_stays(engine: Engine) -> None:
+def test_dropping_a_day_subtracts_its_counts_except_for_kept_tasks(engine: Engine) -> None:
     engine.rows("select rolecall.make_partitions(0)")
     finish(engine, 4)
     child = finish(engine, 1)[0]
@@ -108,7 +108,7 @@ def test_dropping_a_day_drops_its_counts_but_for_what_stays(engine: Engine) -> N
     assert_exact(engine)
 
 
-def test_what_a_transaction_finished_before_it_commits_late_is_counted(live_engine: Engine, other: Engine) -> None:
+def test_tasks_of_a_transaction_that_commits_late_are_counted(live_engine: Engine, other: Engine) -> None:
     """The watermark waits for transactions that can still commit."""
     live_engine.enqueue()
     claim = live_engine.claim_one()
@@ -125,7 +125,7 @@ def test_what_a_transaction_finished_before_it_commits_late_is_counted(live_engi
     assert_exact(live_engine)
 
 
-def test_a_transaction_that_only_reads_holds_nothing_up(live_engine: Engine, other: Engine) -> None:
+def test_read_only_transaction_does_not_delay_the_roll_up(live_engine: Engine, other: Engine) -> None:
     other.rows("select count(*) from rolecall.tasks")
     finish(live_engine, 2)
     roll_up(live_engine)
@@ -133,7 +133,7 @@ def test_a_transaction_that_only_reads_holds_nothing_up(live_engine: Engine, oth
     assert rolled_up(live_engine) == 2
 
 
-def test_what_is_being_deleted_while_others_count_is_counted_no_more(live_engine: Engine, other: Engine) -> None:
+def test_rows_deleted_during_a_roll_up_are_not_counted(live_engine: Engine, other: Engine) -> None:
     """The roll-up skips rows that another session is deleting, and continues after its commit."""
     ids = finish(live_engine, 3)
     other.delete_chains(ids[0])
@@ -150,7 +150,7 @@ def test_what_is_being_deleted_while_others_count_is_counted_no_more(live_engine
     assert_exact(live_engine)
 
 
-def test_counting_reads_little_of_what_has_finished(engine: Engine) -> None:
+def test_counting_reads_few_pages_of_finished_tasks(engine: Engine) -> None:
     """Counts never scan the finished table."""
     engine.rows("select rolecall.make_partitions()")
     engine.rows(

@@ -23,7 +23,7 @@ POLICIES = [
 ]
 
 
-def test_a_role_has_defaults_for_what_is_not_said(engine: Engine) -> None:
+def test_unset_settings_of_a_role_have_defaults(engine: Engine) -> None:
     engine.declare({"name": "plain"})
 
     [row] = engine.rows(
@@ -32,7 +32,7 @@ def test_a_role_has_defaults_for_what_is_not_said(engine: Engine) -> None:
     assert row == (timedelta(seconds=60), timedelta(hours=1), 5, "exponential")
 
 
-def test_what_is_not_said_again_keeps_its_value(engine: Engine) -> None:
+def test_omitted_settings_keep_their_values(engine: Engine) -> None:
     engine.declare({"name": "a", "lease": 30, "description": "first"})
     engine.declare({"name": "a", "description": "second"})
 
@@ -41,26 +41,26 @@ def test_what_is_not_said_again_keeps_its_value(engine: Engine) -> None:
     ]
 
 
-def test_zero_attempts_stand_for_unlimited(engine: Engine) -> None:
+def test_zero_attempts_mean_unlimited(engine: Engine) -> None:
     engine.declare({"name": "a", "max_attempts": 0})
 
     assert engine.value("select max_attempts from rolecall.roles where name = 'a'") is None
 
 
-def test_a_handler_brings_its_role_along(engine: Engine) -> None:
+def test_declaring_a_handler_creates_its_role(engine: Engine) -> None:
     engine.declare(handlers=[{"name": "fetch", "role": "crawl"}, {"name": "alone"}])
 
     assert engine.rows("select name from rolecall.roles order by name") == [("alone",), ("crawl",), ("work",)]
 
 
-def test_a_handlers_settings_go_back_to_its_role_when_they_are_no_longer_said(engine: Engine) -> None:
+def test_omitted_settings_of_a_handler_fall_back_to_its_role(engine: Engine) -> None:
     engine.declare(handlers=[{"name": "h", "role": "work", "lease": 5}])
     engine.declare(handlers=[{"name": "h", "role": "work"}])
 
     assert engine.rows("select lease from rolecall.handlers") == [(None,)]
 
 
-def test_the_same_declaration_again_writes_nothing(engine: Engine) -> None:
+def test_repeated_declaration_writes_nothing(engine: Engine) -> None:
     """A hundred starting workers declare the same."""
     roles = [{"name": "a", "lease": 30, "retry": {"kind": "none"}}]
     handlers = [{"name": "h", "role": "a", "signature": {"type": "object"}, "timeout": 3}]
@@ -88,7 +88,7 @@ def test_the_same_declaration_again_writes_nothing(engine: Engine) -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_is_refused_for_roles_and_handlers_alike(engine: Engine, said: Document) -> None:
+def test_invalid_settings_are_rejected_for_roles_and_handlers(engine: Engine, said: Document) -> None:
     document = {"name": "a", **said}
     for roles, handlers in (([document], []), ([], [document])):
         with pytest.raises(psycopg.Error) as refusal:
@@ -98,14 +98,14 @@ def test_what_cannot_be_is_refused_for_roles_and_handlers_alike(engine: Engine, 
 
 
 @pytest.mark.parametrize("said", [{"max_payload_bytes": 1}, {"keep_completed": -1}, {"keep_failed": 1e12}], ids=str)
-def test_a_roles_limits_are_checked_too(engine: Engine, said: Document) -> None:
+def test_invalid_limits_of_a_role_are_rejected(engine: Engine, said: Document) -> None:
     with pytest.raises(psycopg.Error) as refusal:
         engine.declare({"name": "a", **said})
 
     assert refusal.value.sqlstate == "RC041"
 
 
-def test_one_bad_declaration_refuses_all(engine: Engine) -> None:
+def test_one_invalid_declaration_rejects_all(engine: Engine) -> None:
     with pytest.raises(psycopg.Error):
         engine.declare({"name": "good"}, {"name": "bad", "lease": -1})
 

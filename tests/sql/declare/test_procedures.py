@@ -26,7 +26,7 @@ def stored(engine: Engine) -> list[tuple[str | None, ...]]:
     return engine.rows(f"select {COLUMNS} from rolecall.procedures")
 
 
-def test_one_call_makes_a_procedure_a_handler(shop: Engine) -> None:
+def test_one_call_declares_a_procedure_as_handler(shop: Engine) -> None:
     shop.rows(
         "select rolecall.declare_procedure('count', 'shop.count', p_role => 'work', p_before => 'shop.ring', "
         "p_after => 'shop.ring', p_description => 'Counts stores')"
@@ -36,7 +36,7 @@ def test_one_call_makes_a_procedure_a_handler(shop: Engine) -> None:
     assert shop.enqueue(handler="count")
 
 
-def test_what_is_said_of_its_attempts_is_stored(shop: Engine) -> None:
+def test_attempt_settings_of_a_procedure_are_stored(shop: Engine) -> None:
     shop.rows(
         "select rolecall.declare_procedure('count', 'shop.count', p_max_attempts => 7, p_retry => '{\"kind\": \"none\"}', "
         "p_timeout => '2 h', p_lease => '5 min')"
@@ -46,7 +46,7 @@ def test_what_is_said_of_its_attempts_is_stored(shop: Engine) -> None:
     assert row == ("count", 7, "none", "02:00:00", "00:05:00")
 
 
-def test_a_name_that_needs_quotes_is_found_and_stored_with_them(engine: Engine) -> None:
+def test_quoted_procedure_name_is_found_and_stored_with_quotes(engine: Engine) -> None:
     engine.rows('create schema "My Shop"')
     engine.rows(
         'create procedure "My Shop"."Count It"(payload jsonb, inout info jsonb) language sql as $$ select info $$'
@@ -76,7 +76,7 @@ def test_a_name_that_needs_quotes_is_found_and_stored_with_them(engine: Engine) 
     ],
     ids=str,
 )
-def test_what_cannot_be_called_is_refused(shop: Engine, said: Document, problem: str) -> None:
+def test_unsuitable_procedure_is_rejected(shop: Engine, said: Document, problem: str) -> None:
     silent_hook(shop, "chime", "null;")
     shop.rows("create function shop.answer(payload jsonb, inout info jsonb) language sql as $$ select info $$")
 
@@ -87,7 +87,7 @@ def test_what_cannot_be_called_is_refused(shop: Engine, said: Document, problem:
     assert problem in str(refusal.value)
 
 
-def test_a_handler_may_take_the_payload_alone_and_a_hook_nothing(shop: Engine) -> None:
+def test_handler_can_take_the_payload_only_and_a_hook_no_arguments(shop: Engine) -> None:
     silent_hook(shop, "chime", "null;")
 
     shop.declare(handlers=[{"name": "count", "procedure": "shop.ring", "before": "shop.chime", "after": "shop.ring"}])
@@ -103,7 +103,7 @@ def test_a_handler_may_take_the_payload_alone_and_a_hook_nothing(shop: Engine) -
     ],
     ids=["handler", "hook"],
 )
-def test_a_name_that_stands_for_two_shapes_is_refused(shop: Engine, said: Document, problem: str) -> None:
+def test_ambiguous_procedure_name_is_rejected(shop: Engine, said: Document, problem: str) -> None:
     """The error explains how to resolve the ambiguity."""
     procedure(shop, "ring", "null;")
     silent_hook(shop, "ring", "null;")
@@ -115,7 +115,7 @@ def test_a_name_that_stands_for_two_shapes_is_refused(shop: Engine, said: Docume
     assert "drop or rename one of them" in str(refusal.value)
 
 
-def test_the_same_declaration_again_writes_nothing(shop: Engine) -> None:
+def test_repeated_declaration_writes_nothing(shop: Engine) -> None:
     """A hundred starting workers declare the same."""
     document = {"name": "count", "procedure": "shop.count", "before": "shop.ring"}
     shop.declare(handlers=[document])
@@ -125,14 +125,14 @@ def test_the_same_declaration_again_writes_nothing(shop: Engine) -> None:
         assert shop.value("select pg_current_xact_id_if_assigned()") is None
 
 
-def test_a_handler_that_is_a_function_again_has_no_procedure(shop: Engine) -> None:
+def test_handler_declared_as_a_function_again_has_no_procedure(shop: Engine) -> None:
     shop.declare(handlers=[{"name": "count", "procedure": "shop.count"}])
     shop.declare(handlers=[{"name": "count", "signature": {"type": "object"}}])
 
     assert stored(shop) == []
 
 
-def test_workers_are_told_of_a_new_procedure(shop: Engine, session: Session) -> None:
+def test_workers_are_notified_of_a_new_procedure(shop: Engine, session: Session) -> None:
     listener = session()
     listener.rows("listen rolecall_handlers")
 
@@ -141,14 +141,14 @@ def test_workers_are_told_of_a_new_procedure(shop: Engine, session: Session) -> 
     assert [note.channel for note in listener.connection.notifies(timeout=30, stop_after=1)] == ["rolecall_handlers"]
 
 
-def test_a_role_is_told_to_run_one_root_at_a_time(engine: Engine) -> None:
+def test_one_root_setting_of_a_role_is_kept(engine: Engine) -> None:
     engine.declare({"name": "work", "one_root": True})
     engine.declare({"name": "work"})
 
     assert engine.value("select one_root from rolecall.roles where name = 'work'") is True
 
 
-def test_one_procedure_may_serve_several_handlers(shop: Engine) -> None:
+def test_one_procedure_can_serve_several_handlers(shop: Engine) -> None:
     shop.declare(handlers=[{"name": name, "procedure": "shop.count"} for name in ("left", "right")])
 
     assert [row[0] for row in stored(shop)] == ["left", "right"]

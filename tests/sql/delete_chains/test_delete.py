@@ -22,7 +22,7 @@ def refusal_of(engine: Engine, *ids: int, cascade: bool = False) -> str:
     return str(refusal.value.diag.message_primary)
 
 
-def test_all_tasks_of_a_chain_are_deleted_with_all_that_is_stored_about_them(engine: Engine) -> None:
+def test_deleting_a_chain_deletes_its_tasks_needs_tokens_and_events(engine: Engine) -> None:
     other = engine.enqueue(after=60)
     chain = engine.enqueue(needs=[other])
     engine.complete_task(chain, continuation={"role": "work", "after": 60})
@@ -36,7 +36,7 @@ def test_all_tasks_of_a_chain_are_deleted_with_all_that_is_stored_about_them(eng
         assert engine.value(f"select count(*) from rolecall.{table}") == 0, table
 
 
-def test_ids_that_are_no_chain_s_are_left_out(engine: Engine) -> None:
+def test_ids_that_are_not_chains_are_skipped(engine: Engine) -> None:
     chain = engine.enqueue()
     engine.complete_task(chain, continuation={"role": "work"})
     [second] = [task.id for task in engine.tasks() if task.chain_index == 1]
@@ -45,7 +45,7 @@ def test_ids_that_are_no_chain_s_are_left_out(engine: Engine) -> None:
     assert engine.delete_chains(4711, chain, chain) == {chain: 2}
 
 
-def test_the_tree_below_is_deleted_too(engine: Engine) -> None:
+def test_tree_below_a_chain_is_deleted(engine: Engine) -> None:
     engine.enqueue()
     root = engine.claim_one()
     engine.complete(root, next={"children": [{"role": "work"}] * 2})
@@ -56,7 +56,7 @@ def test_the_tree_below_is_deleted_too(engine: Engine) -> None:
     assert known(engine) == []
 
 
-def test_a_chain_that_an_open_task_needs_is_not_deleted(engine: Engine) -> None:
+def test_chain_needed_by_an_open_task_is_not_deleted(engine: Engine) -> None:
     """The error names the chain and the dependent task."""
     chain = engine.enqueue()
     dependent = engine.enqueue(needs=[{"chain": chain}])
@@ -64,7 +64,7 @@ def test_a_chain_that_an_open_task_needs_is_not_deleted(engine: Engine) -> None:
     assert refusal_of(engine, chain) == f"chain {chain} is needed by task {dependent}, which is open and would remain"
 
 
-def test_a_result_that_an_open_task_will_read_is_not_deleted(engine: Engine) -> None:
+def test_result_that_an_open_task_will_read_is_not_deleted(engine: Engine) -> None:
     """The handler of the dependent task reads the results of its needs."""
     chain = engine.enqueue(after=60)
     dependent = engine.enqueue(needs=[chain])
@@ -80,7 +80,7 @@ def test_chains_that_need_each_other_are_deleted_together(engine: Engine) -> Non
     assert engine.delete_chains(chain, dependent) == {chain: 1, dependent: 1}
 
 
-def test_what_a_finished_task_has_needed_may_go(engine: Engine) -> None:
+def test_chain_needed_only_by_a_finished_task_can_be_deleted(engine: Engine) -> None:
     chain = engine.enqueue(after=60)
     dependent = engine.enqueue(needs=[chain])
     engine.complete_task(chain)
@@ -89,7 +89,7 @@ def test_what_a_finished_task_has_needed_may_go(engine: Engine) -> None:
     assert engine.delete_chains(chain) == {chain: 1}
 
 
-def test_a_child_whose_parent_waits_is_not_deleted_alone(engine: Engine) -> None:
+def test_child_of_a_waiting_parent_is_not_deleted_alone(engine: Engine) -> None:
     engine.enqueue()
     parent = engine.claim_one()
     engine.complete(parent, next={"children": [{"role": "work"}] * 2})
@@ -102,7 +102,7 @@ def test_a_child_whose_parent_waits_is_not_deleted_alone(engine: Engine) -> None
     )
 
 
-def test_a_cascade_deletes_what_the_chain_needs_and_so_on(engine: Engine) -> None:
+def test_cascade_deletes_needed_chains_recursively(engine: Engine) -> None:
     deepest = engine.enqueue(after=60)
     deep = engine.enqueue(needs=[deepest])
     chain = engine.enqueue(needs=[{"chain": deep}])
@@ -112,7 +112,7 @@ def test_a_cascade_deletes_what_the_chain_needs_and_so_on(engine: Engine) -> Non
     assert known(engine) == [bystander]
 
 
-def test_without_cascade_what_the_chain_needs_stays(engine: Engine) -> None:
+def test_needed_chain_is_kept_without_cascade(engine: Engine) -> None:
     needed = engine.enqueue()
     chain = engine.enqueue(needs=[needed])
 
@@ -120,7 +120,7 @@ def test_without_cascade_what_the_chain_needs_stays(engine: Engine) -> None:
     assert known(engine) == [needed]
 
 
-def test_a_cascade_stops_at_what_others_need(engine: Engine) -> None:
+def test_cascade_is_rejected_for_a_chain_that_other_tasks_need(engine: Engine) -> None:
     shared = engine.enqueue(after=60)
     chain = engine.enqueue(needs=[shared])
     other = engine.enqueue(needs=[shared])
@@ -130,7 +130,7 @@ def test_a_cascade_stops_at_what_others_need(engine: Engine) -> None:
     assert message == f"chain {shared} is needed by task {other}, which is open and would remain"
 
 
-def test_the_worker_of_a_running_task_hears_that_it_is_deleted(engine: Engine) -> None:
+def test_worker_of_a_deleted_running_task_is_notified(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
     engine.rows("listen rolecall_cancel")
@@ -143,7 +143,7 @@ def test_the_worker_of_a_running_task_hears_that_it_is_deleted(engine: Engine) -
     assert engine.complete(claim) == "deleted"
 
 
-def test_its_key_is_free_for_the_next(engine: Engine) -> None:
+def test_deleting_the_holder_releases_its_key(engine: Engine) -> None:
     holder = engine.enqueue(key="k")
     engine.claim_one()
     next_one = engine.enqueue(key="k")
@@ -155,14 +155,14 @@ def test_its_key_is_free_for_the_next(engine: Engine) -> None:
     check(engine)
 
 
-def test_a_dedupe_key_is_free_again(engine: Engine) -> None:
+def test_deleting_a_chain_frees_its_dedupe_key(engine: Engine) -> None:
     chain = engine.enqueue(dedupe_key="once")
     engine.delete_chains(chain)
 
     assert engine.enqueue(dedupe_key="once") != chain
 
 
-def test_the_wrong_isolation_level_is_refused(engine: Engine) -> None:
+def test_wrong_isolation_level_is_rejected(engine: Engine) -> None:
     chain = engine.enqueue()
     engine.rows("begin isolation level repeatable read")
 

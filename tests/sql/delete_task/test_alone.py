@@ -22,7 +22,7 @@ def refusal_of(engine: Engine, task_id: int) -> str | None:
     return refusal.value.sqlstate
 
 
-def test_a_task_is_gone_with_what_is_below_it(engine: Engine) -> None:
+def test_deleting_a_task_deletes_its_children(engine: Engine) -> None:
     engine.enqueue()
     parent = engine.claim_one()
     engine.complete(parent, next={"children": [{"role": "work"}] * 2})
@@ -32,7 +32,7 @@ def test_a_task_is_gone_with_what_is_below_it(engine: Engine) -> None:
     check(engine)
 
 
-def test_a_finished_task_is_deleted_too(engine: Engine) -> None:
+def test_finished_task_can_be_deleted(engine: Engine) -> None:
     task = engine.enqueue()
     engine.complete_task(task)
 
@@ -41,7 +41,7 @@ def test_a_finished_task_is_deleted_too(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_no_task_of_a_longer_chain_is(engine: Engine, which: int) -> None:
+def test_task_of_a_longer_chain_is_not_deleted(engine: Engine, which: int) -> None:
     chain = engine.enqueue()
     engine.complete_task(chain, continuation={"role": "work"})
     of_chain = sorted(task.id for task in engine.tasks())
@@ -49,12 +49,12 @@ def test_no_task_of_a_longer_chain_is(engine: Engine, which: int) -> None:
     assert refusal_of(engine, of_chain[which]) == "RC007"
 
 
-def test_no_task_is_that_an_open_one_needs(engine: Engine) -> None:
+def test_task_needed_by_an_open_task_is_not_deleted(engine: Engine) -> None:
     needed = engine.enqueue()
     engine.enqueue(needs=[needed])
 
     assert refusal_of(engine, needed) == "RC005"
 
 
-def test_a_task_that_is_not_there_is_told(engine: Engine) -> None:
+def test_missing_task_is_rejected(engine: Engine) -> None:
     assert refusal_of(engine, 4711) == "RC002"

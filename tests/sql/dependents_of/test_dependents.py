@@ -12,7 +12,7 @@ def dependents(engine: Engine, chain_id: int, after: int | None = None, limit: i
     return engine.rows(query, chain_id, after, limit)
 
 
-def test_who_needs_the_chain_or_one_of_its_tasks(engine: Engine) -> None:
+def test_dependents_of_the_chain_and_of_its_tasks_are_listed(engine: Engine) -> None:
     chain = engine.enqueue()
     engine.complete_task(chain, continuation={"role": "work"})
     [second] = [task.id for task in engine.tasks() if task.chain_index == 1]
@@ -28,7 +28,7 @@ def test_who_needs_the_chain_or_one_of_its_tasks(engine: Engine) -> None:
     ]
 
 
-def test_of_several_needs_an_open_one_is_told(engine: Engine) -> None:
+def test_open_need_is_listed_if_there_are_several(engine: Engine) -> None:
     chain = engine.enqueue()
     engine.complete_task(chain, continuation={"role": "work"})
     dependent = engine.enqueue(needs=[chain, {"chain": chain, "name": "all"}])
@@ -36,7 +36,7 @@ def test_of_several_needs_an_open_one_is_told(engine: Engine) -> None:
     assert dependents(engine, chain) == [(dependent, chain, True, "blocked", None)]
 
 
-def test_pages_go_on_after_a_task(engine: Engine) -> None:
+def test_page_continues_after_the_given_task(engine: Engine) -> None:
     chain = engine.enqueue()
     first, second, third = (engine.enqueue(needs=[chain]) for _ in range(3))
 

@@ -20,7 +20,7 @@ def chain_of_two(engine: Engine) -> tuple[int, int]:
     return first.id, second
 
 
-def test_a_completion_may_continue_the_chain(engine: Engine) -> None:
+def test_completion_can_continue_the_chain(engine: Engine) -> None:
     chain = engine.enqueue(after=60)
 
     engine.complete_task(chain, "one", continuation=NEXT)
@@ -29,7 +29,7 @@ def test_a_completion_may_continue_the_chain(engine: Engine) -> None:
     assert (claim.chain_id, claim.chain_index, claim.payload) == (chain, 1, {"step": 2})
 
 
-def test_follow_ups_start_chains_of_their_own(engine: Engine) -> None:
+def test_follow_ups_start_their_own_chains(engine: Engine) -> None:
     task_id = engine.enqueue(after=60)
 
     engine.complete_task(task_id, follow_ups=[NEXT, NEXT])
@@ -38,7 +38,7 @@ def test_follow_ups_start_chains_of_their_own(engine: Engine) -> None:
     assert [(task.chain_id == task.id, task.chain_index) for task in followers] == [(True, 0)] * 2
 
 
-def test_a_child_may_be_given_siblings_by_its_end(engine: Engine) -> None:
+def test_completing_a_child_can_spawn_siblings(engine: Engine) -> None:
     engine.enqueue()
     parent = engine.claim_one()
     engine.complete(parent, next={"children": [{"role": "work", "after": 60}]})
@@ -51,7 +51,7 @@ def test_a_child_may_be_given_siblings_by_its_end(engine: Engine) -> None:
     assert engine.task(parent.id).state == "completed"
 
 
-def test_what_is_null_does_not_come_next(engine: Engine) -> None:
+def test_null_continuation_and_follow_ups_have_no_effect(engine: Engine) -> None:
     chain = engine.enqueue()
 
     engine.complete_task(chain, continuation=None, follow_ups=None, children=None)
@@ -60,7 +60,7 @@ def test_what_is_null_does_not_come_next(engine: Engine) -> None:
     assert not engine.value("select continued from rolecall.finished_tasks")
 
 
-def test_a_bad_next_task_leaves_all_as_it_was(engine: Engine) -> None:
+def test_invalid_continuation_changes_nothing(engine: Engine) -> None:
     chain = engine.enqueue()
 
     with pytest.raises(psycopg.Error) as refusal:
@@ -70,7 +70,7 @@ def test_a_bad_next_task_leaves_all_as_it_was(engine: Engine) -> None:
     assert [task.state for task in engine.tasks()] == ["pending"]
 
 
-def test_who_needs_the_chain_waits_for_its_continuation(engine: Engine) -> None:
+def test_dependent_of_a_chain_waits_for_its_continuation(engine: Engine) -> None:
     chain = engine.enqueue(after=60)
     dependent = engine.enqueue(needs=[{"chain": chain}])
     engine.complete_task(chain, continuation={"role": "work", "after": 60})
@@ -86,7 +86,7 @@ def complete_chain(engine: Engine, chain: int, result: object = None) -> str:
     return outcome
 
 
-def test_completing_a_chain_completes_the_task_with_which_it_stands_open(engine: Engine) -> None:
+def test_completing_a_chain_completes_its_open_task(engine: Engine) -> None:
     chain, second = chain_of_two(engine)
 
     assert complete_chain(engine, chain, "done") == "completed"
@@ -96,7 +96,7 @@ def test_completing_a_chain_completes_the_task_with_which_it_stands_open(engine:
     assert complete_chain(engine, 4711) == "missing"
 
 
-def test_a_held_chain_is_claimed_by_nobody_and_may_go_several_steps(engine: Engine, session: Session) -> None:
+def test_held_chain_is_not_claimed_and_can_advance_several_steps(engine: Engine, session: Session) -> None:
     chain = engine.enqueue()
     other = session()
     engine.rows("begin")
@@ -111,7 +111,7 @@ def test_a_held_chain_is_claimed_by_nobody_and_may_go_several_steps(engine: Engi
     assert engine.claim_one().chain_index == 2
 
 
-def test_holding_a_chain_and_doing_nothing_changes_nothing(engine: Engine) -> None:
+def test_holding_a_chain_without_changes_has_no_effect(engine: Engine) -> None:
     chain = engine.enqueue()
     engine.rows("begin")
     assert engine.value("select rolecall.hold_chain(%s)", chain) == chain
@@ -120,14 +120,14 @@ def test_holding_a_chain_and_doing_nothing_changes_nothing(engine: Engine) -> No
     assert engine.claim_one().id == chain
 
 
-def test_a_chain_that_has_ended_has_nothing_to_hold(engine: Engine) -> None:
+def test_finished_chain_has_no_task_to_hold(engine: Engine) -> None:
     chain = engine.enqueue()
     engine.complete_task(chain)
 
     assert engine.value("select rolecall.hold_chain(%s)", chain) is None
 
 
-def test_a_chain_that_never_was_cannot_be_held(engine: Engine) -> None:
+def test_holding_a_missing_chain_is_rejected(engine: Engine) -> None:
     with pytest.raises(psycopg.Error) as refusal:
         engine.rows("select rolecall.hold_chain(4711)")
 

@@ -43,7 +43,7 @@ STATES = [blocked, later, running, waiting, parked]
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_an_open_task_is_completed_with_a_result(engine: Engine, state: Callable[[Engine], int]) -> None:
+def test_open_task_is_completed_with_a_result(engine: Engine, state: Callable[[Engine], int]) -> None:
     """No worker is stored. Blocked tasks can also be completed."""
     task_id = state(engine)
 
@@ -55,7 +55,7 @@ def test_an_open_task_is_completed_with_a_result(engine: Engine, state: Callable
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_an_open_task_is_failed_for_good(engine: Engine, state: Callable[[Engine], int]) -> None:
+def test_open_task_is_failed_permanently(engine: Engine, state: Callable[[Engine], int]) -> None:
     task_id = state(engine)
 
     assert engine.fail_task(task_id, "no longer wanted") == "failed"
@@ -63,7 +63,7 @@ def test_an_open_task_is_failed_for_good(engine: Engine, state: Callable[[Engine
     assert (engine.task(task_id).state, engine.task(task_id).error) == ("failed", "no longer wanted")
 
 
-def test_a_failure_without_a_reason_says_where_it_came_from(engine: Engine) -> None:
+def test_failure_without_a_reason_has_a_default_error(engine: Engine) -> None:
     task_id = engine.enqueue()
 
     engine.fail_task(task_id)
@@ -71,7 +71,7 @@ def test_a_failure_without_a_reason_says_where_it_came_from(engine: Engine) -> N
     assert engine.task(task_id).error == "failed from outside"
 
 
-def test_each_id_of_a_batch_has_its_answer_and_a_repetition_changes_nothing(engine: Engine) -> None:
+def test_each_id_of_a_batch_has_an_answer_and_repetition_changes_nothing(engine: Engine) -> None:
     first, second = engine.enqueue(), engine.enqueue()
     ends = [
         {"id": first, "state": "completed", "result": 1},
@@ -94,7 +94,7 @@ def test_each_id_of_a_batch_has_its_answer_and_a_repetition_changes_nothing(engi
     ],
     ids=str,
 )
-def test_what_cannot_end_a_task_from_outside_is_refused(engine: Engine, end: dict[str, object]) -> None:
+def test_invalid_outcome_from_outside_is_rejected(engine: Engine, end: dict[str, object]) -> None:
     task_id = engine.enqueue()
 
     with pytest.raises(psycopg.Error) as refusal:
@@ -104,7 +104,7 @@ def test_what_cannot_end_a_task_from_outside_is_refused(engine: Engine, end: dic
     assert engine.task(task_id).state == "pending"
 
 
-def test_the_running_claim_is_void_and_its_worker_hears_that_the_task_completed(engine: Engine) -> None:
+def test_claim_on_a_completed_task_is_lost_and_its_worker_notified(engine: Engine) -> None:
     """The handler is aborted with the reason `completed`."""
     engine.enqueue()
     claim = engine.claim_one()
@@ -119,7 +119,7 @@ def test_the_running_claim_is_void_and_its_worker_hears_that_the_task_completed(
     assert engine.task(claim.id).result == "outside"
 
 
-def test_the_claim_on_a_failed_task_is_void_too(engine: Engine) -> None:
+def test_claim_on_a_failed_task_is_lost(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
 
@@ -128,7 +128,7 @@ def test_the_claim_on_a_failed_task_is_void_too(engine: Engine) -> None:
     assert engine.fail(claim) == "completed"
 
 
-def test_its_key_is_free_for_the_next(engine: Engine) -> None:
+def test_finishing_the_holder_releases_its_key(engine: Engine) -> None:
     holder = engine.enqueue(key="k")
     engine.claim_one()
     next_one = engine.enqueue(key="k")
@@ -139,7 +139,7 @@ def test_its_key_is_free_for_the_next(engine: Engine) -> None:
     assert engine.claim_one().id == next_one
 
 
-def test_what_needs_it_may_run(engine: Engine) -> None:
+def test_dependent_task_can_run_after_completion(engine: Engine) -> None:
     needed = engine.enqueue(after=60)
     task_id = engine.enqueue(needs=[needed])
 
@@ -148,7 +148,7 @@ def test_what_needs_it_may_run(engine: Engine) -> None:
     assert engine.claim_one().id == task_id
 
 
-def test_what_needs_a_failed_one_fails_with_it(engine: Engine) -> None:
+def test_dependent_task_fails_with_its_need(engine: Engine) -> None:
     needed = engine.enqueue(after=60)
     task_id = engine.enqueue(needs=[needed])
 
@@ -157,7 +157,7 @@ def test_what_needs_a_failed_one_fails_with_it(engine: Engine) -> None:
     assert engine.task(task_id).state == "failed"
 
 
-def test_its_end_is_a_child_s_end_to_its_parent(engine: Engine) -> None:
+def test_finishing_the_last_child_completes_its_parent(engine: Engine) -> None:
     parent = waiting(engine)
     [child] = [task.id for task in engine.tasks() if task.parent_id == parent]
 
@@ -176,7 +176,7 @@ def tree(engine: Engine) -> tuple[int, Claim, int]:
     return parent.id, child, other
 
 
-def test_what_a_completed_parent_leaves_open_is_cancelled(engine: Engine) -> None:
+def test_completing_a_parent_cancels_its_open_children(engine: Engine) -> None:
     parent, child, other = tree(engine)
 
     engine.complete_task(parent, 1)
@@ -187,7 +187,7 @@ def test_what_a_completed_parent_leaves_open_is_cancelled(engine: Engine) -> Non
     check(engine)
 
 
-def test_what_a_failed_parent_leaves_open_fails_with_it(engine: Engine) -> None:
+def test_failing_a_parent_fails_its_open_children(engine: Engine) -> None:
     parent, child, other = tree(engine)
 
     engine.fail_task(parent)
@@ -196,7 +196,7 @@ def test_what_a_failed_parent_leaves_open_fails_with_it(engine: Engine) -> None:
     assert engine.renew(child) == {child.id: "cancelled"}
 
 
-def test_a_parent_and_its_child_may_end_in_one_batch(engine: Engine) -> None:
+def test_parent_and_child_can_be_finished_in_one_batch(engine: Engine) -> None:
     parent, child, other = tree(engine)
 
     ended = engine.end({"id": parent, "state": "completed"}, {"id": other, "state": "failed"})
@@ -206,7 +206,7 @@ def test_a_parent_and_its_child_may_end_in_one_batch(engine: Engine) -> None:
     assert engine.finish(child.worker_id, report(child, "cancelled")) == {}
 
 
-def test_a_transaction_that_is_rolled_back_leaves_all_as_it_was(engine: Engine) -> None:
+def test_rollback_restores_the_task_and_its_claim(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
     engine.rows("begin")
@@ -216,7 +216,7 @@ def test_a_transaction_that_is_rolled_back_leaves_all_as_it_was(engine: Engine) 
     assert engine.complete(claim) is None
 
 
-def test_the_wrong_isolation_level_is_refused(engine: Engine) -> None:
+def test_wrong_isolation_level_is_rejected(engine: Engine) -> None:
     task_id = engine.enqueue()
     engine.rows("begin isolation level repeatable read")
 

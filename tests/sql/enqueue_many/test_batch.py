@@ -8,13 +8,13 @@ import pytest
 from tests.sql.engine import Engine
 
 
-def test_an_empty_batch_stores_nothing(engine: Engine) -> None:
+def test_empty_batch_stores_nothing(engine: Engine) -> None:
     assert engine.enqueue_many([]) == ([], [])
 
 
 @pytest.mark.parametrize("number", [3, 50, 2000])
 @pytest.mark.parametrize("roles", [1, 3])
-def test_ids_ascend_in_the_order_of_the_batch(engine: Engine, number: int, roles: int) -> None:
+def test_ids_ascend_in_batch_order(engine: Engine, number: int, roles: int) -> None:
     """Claims are ordered by id, so the first of a batch must have the lowest id."""
     engine.declare(handlers=[{"name": f"h{n}", "role": "work"} for n in range(roles)])
 
@@ -24,7 +24,7 @@ def test_ids_ascend_in_the_order_of_the_batch(engine: Engine, number: int, roles
     assert len(set(ids)) == number
 
 
-def test_the_answer_stands_in_input_order(engine: Engine) -> None:
+def test_ids_are_returned_in_input_order(engine: Engine) -> None:
     known = engine.enqueue(dedupe_key="b")
 
     ids, deduplicated = engine.enqueue_many([{"role": "work", "dedupe_key": key} for key in ("c", "b", "a")])
@@ -34,7 +34,7 @@ def test_the_answer_stands_in_input_order(engine: Engine) -> None:
     assert [engine.task(task_id).dedupe_key for task_id in ids] == ["c", "b", "a"]
 
 
-def test_one_bad_task_refuses_the_whole_batch_and_says_which(engine: Engine) -> None:
+def test_one_invalid_task_rejects_the_whole_batch_and_is_named(engine: Engine) -> None:
     with pytest.raises(psycopg.Error, match="task 1: priority 101 is not between") as refusal:
         engine.enqueue_many([{"role": "work"}, {"role": "work", "priority": 101}])
 
@@ -42,14 +42,14 @@ def test_one_bad_task_refuses_the_whole_batch_and_says_which(engine: Engine) -> 
     assert engine.tasks() == []
 
 
-def test_a_batch_adds_each_line_once(engine: Engine) -> None:
+def test_batch_adds_each_line_once(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work", "priority": n % 2} for n in range(10)])
 
     assert engine.rows("select priority from rolecall.lines order by priority") == [(0,), (1,)]
 
 
 @pytest.mark.parametrize("batch", [{}, "work", 1, None])
-def test_what_is_no_array_is_refused(engine: Engine, batch: object) -> None:
+def test_non_array_is_rejected(engine: Engine, batch: object) -> None:
     with pytest.raises(psycopg.Error) as refusal:
         engine.enqueue_many(batch)
 
@@ -57,7 +57,7 @@ def test_what_is_no_array_is_refused(engine: Engine, batch: object) -> None:
 
 
 @pytest.mark.parametrize("item", [[1, 2], "work", 1, None])
-def test_an_item_that_is_no_object_is_refused(engine: Engine, item: object) -> None:
+def test_non_object_item_is_rejected(engine: Engine, item: object) -> None:
     with pytest.raises(psycopg.Error) as refusal:
         engine.enqueue_many([item])
 

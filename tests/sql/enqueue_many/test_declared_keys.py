@@ -102,7 +102,7 @@ def declared(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("enqueue", WAYS)
-def test_two_of_one_store_never_run_together_whoever_enqueues_them(
+def test_tasks_of_one_store_do_not_run_together_however_enqueued(
     engine: Engine, enqueue: Callable[[Engine], None]
 ) -> None:
     engine.enqueue_many([DRAFT])
@@ -116,19 +116,19 @@ def test_two_of_one_store_never_run_together_whoever_enqueues_them(
     assert engine.task(second.id).key == "store:4"
 
 
-def test_a_key_that_the_task_says_goes_before_the_declared_one(engine: Engine) -> None:
+def test_explicit_key_overrides_the_declared_key(engine: Engine) -> None:
     assert engine.task(engine.enqueue_many([DRAFT | {"key": "mine"}])[0][0]).key == "mine"
 
 
-def test_a_null_key_says_none(engine: Engine) -> None:
+def test_null_key_means_no_explicit_key(engine: Engine) -> None:
     assert engine.task(engine.enqueue_many([DRAFT | {"key": None}])[0][0]).key == "store:4"
 
 
-def test_others_of_the_role_have_no_key(engine: Engine) -> None:
+def test_tasks_of_other_handlers_in_the_role_have_no_key(engine: Engine) -> None:
     assert engine.task(engine.enqueue(payload=STORE)).key is None
 
 
-def test_a_batch_gives_each_task_its_own_key(engine: Engine) -> None:
+def test_each_task_of_a_batch_has_its_own_key(engine: Engine) -> None:
     ids, _ = engine.enqueue_many([DRAFT, {"role": "before"}, {"handler": "fetch", "payload": {"store_id": 5}}])
 
     assert [engine.task(task_id).key for task_id in ids] == ["store:4", None, "store:5"]
@@ -150,7 +150,9 @@ def test_a_batch_gives_each_task_its_own_key(engine: Engine) -> None:
     ],
     ids=str,
 )
-def test_fields_of_the_payload_are_filled_in(engine: Engine, template: str, payload: Document, key: str | None) -> None:
+def test_payload_fields_are_inserted_into_the_template(
+    engine: Engine, template: str, payload: Document, key: str | None
+) -> None:
     engine.declare(handlers=[FETCH | {"key": template}])
 
     [task_id], _ = engine.enqueue_many([{"handler": "fetch", "payload": payload}])
@@ -159,7 +161,7 @@ def test_fields_of_the_payload_are_filled_in(engine: Engine, template: str, payl
 
 
 @pytest.mark.parametrize("said", [{}, STORE], ids=str)
-def test_a_field_that_is_left_out_has_the_handlers_default(engine: Engine, said: Document) -> None:
+def test_missing_field_takes_the_default_of_the_handler(engine: Engine, said: Document) -> None:
     engine.declare(handlers=[FETCH | {"signature": DEFAULTS}])
 
     [task_id], _ = engine.enqueue_many([{"handler": "fetch", "payload": said}])
@@ -175,7 +177,7 @@ def test_a_field_that_is_left_out_has_the_handlers_default(engine: Engine, said:
         "0b9df9a6-4a5f-4d31-9f0e-6a7f5b1b9c11",
     ],
 )
-def test_a_uuid_gives_one_key_however_it_is_written(engine: Engine, written: str) -> None:
+def test_uuid_gives_the_same_key_in_any_notation(engine: Engine, written: str) -> None:
     engine.declare(handlers=[FETCH | {"key": "{id}", "signature": IDS}])
 
     [task_id], _ = engine.enqueue_many([{"handler": "fetch", "payload": {"id": written}}])
@@ -192,7 +194,7 @@ def test_a_uuid_gives_one_key_however_it_is_written(engine: Engine, written: str
     ],
     ids=["array", "object", "long"],
 )
-def test_a_payload_that_gives_no_key_is_refused_with_its_batch(engine: Engine, store: object, words: str) -> None:
+def test_payload_without_a_valid_key_rejects_its_batch(engine: Engine, store: object, words: str) -> None:
     with refused("RC040", words):
         engine.enqueue_many([DRAFT, {"handler": "fetch", "payload": {"store_id": store}}])
 
@@ -202,30 +204,30 @@ def test_a_payload_that_gives_no_key_is_refused_with_its_batch(engine: Engine, s
 @pytest.mark.parametrize(
     ("task", "code"), [(None, "22023"), (5, "22023"), ([], "22023"), ({"handler": "fetch", "payload": [1]}, "RC040")]
 )
-def test_what_is_no_task_is_refused_as_ever(engine: Engine, task: object, code: str) -> None:
+def test_invalid_task_is_rejected_with_the_usual_code(engine: Engine, task: object, code: str) -> None:
     with refused(code):
         engine.enqueue_many([task])
 
 
 @pytest.mark.parametrize("template", ["", "x" * 201, "{", "store:{}", "a}b", "{a{b}}"])
 @pytest.mark.parametrize("word", ["key", "dedupe_key"])
-def test_what_is_no_template_is_refused(engine: Engine, word: str, template: str) -> None:
+def test_invalid_template_is_rejected(engine: Engine, word: str, template: str) -> None:
     with refused("RC041", "is not a valid key template"):
         engine.declare(handlers=[FETCH | {word: template}])
 
 
-def test_a_role_with_one_root_at_a_time_takes_no_handler_with_a_key(engine: Engine) -> None:
+def test_role_with_one_root_rejects_a_handler_with_a_key(engine: Engine) -> None:
     with refused("RC041", "fetch: its role work runs one root at a time"):
         engine.declare({"name": "work", "one_root": True})
 
 
-def test_a_handler_that_declares_its_key_no_longer_loses_it(engine: Engine) -> None:
+def test_handler_declared_without_a_key_loses_its_key(engine: Engine) -> None:
     engine.declare(handlers=[{"name": "fetch", "role": "work"}])
 
     assert engine.task(engine.enqueue_many([DRAFT])[0][0]).key is None
 
 
-def test_a_declared_dedupe_key_lets_one_task_stand_for_all(engine: Engine) -> None:
+def test_declared_dedupe_key_deduplicates_tasks(engine: Engine) -> None:
     engine.declare(handlers=[FETCH | {"dedupe_key": "store:{store_id}"}])
 
     [first, other], stood = engine.enqueue_many([DRAFT, {"handler": "fetch", "payload": {"store_id": 5}}])
@@ -238,7 +240,7 @@ def test_a_declared_dedupe_key_lets_one_task_stand_for_all(engine: Engine) -> No
 
 
 @pytest.mark.parametrize("mode", ["replace", "merge"])
-def test_a_task_with_a_newer_payload_has_the_key_of_that(engine: Engine, mode: str) -> None:
+def test_replaced_payload_changes_the_key(engine: Engine, mode: str) -> None:
     """Otherwise it would run concurrently with another task of its new store.
 
     Tasks that wait for the old key continue.
@@ -255,7 +257,7 @@ def test_a_task_with_a_newer_payload_has_the_key_of_that(engine: Engine, mode: s
 
 
 @pytest.mark.parametrize("store", [4, None])
-def test_a_key_of_its_own_stays_when_the_payload_is_replaced(engine: Engine, store: int | None) -> None:
+def test_explicit_key_is_kept_when_the_payload_is_replaced(engine: Engine, store: int | None) -> None:
     """This includes a first payload from which no key can be made."""
     debounced = {"dedupe_key": "d", "dedupe": {"mode": "replace"}, "key": "mine"}
     [task_id], _ = engine.enqueue_many([DRAFT | {"payload": {"store_id": store}} | debounced])
@@ -265,7 +267,7 @@ def test_a_key_of_its_own_stays_when_the_payload_is_replaced(engine: Engine, sto
     assert engine.task(task_id).key == "mine"
 
 
-def test_who_waits_for_a_key_goes_on_when_its_next_task_gets_another(engine: Engine) -> None:
+def test_tasks_waiting_for_a_key_continue_if_the_next_changes_its_key(engine: Engine) -> None:
     debounced = {"dedupe_key": "d", "dedupe": {"mode": "replace"}}
     engine.enqueue_many([DRAFT])
     running = engine.claim_one()
@@ -279,7 +281,7 @@ def test_who_waits_for_a_key_goes_on_when_its_next_task_gets_another(engine: Eng
     assert {claim.id for claim in engine.claim(10)} == {moved, waiting}
 
 
-def test_a_child_of_the_store_that_its_parent_holds_is_refused(engine: Engine) -> None:
+def test_child_with_the_declared_key_of_its_parent_is_rejected(engine: Engine) -> None:
     """It would wait for the key of its parent, and the parent for the child."""
     engine.enqueue_many([DRAFT])
 
@@ -287,7 +289,7 @@ def test_a_child_of_the_store_that_its_parent_holds_is_refused(engine: Engine) -
         spread(engine, engine.claim_one(), DRAFT)
 
 
-def test_a_procedure_declares_its_key(engine: Engine) -> None:
+def test_procedure_can_declare_its_keys(engine: Engine) -> None:
     engine.rows("create procedure public.fetch(payload jsonb, inout info jsonb) language sql as 'select info'")
 
     engine.rows(

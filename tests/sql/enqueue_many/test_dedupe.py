@@ -12,14 +12,14 @@ from tests.sql.engine import LEASE, Engine
 from tests.sql.interleavings.stage import Stage, commit, opening, rollback
 
 
-def test_an_open_task_stands_for_the_new_one(engine: Engine) -> None:
+def test_open_task_is_returned_for_a_duplicate(engine: Engine) -> None:
     first = engine.enqueue(dedupe_key="d", payload={"n": 1})
 
     assert engine.enqueue_many([{"role": "work", "dedupe_key": "d", "payload": {"n": 2}}]) == ([first], [first])
     assert [task.payload for task in engine.tasks()] == [{"n": 1}]
 
 
-def test_a_standing_task_keeps_its_priority(engine: Engine) -> None:
+def test_existing_task_keeps_its_priority(engine: Engine) -> None:
     task_id = engine.enqueue(dedupe_key="a", priority=1)
     engine.enqueue(dedupe_key="a", priority=9)
 
@@ -27,7 +27,7 @@ def test_a_standing_task_keeps_its_priority(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("state", ["scheduled", "ready", "parked", "claimed", "running", "retrying"])
-def test_a_task_stands_in_every_open_state(engine: Engine, state: str) -> None:
+def test_duplicate_returns_the_existing_task_in_every_open_state(engine: Engine, state: str) -> None:
     engine.enqueue(key="k")
     holder = engine.claim_one()
     task_id = engine.enqueue(dedupe_key="d", key="k" if state == "parked" else None, after=60 * (state == "scheduled"))
@@ -42,7 +42,7 @@ def test_a_task_stands_in_every_open_state(engine: Engine, state: str) -> None:
 
 
 @pytest.mark.parametrize("ending", ["completed", "failed", "cancelled"])
-def test_after_its_end_a_new_one_is_stored(engine: Engine, ending: str) -> None:
+def test_new_task_is_stored_after_the_first_has_finished(engine: Engine, ending: str) -> None:
     first = engine.enqueue(dedupe_key="d")
     engine.report(engine.claim_one(), ending, error="x", final=True)
 
@@ -52,7 +52,7 @@ def test_after_its_end_a_new_one_is_stored(engine: Engine, ending: str) -> None:
     assert engine.enqueue(dedupe_key="d") == second
 
 
-def test_a_rescued_task_stands_still(engine: Engine) -> None:
+def test_rescued_task_is_still_the_existing_task(engine: Engine) -> None:
     task_id = engine.enqueue(dedupe_key="d")
     engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)
@@ -61,13 +61,13 @@ def test_a_rescued_task_stands_still(engine: Engine) -> None:
     assert engine.enqueue(dedupe_key="d") == task_id
 
 
-def test_each_handler_has_dedupe_keys_of_its_own(engine: Engine) -> None:
+def test_each_handler_has_its_own_dedupe_keys(engine: Engine) -> None:
     engine.declare(handlers=[{"name": "h", "role": "work"}])
 
     assert engine.enqueue(dedupe_key="d") != engine.enqueue(dedupe_key="d", handler="h")
 
 
-def test_twice_in_one_batch_is_once(engine: Engine) -> None:
+def test_duplicates_in_one_batch_are_stored_once(engine: Engine) -> None:
     ids, deduplicated = engine.enqueue_many([{"role": "work", "dedupe_key": "d"}] * 3)
 
     assert len(set(ids)) == 1
@@ -75,7 +75,7 @@ def test_twice_in_one_batch_is_once(engine: Engine) -> None:
     assert len(engine.tasks()) == 1
 
 
-def test_if_the_first_is_rolled_back_the_second_is_stored(stage: Stage) -> None:
+def test_second_task_is_stored_if_the_first_is_rolled_back(stage: Stage) -> None:
     """The second call waits for the first, in every order."""
     for play in stage.orders(2, 1):
         answers = play.run(
@@ -86,7 +86,7 @@ def test_if_the_first_is_rolled_back_the_second_is_stored(stage: Stage) -> None:
         assert [task.id for task in stage.engine.tasks()] == answers[1]
 
 
-def test_if_the_first_commits_it_stands_for_the_second(stage: Stage) -> None:
+def test_second_call_returns_the_first_task_if_it_commits(stage: Stage) -> None:
     for play in stage.orders(2, 1):
         [[first, _], [second]] = play.run(
             (opening(lambda engine: engine.enqueue(dedupe_key="d")), commit),
@@ -97,7 +97,7 @@ def test_if_the_first_commits_it_stands_for_the_second(stage: Stage) -> None:
         assert len(stage.engine.tasks()) == 1
 
 
-def test_a_twin_that_ends_meanwhile_makes_room(stage: Stage) -> None:
+def test_task_is_stored_if_the_existing_task_finishes_meanwhile(stage: Stage) -> None:
     for play in stage.orders(2, 1):
         old = stage.engine.enqueue(dedupe_key="d")
         claim = stage.engine.claim_one()
@@ -111,7 +111,7 @@ def test_a_twin_that_ends_meanwhile_makes_room(stage: Stage) -> None:
         assert (new, open_ids) in ((old, []), (new, [new]))
 
 
-def test_fifty_concurrent_enqueues_make_one_task(engine: Engine, session: Session) -> None:
+def test_fifty_concurrent_enqueues_store_one_task(engine: Engine, session: Session) -> None:
     sessions = [session() for _ in range(5)]
     with ThreadPoolExecutor(5) as threads:
         ids = {each for _ in range(10) for each in threads.map(lambda one: one.enqueue(dedupe_key="d"), sessions)}
@@ -120,7 +120,7 @@ def test_fifty_concurrent_enqueues_make_one_task(engine: Engine, session: Sessio
     assert len(engine.tasks()) == 1
 
 
-def test_at_repeatable_read_a_twin_beyond_the_snapshot_is_an_error_to_retry(engine: Engine, session: Session) -> None:
+def test_duplicate_outside_the_snapshot_is_a_serialization_failure(engine: Engine, session: Session) -> None:
     """A caller must not get the id of a task that it cannot see."""
     other = session()
     engine.rows("begin isolation level repeatable read")

@@ -31,7 +31,7 @@ def problem(engine: Engine, old: Document, new: Document, rule: Document) -> str
 
 
 @pytest.mark.parametrize("rule", [None, {"kind": "json"}], ids=str)
-def test_by_default_the_newer_fields_are_laid_over_the_older(engine: Engine, rule: Document | None) -> None:
+def test_newer_fields_overwrite_older_ones_by_default(engine: Engine, rule: Document | None) -> None:
     assert merged(engine, {"a": 1, "b": {"x": 1}}, {"b": {"y": 2}, "c": None}, rule) == {
         "a": 1,
         "b": {"y": 2},
@@ -60,12 +60,12 @@ def test_by_default_the_newer_fields_are_laid_over_the_older(engine: Engine, rul
         ("last", 1, None, 1),
     ],
 )
-def test_a_field_is_merged_by_its_rule(engine: Engine, rule: str, old: object, new: object, expected: object) -> None:
+def test_field_is_merged_by_its_rule(engine: Engine, rule: str, old: object, new: object, expected: object) -> None:
     """A null on one side takes the value of the other."""
     assert merged(engine, {"f": old}, {"f": new, "g": 1}, {"fields": {"f": rule}}) == {"f": expected, "g": 1}
 
 
-def test_a_field_that_one_side_lacks_is_taken_from_the_other(engine: Engine) -> None:
+def test_field_missing_on_one_side_is_taken_from_the_other(engine: Engine) -> None:
     rule = {"fields": {"old": "sum", "new": "union", "none": "max"}}
 
     assert merged(engine, {"old": 1}, {"new": [2]}, rule) == {"old": 1, "new": [2]}
@@ -80,13 +80,13 @@ def test_a_field_that_one_side_lacks_is_taken_from_the_other(engine: Engine) -> 
         ("min", True, False, "min of boolean and boolean"),
     ],
 )
-def test_values_that_a_rule_cannot_merge_are_refused(
+def test_values_that_a_rule_cannot_merge_are_rejected(
     engine: Engine, rule: str, old: object, new: object, says: str
 ) -> None:
     assert says in problem(engine, {"f": old}, {"f": new}, {"fields": {"f": rule}})
 
 
-def test_a_function_of_the_database_merges_with_the_callers_rights(engine: Engine) -> None:
+def test_database_function_merges_with_the_rights_of_the_caller(engine: Engine) -> None:
     engine.rows("""
         create schema "My shop";
         create function "My shop".carts(a jsonb, b jsonb) returns jsonb language sql
@@ -98,13 +98,13 @@ def test_a_function_of_the_database_merges_with_the_callers_rights(engine: Engin
     assert payload == {"by": engine.value("select current_user"), "items": [1, 2]}
 
 
-def test_a_function_that_makes_no_object_is_refused(engine: Engine) -> None:
+def test_merge_function_without_an_object_result_is_rejected(engine: Engine) -> None:
     engine.rows("create function public.nothing(jsonb, jsonb) returns jsonb language sql return null::jsonb")
 
     assert "public.nothing did not return an object" in problem(engine, {"a": 1}, {}, {"function": "public.nothing"})
 
 
-def test_a_function_that_fails_stores_nothing(engine: Engine) -> None:
+def test_failing_merge_function_stores_nothing(engine: Engine) -> None:
     engine.rows("create function public.broken(jsonb, jsonb) returns jsonb language sql return to_jsonb(1 / 0)")
     merge(engine, {"a": 1})
 
@@ -113,7 +113,7 @@ def test_a_function_that_fails_stores_nothing(engine: Engine) -> None:
     assert [task.payload for task in engine.tasks()] == [{"a": 1}]
 
 
-def test_what_grows_beyond_the_roles_limit_is_refused(engine: Engine) -> None:
+def test_merged_payload_above_the_role_limit_is_rejected(engine: Engine) -> None:
     engine.declare({"name": "work", "max_payload_bytes": 1024})
 
     says = problem(engine, {"ids": ["x" * 600]}, {"ids": ["y" * 600]}, {"fields": {"ids": "union"}})
@@ -122,7 +122,7 @@ def test_what_grows_beyond_the_roles_limit_is_refused(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(("old", "new", "higher"), [(3, 7, 7), (7, 3, 7), (-5, 0, 0)])
-def test_the_higher_priority_is_taken(engine: Engine, old: int, new: int, higher: int) -> None:
+def test_merging_keeps_the_higher_priority(engine: Engine, old: int, new: int, higher: int) -> None:
     first = merge(engine, {"a": 1}, priority=old)
     merge(engine, {"b": 2}, priority=new)
 
@@ -130,14 +130,14 @@ def test_the_higher_priority_is_taken(engine: Engine, old: int, new: int, higher
 
 
 @pytest.mark.parametrize(("old", "new"), [(60, 30), (30, 60), (60, 0)])
-def test_the_newer_start_is_taken(engine: Engine, old: int, new: int) -> None:
+def test_merging_takes_the_newer_start_time(engine: Engine, old: int, new: int) -> None:
     first = merge(engine, {"a": 1}, after=old)
     merge(engine, {"b": 2}, after=new)
 
     assert engine.task(first).scheduled_for == START + timedelta(seconds=new)
 
 
-def test_a_merging_task_gathers_what_comes_within_one_batch(engine: Engine) -> None:
+def test_tasks_of_one_batch_are_merged(engine: Engine) -> None:
     rule = {"mode": "merge", "merge": {"fields": {"ids": "union", "n": "sum"}}}
     batch = [{"role": "work", "dedupe_key": "d", "dedupe": rule, "payload": {"ids": [n, 0], "n": 1}} for n in range(5)]
 
@@ -147,7 +147,7 @@ def test_a_merging_task_gathers_what_comes_within_one_batch(engine: Engine) -> N
     assert engine.task(ids[0]).payload == {"ids": [0, 1, 2, 3, 4], "n": 5}
 
 
-def test_what_comes_while_it_runs_is_gathered_for_the_next_run(engine: Engine) -> None:
+def test_payloads_enqueued_during_a_run_are_merged_for_the_next_run(engine: Engine) -> None:
     """No payload is lost between the claim and the completion."""
     rule = {"fields": {"ids": "union"}}
     merge(engine, {"ids": [1]}, rule)
@@ -161,7 +161,7 @@ def test_what_comes_while_it_runs_is_gathered_for_the_next_run(engine: Engine) -
     assert (first.payload, engine.claim_one().payload) == ({"ids": [1]}, {"ids": [2, 3, 4]})
 
 
-def test_follow_ups_of_one_report_are_merged_into_what_waits(engine: Engine) -> None:
+def test_follow_ups_of_one_outcome_are_merged_into_the_pending_task(engine: Engine) -> None:
     draft = {"role": "work", "dedupe_key": "d", "dedupe": {"mode": "merge", "merge": {"fields": {"ids": "union"}}}}
     engine.enqueue()
     claim = engine.claim_one()

@@ -17,7 +17,7 @@ def draft(mode: Document, **words: object) -> Document:
     return {"role": "work", "dedupe_key": "d", "dedupe": mode, **words}
 
 
-def test_the_newer_task_takes_the_place_of_an_unclaimed_one(engine: Engine) -> None:
+def test_newer_task_replaces_an_unclaimed_one(engine: Engine) -> None:
     """Payload, priority and start time are those of the newer task."""
     first = engine.enqueue(dedupe_key="d", payload={"old": 1}, priority=7, after=60)
 
@@ -28,7 +28,7 @@ def test_the_newer_task_takes_the_place_of_an_unclaimed_one(engine: Engine) -> N
     assert (task.created_at, task.attempt) == (START, 0)
 
 
-def test_a_debounced_task_starts_when_nothing_came_for_a_while(engine: Engine) -> None:
+def test_debounced_task_starts_after_a_quiet_period(engine: Engine) -> None:
     """Replacing with a delay: each call postpones the start, and the last payload is run."""
     for n in range(5):
         engine.enqueue_many([draft(REPLACE, payload={"n": n}, after=STEP)])
@@ -39,7 +39,7 @@ def test_a_debounced_task_starts_when_nothing_came_for_a_while(engine: Engine) -
     assert [claim.payload for claim in engine.claim(5)] == [{"n": 4}]
 
 
-def test_a_running_task_is_not_replaced(engine: Engine) -> None:
+def test_running_task_is_not_replaced(engine: Engine) -> None:
     """It has read its payload."""
     running = engine.enqueue(**draft(REPLACE, payload={"n": 1}))
     engine.claim_one()
@@ -50,7 +50,7 @@ def test_a_running_task_is_not_replaced(engine: Engine) -> None:
     assert engine.task(running).payload == {"n": 1}
 
 
-def test_what_is_tried_again_is_not_replaced(engine: Engine) -> None:
+def test_retrying_task_is_not_replaced(engine: Engine) -> None:
     """An attempt with its payload may have done half of the work."""
     tried = engine.enqueue(**draft(REPLACE, payload={"n": 1}))
     engine.fail(engine.claim_one())
@@ -59,14 +59,14 @@ def test_what_is_tried_again_is_not_replaced(engine: Engine) -> None:
     assert engine.task(tried).payload == {"n": 1}
 
 
-def test_the_last_of_a_batch_replaces_those_before(engine: Engine) -> None:
+def test_last_of_a_batch_replaces_the_earlier_ones(engine: Engine) -> None:
     ids, deduplicated = engine.enqueue_many([draft(REPLACE, payload={"n": n}) for n in range(3)])
 
     assert (set(ids), deduplicated) == ({ids[0]}, ids[1:])
     assert engine.task(ids[0]).payload == {"n": 2}
 
 
-def test_a_replaced_task_is_claimed_in_its_new_place(engine: Engine) -> None:
+def test_replaced_task_is_claimed_at_its_new_position(engine: Engine) -> None:
     low = engine.enqueue(**draft(REPLACE))
     other = engine.enqueue(priority=5)
     engine.enqueue(**draft(REPLACE, priority=9))
@@ -74,7 +74,7 @@ def test_a_replaced_task_is_claimed_in_its_new_place(engine: Engine) -> None:
     assert [claim.id for claim in engine.claim(2)] == [low, other]
 
 
-def test_a_session_that_has_passed_it_finds_a_task_that_is_replaced(engine: Engine) -> None:
+def test_session_past_a_task_finds_it_after_replacement(engine: Engine) -> None:
     """Its id is lower than that of the session's last claim, but it is due again."""
     later = engine.enqueue(**draft(REPLACE, after=60))
     engine.enqueue()
@@ -84,7 +84,7 @@ def test_a_session_that_has_passed_it_finds_a_task_that_is_replaced(engine: Engi
     assert engine.claim_one().id == later
 
 
-def test_a_parked_task_that_is_put_off_is_parked_no_more(engine: Engine) -> None:
+def test_postponed_parked_task_is_no_longer_parked(engine: Engine) -> None:
     engine.enqueue(key="k")
     engine.claim_one()
     engine.enqueue(key="k")
@@ -97,7 +97,7 @@ def test_a_parked_task_that_is_put_off_is_parked_no_more(engine: Engine) -> None
     assert engine.task(parked).status == "scheduled"
 
 
-def test_putting_off_the_task_whose_turn_it_is_gives_its_key_to_the_next(engine: Engine) -> None:
+def test_postponing_the_next_task_of_a_key_unparks_another(engine: Engine) -> None:
     """A free key never has only parked tasks."""
     engine.enqueue(key="k")
     holder = engine.claim_one()
@@ -112,7 +112,7 @@ def test_putting_off_the_task_whose_turn_it_is_gives_its_key_to_the_next(engine:
     assert [claim.id for claim in engine.claim(3)] == [second]
 
 
-def test_a_blocked_task_is_replaced_and_stays_blocked(engine: Engine) -> None:
+def test_replaced_blocked_task_stays_blocked(engine: Engine) -> None:
     needed = engine.enqueue()
     blocked = engine.enqueue(**draft(REPLACE, payload={"n": 1}, needs=[needed]))
 
@@ -122,7 +122,7 @@ def test_a_blocked_task_is_replaced_and_stays_blocked(engine: Engine) -> None:
     assert (task.state, task.payload) == ("blocked", {"n": 2})
 
 
-def test_a_replacing_task_must_be_a_task(engine: Engine) -> None:
+def test_invalid_replacement_is_rejected(engine: Engine) -> None:
     engine.enqueue(**draft(REPLACE, payload={"n": 1}))
 
     with pytest.raises(psycopg.Error, match="the payload is not an object but array"):
@@ -133,7 +133,7 @@ def test_a_replacing_task_must_be_a_task(engine: Engine) -> None:
 @pytest.mark.parametrize(
     "scope", [{}, {"scope": "open"}, {"scope": "pending"}, {"scope": "any", "window": 60}], ids=str
 )
-def test_a_dedupe_key_that_must_be_new_is_refused_with_the_standing_id(engine: Engine, scope: Document) -> None:
+def test_error_mode_rejects_an_existing_dedupe_key_and_names_the_task(engine: Engine, scope: Document) -> None:
     """Nothing of the batch is stored."""
     standing = engine.enqueue(dedupe_key="d")
 
@@ -144,7 +144,7 @@ def test_a_dedupe_key_that_must_be_new_is_refused_with_the_standing_id(engine: E
     assert [task.id for task in engine.tasks()] == [standing]
 
 
-def test_a_dedupe_key_that_must_be_new_is_new_once_in_a_batch(engine: Engine) -> None:
+def test_error_mode_rejects_a_duplicate_within_the_batch(engine: Engine) -> None:
     with pytest.raises(psycopg.Error, match="task 2: "):
         engine.enqueue_many([draft(ERROR), {"role": "work"}, draft(ERROR)])
     assert engine.tasks() == []
@@ -153,7 +153,7 @@ def test_a_dedupe_key_that_must_be_new_is_new_once_in_a_batch(engine: Engine) ->
 @pytest.mark.parametrize(
     ("scope", "refused"), [({}, True), ({"scope": "pending"}, False), ({"scope": "any", "window": 60}, True)], ids=str
 )
-def test_a_task_that_must_be_new_is_compared_within_its_scope(engine: Engine, scope: Document, refused: bool) -> None:
+def test_error_mode_applies_within_the_scope(engine: Engine, scope: Document, refused: bool) -> None:
     engine.enqueue(dedupe_key="d")
     engine.claim_one()
     try:
@@ -164,7 +164,7 @@ def test_a_task_that_must_be_new_is_compared_within_its_scope(engine: Engine, sc
         assert not refused
 
 
-def test_a_child_that_stands_already_is_nobodys_child(engine: Engine) -> None:
+def test_existing_task_does_not_become_a_child(engine: Engine) -> None:
     """A parent waits for the children that it stored, not for existing tasks that it changed."""
     standing = engine.enqueue(dedupe_key="d", after=3600)
     parent = engine.enqueue()

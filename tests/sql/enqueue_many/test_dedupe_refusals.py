@@ -55,7 +55,7 @@ RULE = "the merge rule must be"
     ],
     ids=str,
 )
-def test_a_rule_about_a_dedupe_key_that_cannot_be_is_refused_by_name(engine: Engine, dedupe: object, says: str) -> None:
+def test_invalid_dedupe_rule_is_rejected_and_the_task_named(engine: Engine, dedupe: object, says: str) -> None:
     with pytest.raises(psycopg.Error) as refusal:
         engine.enqueue_many([{"role": "work"}, {"role": "work", "dedupe_key": "d", "dedupe": dedupe}])
 
@@ -65,11 +65,11 @@ def test_a_rule_about_a_dedupe_key_that_cannot_be_is_refused_by_name(engine: Eng
     assert engine.tasks() == []
 
 
-def test_a_rule_without_a_dedupe_key_is_refused(engine: Engine) -> None:
+def test_dedupe_rule_without_a_dedupe_key_is_rejected(engine: Engine) -> None:
     with pytest.raises(psycopg.Error, match="dedupe requires a dedupe_key"):
         engine.enqueue(dedupe={"mode": "merge"})
 
 
 @pytest.mark.parametrize("dedupe", [None, {}, {"mode": None, "scope": None, "merge": None}], ids=str)
-def test_what_is_not_said_is_as_by_default(engine: Engine, dedupe: Document | None) -> None:
+def test_empty_dedupe_rule_equals_the_default(engine: Engine, dedupe: Document | None) -> None:
     assert engine.enqueue(dedupe_key="d", dedupe=dedupe) == engine.enqueue(dedupe_key="d")

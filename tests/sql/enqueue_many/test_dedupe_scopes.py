@@ -19,7 +19,7 @@ def open_ids(engine: Engine) -> list[int]:
 
 
 @pytest.mark.parametrize("dedupe", [None, {}, {"mode": "keep"}, {"scope": "open"}, PENDING, MINUTE], ids=str)
-def test_in_every_scope_an_unclaimed_task_stands(engine: Engine, dedupe: Document | None) -> None:
+def test_unclaimed_task_is_kept_in_every_scope(engine: Engine, dedupe: Document | None) -> None:
     """The first task is kept, and its id is returned as existing."""
     first = enqueue(engine, dedupe, payload={"n": 1})
     again = {"role": "work", "dedupe_key": "d", "payload": {"n": 2}} | ({"dedupe": dedupe} if dedupe else {})
@@ -28,7 +28,7 @@ def test_in_every_scope_an_unclaimed_task_stands(engine: Engine, dedupe: Documen
     assert [task.payload for task in engine.tasks()] == [{"n": 1}]
 
 
-def test_in_scope_pending_a_running_task_does_not_stand(engine: Engine) -> None:
+def test_running_task_is_ignored_in_scope_pending(engine: Engine) -> None:
     """A running task has read its payload, so a new one needs another run."""
     running = enqueue(engine, PENDING)
     engine.claim_one()
@@ -40,7 +40,7 @@ def test_in_scope_pending_a_running_task_does_not_stand(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("comes_back", ["retried", "released", "rescued", "snoozed"])
-def test_a_task_that_comes_back_does_not_collide_with_its_newer_twin(engine: Engine, comes_back: str) -> None:
+def test_task_that_becomes_pending_again_coexists_with_its_newer_duplicate(engine: Engine, comes_back: str) -> None:
     first = enqueue(engine, PENDING)
     claim = engine.claim_one()
     twin = enqueue(engine, PENDING)
@@ -61,7 +61,7 @@ def test_a_task_that_comes_back_does_not_collide_with_its_newer_twin(engine: Eng
     assert {claim.id for claim in engine.claim(3)} == {first, twin}
 
 
-def test_an_operators_retry_finds_room_beside_the_newer_twin(engine: Engine) -> None:
+def test_operator_retry_succeeds_despite_a_newer_duplicate(engine: Engine) -> None:
     first = enqueue(engine, PENDING)
     engine.fail(engine.claim_one(), final=True)
     twin = enqueue(engine, PENDING)
@@ -70,7 +70,7 @@ def test_an_operators_retry_finds_room_beside_the_newer_twin(engine: Engine) -> 
     assert enqueue(engine, PENDING) == twin
 
 
-def test_a_plain_task_meets_one_that_stands_for_unclaimed_ones_alone(engine: Engine) -> None:
+def test_plain_task_matches_a_task_of_scope_pending(engine: Engine) -> None:
     """Scopes differ in the tasks they match, not in the tasks that match them."""
     standing = enqueue(engine, PENDING)
     assert enqueue(engine) == standing
@@ -80,7 +80,7 @@ def test_a_plain_task_meets_one_that_stands_for_unclaimed_ones_alone(engine: Eng
     assert enqueue(engine) == standing
 
 
-def test_a_plain_task_is_met_while_it_is_unclaimed(engine: Engine) -> None:
+def test_task_of_scope_pending_matches_a_plain_task_until_claimed(engine: Engine) -> None:
     plain = enqueue(engine)
     assert enqueue(engine, PENDING) == plain
 
@@ -89,7 +89,7 @@ def test_a_plain_task_is_met_while_it_is_unclaimed(engine: Engine) -> None:
     assert enqueue(engine, PENDING) != plain
 
 
-def test_in_one_batch_the_scopes_see_each_other(engine: Engine) -> None:
+def test_different_scopes_deduplicate_within_one_batch(engine: Engine) -> None:
     """The first task of the batch wins."""
     batch: list[Document] = [{"role": "work", "dedupe_key": "d", "payload": {"n": n}} for n in range(4)]
     batch[1]["dedupe"] = PENDING
@@ -105,7 +105,7 @@ def test_in_one_batch_the_scopes_see_each_other(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("ending", ["completed", "failed", "cancelled"])
-def test_within_the_window_a_finished_task_stands(engine: Engine, ending: str) -> None:
+def test_finished_task_is_matched_within_the_window(engine: Engine, ending: str) -> None:
     """The window of scope any starts at the creation of the task. This is a throttle."""
     first = enqueue(engine, MINUTE)
     engine.clock.advance(seconds=30)
@@ -116,7 +116,7 @@ def test_within_the_window_a_finished_task_stands(engine: Engine, ending: str) -
     assert enqueue(engine, MINUTE) != first
 
 
-def test_beyond_the_window_an_open_task_stands_still(engine: Engine) -> None:
+def test_open_task_is_matched_beyond_the_window(engine: Engine) -> None:
     first = enqueue(engine, MINUTE)
     engine.claim_one()
     engine.clock.advance(seconds=61)
@@ -124,7 +124,7 @@ def test_beyond_the_window_an_open_task_stands_still(engine: Engine) -> None:
     assert enqueue(engine, MINUTE) == first
 
 
-def test_the_newest_of_several_finished_ones_stands(engine: Engine) -> None:
+def test_newest_of_several_finished_tasks_is_matched(engine: Engine) -> None:
     for _ in range(2):
         last = enqueue(engine)
         engine.complete(engine.claim_one())
@@ -133,14 +133,14 @@ def test_the_newest_of_several_finished_ones_stands(engine: Engine) -> None:
     assert enqueue(engine, MINUTE) == last
 
 
-def test_a_finished_task_is_nothing_to_the_other_scopes(engine: Engine) -> None:
+def test_finished_task_is_ignored_in_other_scopes(engine: Engine) -> None:
     first = enqueue(engine)
     engine.complete(engine.claim_one())
 
     assert enqueue(engine) != first
 
 
-def test_a_running_task_can_enqueue_its_own_successor(engine: Engine) -> None:
+def test_running_task_can_enqueue_its_own_successor(engine: Engine) -> None:
     """Without the exception, the new task would be a duplicate of the running chain."""
     running = enqueue(engine)
     claim = engine.claim_one()
@@ -155,14 +155,14 @@ def test_a_running_task_can_enqueue_its_own_successor(engine: Engine) -> None:
     assert enqueue(engine) == successor
 
 
-def test_the_exception_is_for_one_chain_alone(engine: Engine) -> None:
+def test_exception_applies_to_one_chain_only(engine: Engine) -> None:
     running = enqueue(engine)
     engine.claim_one()
 
     assert enqueue(engine, {"except_chain": running + 1}) == running
 
 
-def test_a_later_task_of_the_same_chain_stands_for_the_new_one(engine: Engine) -> None:
+def test_pending_task_of_the_excepted_chain_is_matched(engine: Engine) -> None:
     waiting = enqueue(engine)
 
     assert enqueue(engine, {"except_chain": engine.task(waiting).chain_id}) == waiting
@@ -170,9 +170,7 @@ def test_a_later_task_of_the_same_chain_stands_for_the_new_one(engine: Engine) -
 
 @pytest.mark.parametrize("dedupe", [None, PENDING, {"scope": "any", "window": STEP}, {"mode": "error"}], ids=str)
 @pytest.mark.parametrize("place", ["follow_ups", "continuation"])
-def test_what_a_task_enqueues_as_it_completes_has_its_dedupe_key(
-    engine: Engine, place: str, dedupe: Document | None
-) -> None:
+def test_task_can_enqueue_its_own_dedupe_key_on_completion(engine: Engine, place: str, dedupe: Document | None) -> None:
     """A task can reschedule itself forever in every scope.
 
     A window can be as long as the delay, so the completing task must not count.
@@ -187,7 +185,7 @@ def test_what_a_task_enqueues_as_it_completes_has_its_dedupe_key(
     assert len(set(seen)) == 4
 
 
-def test_another_chain_is_throttled_while_one_reschedules_itself(engine: Engine) -> None:
+def test_other_chain_is_throttled_by_a_self_rescheduling_one(engine: Engine) -> None:
     draft = {"role": "work", "dedupe_key": "d", "dedupe": MINUTE}
     enqueue(engine, MINUTE)
     engine.complete(engine.claim_one(), next={"follow_ups": [draft]})
@@ -197,7 +195,7 @@ def test_another_chain_is_throttled_while_one_reschedules_itself(engine: Engine)
     assert enqueue(engine, MINUTE) == successor
 
 
-def test_each_handler_has_dedupe_keys_of_its_own_in_every_scope(engine: Engine) -> None:
+def test_each_handler_has_its_own_dedupe_keys_in_every_scope(engine: Engine) -> None:
     engine.declare(handlers=[{"name": "h", "role": "work"}])
 
     for dedupe in (PENDING, MINUTE):

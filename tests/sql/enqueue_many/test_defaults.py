@@ -9,7 +9,7 @@ import pytest
 from tests.sql.engine import START, Engine
 
 
-def test_a_task_is_ready_at_once(engine: Engine) -> None:
+def test_new_task_is_ready_immediately(engine: Engine) -> None:
     task = engine.task(engine.enqueue())
 
     assert (task.state, task.status, task.scheduled_for, task.created_at) == ("pending", "ready", START, START)
@@ -27,7 +27,7 @@ def test_a_task_is_ready_at_once(engine: Engine) -> None:
     ],
     ids=str,
 )
-def test_role_and_handler_stand_in_for_each_other(
+def test_missing_role_or_handler_is_derived_from_the_other(
     engine: Engine, said: dict[str, str], expected: tuple[str, str]
 ) -> None:
     engine.declare({"name": "other"}, handlers=[{"name": "fetch", "role": "work"}])
@@ -51,15 +51,15 @@ def test_role_and_handler_stand_in_for_each_other(
     ],
     ids=str,
 )
-def test_a_moment_is_due_then_and_a_past_one_is_now(engine: Engine, words: dict[str, object], seconds: int) -> None:
+def test_task_is_due_at_the_given_time_or_now_if_past(engine: Engine, words: dict[str, object], seconds: int) -> None:
     assert engine.task(engine.enqueue(**words)).scheduled_for == START + timedelta(seconds=seconds)
 
 
-def test_negative_priorities_are_priorities(engine: Engine) -> None:
+def test_negative_priorities_are_allowed(engine: Engine) -> None:
     assert engine.task(engine.enqueue(priority=-100)).priority == -100
 
 
-def test_people_can_enqueue_from_psql(engine: Engine) -> None:
+def test_enqueue_can_be_called_from_psql(engine: Engine) -> None:
     task_id = engine.value(
         """select rolecall.enqueue('work', '{"store": 7, "note": null}', p_priority => 3, p_key => 'k', p_dedupe_key => 'd',
             p_scheduled_for => '2026-01-02T00:00:00Z', p_max_attempts => 0)"""
@@ -71,7 +71,7 @@ def test_people_can_enqueue_from_psql(engine: Engine) -> None:
     assert engine.value("select rolecall.enqueue('work', p_dedupe_key => 'd')") == task_id
 
 
-def test_ids_go_on_beyond_two_to_the_31(engine: Engine) -> None:
+def test_ids_beyond_2_to_the_31_are_supported(engine: Engine) -> None:
     engine.rows("alter sequence rolecall.tasks_id_seq restart 2147483647")
     engine.rows("alter sequence rolecall.workers_id_seq restart 3000000000")
     ids, _ = engine.enqueue_many([{"role": "work", "key": str(n)} for n in range(3)])

@@ -36,13 +36,13 @@ def expiry(engine: Engine, **words: object) -> datetime | None:
     ids=str,
 )
 @pytest.mark.parametrize("way", [{}, {"needs": []}, {"dedupe_key": "d"}], ids=["plain", "general", "deduped"])
-def test_a_task_expires_so_long_after_it_is_due_or_at_a_moment(
+def test_expiry_is_relative_to_the_due_time_or_absolute(
     engine: Engine, words: Document, at: timedelta | None, way: Document
 ) -> None:
     assert expiry(engine, **words, **way) == (None if at is None else START + at)
 
 
-def test_each_task_of_a_batch_has_its_own(engine: Engine) -> None:
+def test_each_task_of_a_batch_has_its_own_expiry(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work", "expires": 5}, {"role": "work"}, {"role": "work", "expires": 7}])
 
     seconds = [task.expires_at and (task.expires_at - START).total_seconds() for task in engine.tasks()]
@@ -77,9 +77,7 @@ def by_schedule(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("way", [by_enqueue, by_batch, by_dedupe, by_follow_up, by_child, by_schedule])
-def test_a_handler_says_when_its_tasks_expire_by_whatever_way_they_come(
-    engine: Engine, way: Callable[[Engine], None]
-) -> None:
+def test_expiry_of_the_handler_applies_to_all_ways_of_enqueuing(engine: Engine, way: Callable[[Engine], None]) -> None:
     engine.declare({"name": "before"}, handlers=[SHORT_LIVED])
 
     way(engine)
@@ -89,27 +87,27 @@ def test_a_handler_says_when_its_tasks_expire_by_whatever_way_they_come(
 
 
 @pytest.mark.parametrize(("words", "seconds"), [({"expires": 5}, 5), ({"expires_at": IN_AN_HOUR}, 3600)], ids=str)
-def test_what_the_draft_says_counts_before_what_the_handler_says(engine: Engine, words: Document, seconds: int) -> None:
+def test_expiry_of_the_task_overrides_that_of_the_handler(engine: Engine, words: Document, seconds: int) -> None:
     engine.declare(handlers=[SHORT_LIVED])
 
     assert expiry(engine, handler="push", **words) == START + timedelta(seconds=seconds)
 
 
-def test_a_handler_that_says_it_no_more_lets_its_tasks_wait(engine: Engine) -> None:
+def test_handler_declared_without_expiry_lets_its_tasks_wait(engine: Engine) -> None:
     engine.declare(handlers=[SHORT_LIVED])
     engine.declare(handlers=[{"name": "push", "role": "work"}])
 
     assert expiry(engine, handler="push") is None
 
 
-def test_a_procedure_says_it_too(engine: Engine) -> None:
+def test_procedure_can_declare_an_expiry(engine: Engine) -> None:
     engine.rows("create procedure public.push(payload jsonb) language sql as 'select'")
     engine.rows("select rolecall.declare_procedure('push', 'public.push', 'work', p_expires => '30 s')")
 
     assert expiry(engine, handler="push") == START + timedelta(seconds=30)
 
 
-def test_replacing_a_task_gives_it_a_new_time_to_begin(engine: Engine) -> None:
+def test_replacing_a_task_renews_its_expiry(engine: Engine) -> None:
     """This is a debounce, also of a task that has expired but has not been cancelled yet."""
     draft: Document = {"dedupe_key": "d", "dedupe": {"mode": "replace"}, "expires": 30}
     first = engine.enqueue(**draft)
@@ -120,7 +118,7 @@ def test_replacing_a_task_gives_it_a_new_time_to_begin(engine: Engine) -> None:
     assert engine.expire() == {}
 
 
-def test_a_newer_draft_that_never_expires_lets_the_task_wait(engine: Engine) -> None:
+def test_merging_a_task_without_expiry_removes_the_expiry(engine: Engine) -> None:
     first = engine.enqueue(dedupe_key="d", dedupe={"mode": "merge"}, expires=30)
     engine.enqueue(dedupe_key="d", dedupe={"mode": "merge"})
 
@@ -129,7 +127,7 @@ def test_a_newer_draft_that_never_expires_lets_the_task_wait(engine: Engine) -> 
 
 @pytest.mark.parametrize("dedupe", [None, {"mode": "keep"}, {"scope": "pending"}, {"mode": "error"}], ids=str)
 @pytest.mark.parametrize("words", [{}, {"key": "k"}, {"needs": [1]}], ids=str)
-def test_what_has_expired_does_not_stand_for_a_new_task(
+def test_expired_task_is_cancelled_and_does_not_block_its_dedupe_key(
     engine: Engine, dedupe: Document | None, words: Document
 ) -> None:
     engine.enqueue("work", after=1000)
@@ -146,7 +144,7 @@ def test_what_has_expired_does_not_stand_for_a_new_task(
     )
 
 
-def test_a_task_that_runs_stands_for_a_new_one_whenever_it_was_to_begin(engine: Engine) -> None:
+def test_running_task_is_matched_after_its_expiry(engine: Engine) -> None:
     first = engine.enqueue(dedupe_key="d", expires=30)
     engine.claim_one()
     engine.clock.advance(seconds=60)
@@ -155,7 +153,7 @@ def test_a_task_that_runs_stands_for_a_new_one_whenever_it_was_to_begin(engine: 
 
 
 @pytest.mark.parametrize(("expires", "shown"), [(0, "expires must be 0.001 to 4e9 s"), (1e300, "expires must")])
-def test_a_handler_that_says_no_time_is_refused(engine: Engine, expires: float, shown: str) -> None:
+def test_invalid_expiry_of_a_handler_is_rejected(engine: Engine, expires: float, shown: str) -> None:
     query = "select rolecall.declare('[]', %s)"
 
     with pytest.raises(Exception, match=shown):

@@ -88,7 +88,7 @@ def row(engine: Engine, task_id: int) -> Document:
     ],
     ids=str,
 )
-def test_the_short_way_stores_what_the_general_way_does(engine: Engine, words: Document) -> None:
+def test_fast_path_stores_the_same_row_as_the_general_path(engine: Engine, words: Document) -> None:
     short = plain(engine, **words)
     assert short is not None
     as_short = row(engine, short)
@@ -120,7 +120,7 @@ def test_the_short_way_stores_what_the_general_way_does(engine: Engine, words: D
     ],
     ids=lambda words: str(words)[:60],
 )
-def test_the_short_way_leaves_the_rest_to_the_general_way(engine: Engine, words: Document) -> None:
+def test_fast_path_leaves_other_drafts_to_the_general_path(engine: Engine, words: Document) -> None:
     """These are invalid drafts, the first task of a kind, and tasks of handlers with declared keys."""
     assert plain(engine, **words) is None
     assert engine.tasks() == []
@@ -139,7 +139,7 @@ def outcome(engine: Engine, draft: Document) -> object:
 
 
 @pytest.mark.parametrize("dedupe", [None, {"scope": "pending"}], ids=str)
-def test_a_twin_is_left_to_the_general_way(engine: Engine, dedupe: Document | None) -> None:
+def test_duplicate_is_left_to_the_general_path(engine: Engine, dedupe: Document | None) -> None:
     [twin], _ = engine.enqueue_many([{"role": "work", "dedupe_key": "d", "dedupe": dedupe}])
 
     assert plain(engine, role="work", dedupe_key="d") is None
@@ -157,14 +157,14 @@ def test_a_twin_is_left_to_the_general_way(engine: Engine, dedupe: Document | No
     ],
     ids=str,
 )
-def test_what_only_the_general_way_knows_is_stored_by_it(engine: Engine, words: Document) -> None:
+def test_options_of_the_general_path_are_stored(engine: Engine, words: Document) -> None:
     stored = row(engine, engine.enqueue(**words))
 
     names = {"dedupe": "dedupe_pending"}
     assert [name for name in words if stored[names.get(name, name)] is None] == []
 
 
-def test_a_need_is_met_by_the_general_way(engine: Engine) -> None:
+def test_need_is_stored_by_the_general_path(engine: Engine) -> None:
     needed = engine.enqueue()
 
     assert engine.task(engine.enqueue(needs=[needed])).state == "blocked"
@@ -226,7 +226,7 @@ def batch_outcome(engine: Engine, batch: list[Document]) -> object:
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(drafts(SOUND), min_size=2, max_size=6), st.lists(drafts(UNSOUND), max_size=2))
-def test_a_plain_batch_is_stored_or_refused_as_the_general_way_does(
+def test_plain_batch_has_the_same_outcome_as_the_general_path(
     engine: Engine, sound: list[Document], unsound: list[Document]
 ) -> None:
     batch = [*sound, *unsound]
@@ -234,7 +234,7 @@ def test_a_plain_batch_is_stored_or_refused_as_the_general_way_does(
     assert batch_outcome(engine, batch) == batch_outcome(engine, [{**draft, **GENERAL} for draft in batch])
 
 
-def test_of_several_unsound_drafts_the_first_is_named(engine: Engine) -> None:
+def test_first_of_several_invalid_drafts_is_named(engine: Engine) -> None:
     batch: list[Document] = [{"role": role} for role in ("work", "single", "small")] * 30
     batch[70] = {"role": "work", "priority": 101}
     batch[41] = {"role": "nope"}
@@ -243,13 +243,13 @@ def test_of_several_unsound_drafts_the_first_is_named(engine: Engine) -> None:
     assert batch_outcome(engine, batch) == ("RC031", "task 41: unknown role 'nope'")
 
 
-def test_declared_keys_reach_the_tasks_of_a_plain_batch(engine: Engine) -> None:
+def test_declared_keys_apply_to_tasks_of_a_plain_batch(engine: Engine) -> None:
     ids, _ = engine.enqueue_many([{"handler": "keyed", "payload": {"store": store}} for store in (1, 2)])
 
     assert [engine.task(task_id).key for task_id in ids] == ["store:1", "store:2"]
 
 
-def test_what_the_short_way_leaves_takes_no_number(engine: Engine) -> None:
+def test_draft_left_by_the_fast_path_consumes_no_id(engine: Engine) -> None:
     first = engine.enqueue("work")
 
     left = plain(engine, role="nobody knows it")

@@ -16,7 +16,7 @@ def refused(engine: Engine, task: Document) -> psycopg.Error:
 
 
 @pytest.mark.parametrize("task", [{"role": "nope"}, {"handler": "nope"}, {}, {"payload": {}}], ids=str)
-def test_an_unknown_role_is_refused(engine: Engine, task: Document) -> None:
+def test_unknown_role_is_rejected(engine: Engine, task: Document) -> None:
     assert refused(engine, task).sqlstate == "RC031"
 
 
@@ -51,7 +51,7 @@ def test_an_unknown_role_is_refused(engine: Engine, task: Document) -> None:
     ],
     ids=str,
 )
-def test_what_no_task_can_be_is_refused_by_name(engine: Engine, words: Document, says: str) -> None:
+def test_invalid_value_is_rejected_and_named(engine: Engine, words: Document, says: str) -> None:
     error = refused(engine, {"role": "work", **words})
 
     assert error.sqlstate == "RC040"
@@ -71,11 +71,11 @@ def test_what_no_task_can_be_is_refused_by_name(engine: Engine, words: Document,
     ],
     ids=str,
 )
-def test_values_of_another_type_are_refused(engine: Engine, words: Document, code: str) -> None:
+def test_value_of_a_wrong_type_is_rejected(engine: Engine, words: Document, code: str) -> None:
     assert refused(engine, {"role": "work", **words}).sqlstate == code
 
 
-def test_the_roles_limit_counts_the_payloads_bytes(engine: Engine) -> None:
+def test_role_limit_counts_the_bytes_of_the_payload(engine: Engine) -> None:
     engine.declare({"name": "small", "max_payload_bytes": 1024})
     fits = {"text": "x" * (1024 - len('{"text": ""}'))}
     engine.enqueue("small", payload=fits)
@@ -86,12 +86,12 @@ def test_the_roles_limit_counts_the_payloads_bytes(engine: Engine) -> None:
     assert refusal.value.sqlstate == "RC040"
 
 
-def test_a_payload_that_compresses_well_is_measured_as_it_was_sent(engine: Engine) -> None:
+def test_payload_is_measured_uncompressed(engine: Engine) -> None:
     with pytest.raises(psycopg.Error, match="the role allows 1048576"):
         engine.enqueue(payload={"text": "x" * 1048577})
 
 
-def test_an_umlaut_counts_as_the_bytes_that_it_has(engine: Engine) -> None:
+def test_umlaut_counts_as_two_bytes(engine: Engine) -> None:
     engine.declare({"name": "small", "max_payload_bytes": 1024})
 
     with pytest.raises(psycopg.Error, match="bytes, the role allows 1024"):

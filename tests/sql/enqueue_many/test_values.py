@@ -38,7 +38,7 @@ value = st.recursive(
 
 
 @pytest.mark.parametrize("word", [text for text in TEXTS if text])
-def test_any_text_is_a_key(engine: Engine, word: str) -> None:
+def test_any_text_can_be_a_key(engine: Engine, word: str) -> None:
     task_id = engine.enqueue(key=word, dedupe_key=word)
 
     assert engine.enqueue(dedupe_key=word) == task_id
@@ -50,7 +50,7 @@ def test_any_text_is_a_key(engine: Engine, word: str) -> None:
 
 
 @pytest.mark.parametrize("item", [*TEXTS, *NUMBERS])
-def test_a_value_comes_back_as_it_went_in(engine: Engine, item: Any) -> None:
+def test_value_is_returned_as_stored(engine: Engine, item: Any) -> None:
     engine.enqueue(payload={"a": item, str(item): [item]})
     claim = engine.claim_one()
     assert claim.payload["a"] == item
@@ -69,7 +69,7 @@ def test_a_value_comes_back_as_it_went_in(engine: Engine, item: Any) -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(documents=st.lists(st.dictionaries(text, value, max_size=5), min_size=1, max_size=12))
-def test_any_document_comes_back_as_it_went_in(engine: Engine, documents: list[Document]) -> None:
+def test_document_is_returned_as_stored(engine: Engine, documents: list[Document]) -> None:
     ids, _ = engine.enqueue_many([{"role": "work", "payload": document} for document in documents])
     claims = engine.claim(len(ids), worker=1)
     engine.finish(1, *(report(claim, "completed", result=claim.payload) for claim in claims))
@@ -80,7 +80,7 @@ def test_any_document_comes_back_as_it_went_in(engine: Engine, documents: list[D
 
 
 @pytest.mark.parametrize("document", UNSTORABLE)
-def test_what_jsonb_cannot_hold_is_refused_at_enqueue(engine: Engine, document: str) -> None:
+def test_document_that_jsonb_cannot_store_is_rejected(engine: Engine, document: str) -> None:
     with pytest.raises(psycopg.Error) as refusal:
         engine.rows("select rolecall.enqueue('work', %s::jsonb)", document)
 
@@ -90,7 +90,7 @@ def test_what_jsonb_cannot_hold_is_refused_at_enqueue(engine: Engine, document: 
 
 @pytest.mark.parametrize("document", UNSTORABLE)
 @pytest.mark.parametrize("part", ["result", "error"])
-def test_a_report_that_cannot_be_stored_leaves_the_task_finishable(engine: Engine, document: str, part: str) -> None:
+def test_task_can_be_finished_after_an_outcome_that_cannot_be_stored(engine: Engine, document: str, part: str) -> None:
     engine.enqueue()
     claim = engine.claim_one()
     words = f'"id": {claim.id}, "fence": {claim.fence}, "outcome": "failed", "{part}": {document}'
@@ -103,7 +103,7 @@ def test_a_report_that_cannot_be_stored_leaves_the_task_finishable(engine: Engin
     assert engine.task(claim.id).state == "failed"
 
 
-def test_a_deep_document_is_held_or_refused(engine: Engine) -> None:
+def test_deeply_nested_document_is_stored_or_rejected(engine: Engine) -> None:
     assert engine.enqueue(payload={"a": json.loads("[" * 900 + "]" * 900)})
 
     with pytest.raises(psycopg.Error) as refusal:
@@ -112,13 +112,13 @@ def test_a_deep_document_is_held_or_refused(engine: Engine) -> None:
     assert refusal.value.sqlstate == "54001"
 
 
-def test_of_equal_names_in_a_document_the_last_counts(engine: Engine) -> None:
+def test_last_of_duplicate_field_names_wins(engine: Engine) -> None:
     engine.rows("""select rolecall.enqueue('work', '{"a": 1, "a": 2}')""")
 
     assert engine.claim_one().payload == {"a": 2}
 
 
-def test_an_error_as_long_as_a_traceback_can_be_is_kept(engine: Engine) -> None:
+def test_error_of_a_million_characters_is_stored(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
 

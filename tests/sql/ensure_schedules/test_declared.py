@@ -20,21 +20,21 @@ def stored(engine: Engine, columns: str) -> tuple[Any, ...]:
     return row
 
 
-def test_a_new_declaration_takes_the_place_of_the_old_one(engine: Engine) -> None:
+def test_new_declaration_replaces_the_old_one(engine: Engine) -> None:
     ensure(engine, key="k", priority=3)
 
     assert ensure(engine, every=120) == 1
     assert stored(engine, "extract(epoch from every)::int, key, priority, edited_at") == (120, None, 0, None)
 
 
-def test_the_same_declaration_changes_nothing(engine: Engine) -> None:
+def test_repeated_declaration_changes_nothing(engine: Engine) -> None:
     ensure(engine)
 
     assert ensure(engine) == 0
     assert stored(engine, "revision") == (1,)
 
 
-def test_what_a_person_changed_survives_a_new_declaration(engine: Engine) -> None:
+def test_manual_changes_survive_a_new_declaration(engine: Engine) -> None:
     ensure(engine)
     engine.rows("""select rolecall.put_schedule('{"name": "tick", "priority": 9}')""")
 
@@ -42,14 +42,14 @@ def test_what_a_person_changed_survives_a_new_declaration(engine: Engine) -> Non
     assert stored(engine, "extract(epoch from every)::int, priority") == (60, 9)
 
 
-def test_what_a_person_made_is_not_the_apps(engine: Engine) -> None:
+def test_manually_created_schedule_is_not_overwritten(engine: Engine) -> None:
     engine.put_schedule(every=7200)
 
     assert ensure(engine) == 0
     assert stored(engine, "extract(epoch from every)::int, declared") == (7200, None)
 
 
-def test_a_declared_first_run_does_not_come_again(engine: Engine) -> None:
+def test_declared_first_run_is_not_repeated(engine: Engine) -> None:
     first = engine.clock.now().isoformat()
     ensure(engine, first_run_at=first)
     engine.fire_schedules()
@@ -60,7 +60,7 @@ def test_a_declared_first_run_does_not_come_again(engine: Engine) -> None:
     assert stored(engine, "next_run_at") == planned
 
 
-def test_a_schedule_of_another_name_is_renamed_with_what_people_set(engine: Engine) -> None:
+def test_renamed_schedule_keeps_its_manual_settings(engine: Engine) -> None:
     ensure(engine, name="old")
     engine.rows("""select rolecall.put_schedule('{"name": "old", "every": 7200, "enabled": false}')""")
     [before] = stored(engine, "id")[:1]
@@ -71,7 +71,7 @@ def test_a_schedule_of_another_name_is_renamed_with_what_people_set(engine: Engi
     assert stored(engine, "id, name, extract(epoch from every)::int, enabled") == (before, "new", 7200, False)
 
 
-def test_a_renamed_schedule_that_nobody_touched_is_as_it_is_declared_now(engine: Engine) -> None:
+def test_renamed_schedule_without_manual_changes_takes_the_new_declaration(engine: Engine) -> None:
     ensure(engine, name="old")
 
     ensure(engine, name="new", formerly="old", every=120)
@@ -79,7 +79,7 @@ def test_a_renamed_schedule_that_nobody_touched_is_as_it_is_declared_now(engine:
     assert stored(engine, "name, extract(epoch from every)::int") == ("new", 120)
 
 
-def test_the_release_before_does_not_bring_the_old_name_back(engine: Engine) -> None:
+def test_declaration_of_the_previous_release_does_not_restore_the_old_name(engine: Engine) -> None:
     ensure(engine, name="old")
     engine.rows("""select rolecall.put_schedule('{"name": "old", "priority": 9}')""")
     ensure(engine, name="new", formerly="old")
@@ -88,7 +88,7 @@ def test_the_release_before_does_not_bring_the_old_name_back(engine: Engine) -> 
     assert stored(engine, "name, priority") == ("new", 9)
 
 
-def test_of_two_that_stand_none_is_renamed(engine: Engine) -> None:
+def test_schedule_is_not_renamed_if_the_new_name_exists(engine: Engine) -> None:
     ensure(engine, name="new")
     ensure(engine, name="old")
 

@@ -41,14 +41,14 @@ def collecting(engine: Engine, ended: list[int] | None = None) -> Iterator[Colle
         collected.documents = engine.value("select rolecall.collected_events(%s)", ended or [])
 
 
-def test_a_stored_task_begins_a_chain(engine: Engine) -> None:
+def test_stored_task_creates_a_chain(engine: Engine) -> None:
     with collecting(engine) as collected:
         task_id = engine.enqueue(key="store:4")
 
     assert collected.told == [("job_created", task_id), ("chain_created", task_id)]
 
 
-def test_stored_tasks_that_are_alike_are_told_of_at_once(engine: Engine) -> None:
+def test_identical_consecutive_events_are_combined(engine: Engine) -> None:
     with collecting(engine) as collected:
         first, second = engine.enqueue(key="store:4"), engine.enqueue()
         ids, _ = engine.enqueue_many([{"role": "work"}] * 3)
@@ -61,7 +61,7 @@ def test_stored_tasks_that_are_alike_are_told_of_at_once(engine: Engine) -> None
     ]
 
 
-def test_a_task_that_stood_already_is_not_created_again(engine: Engine) -> None:
+def test_existing_task_has_no_created_event(engine: Engine) -> None:
     engine.enqueue(dedupe_key="a")
 
     with collecting(engine) as collected:
@@ -70,7 +70,7 @@ def test_a_task_that_stood_already_is_not_created_again(engine: Engine) -> None:
     assert collected.told == []
 
 
-def test_a_task_that_needs_another_is_blocked_until_that_has_ended(engine: Engine) -> None:
+def test_task_with_a_need_has_blocked_and_unblocked_events(engine: Engine) -> None:
     needed = engine.enqueue()
     with collecting(engine) as collected:
         waiting = engine.enqueue(needs=[{"task": needed}])
@@ -83,7 +83,7 @@ def test_a_task_that_needs_another_is_blocked_until_that_has_ended(engine: Engin
     assert collected.told == [("job_unblocked", waiting)]
 
 
-def test_a_task_that_waits_for_something_new_is_blocked(engine: Engine) -> None:
+def test_running_task_that_gets_a_need_has_a_blocked_event(engine: Engine) -> None:
     first, claim = engine.enqueue(), engine.claim_one()
     other = engine.enqueue(after=60)
 
@@ -93,7 +93,7 @@ def test_a_task_that_waits_for_something_new_is_blocked(engine: Engine) -> None:
     assert collected.told == [("job_blocked", first)]
 
 
-def test_a_parent_waits_and_ends_with_its_last_child(engine: Engine) -> None:
+def test_parent_has_waiting_and_completed_events(engine: Engine) -> None:
     parent, claim = engine.enqueue(), engine.claim_one()
     with collecting(engine) as collected:
         engine.complete(claim, next={"children": [{"role": "work"}]})
@@ -107,7 +107,7 @@ def test_a_parent_waits_and_ends_with_its_last_child(engine: Engine) -> None:
     assert collected.told == [("job_completed", parent)]
 
 
-def test_a_failure_that_is_tried_again_ends_nothing(engine: Engine) -> None:
+def test_retried_failure_has_no_event(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
 
@@ -117,7 +117,7 @@ def test_a_failure_that_is_tried_again_ends_nothing(engine: Engine) -> None:
     assert collected.told == []
 
 
-def test_the_last_failure_says_how_long_task_and_chain_took(engine: Engine) -> None:
+def test_final_failure_has_durations_of_task_and_chain(engine: Engine) -> None:
     task_id = engine.enqueue(max_attempts=1)
     engine.clock.advance(seconds=5)
     claim = engine.claim_one()
@@ -130,7 +130,7 @@ def test_the_last_failure_says_how_long_task_and_chain_took(engine: Engine) -> N
     assert {"error": "boom", "seconds": 7, "chain_seconds": 7}.items() <= collected.documents[0].items()
 
 
-def test_the_end_of_a_longer_chain_is_told_to_who_asks_for_it(engine: Engine) -> None:
+def test_completion_of_a_longer_chain_is_reported_on_request(engine: Engine) -> None:
     engine.enqueue()
     first = engine.claim_one()
     engine.clock.advance(seconds=5)
@@ -147,7 +147,7 @@ def test_the_end_of_a_longer_chain_is_told_to_who_asks_for_it(engine: Engine) ->
     assert {"seconds": 2, "chain_seconds": 7}.items() <= collected.documents[0].items()
 
 
-def test_a_cancelled_task_is_told_of(engine: Engine) -> None:
+def test_cancelled_task_has_an_event(engine: Engine) -> None:
     task_id = engine.enqueue()
 
     with collecting(engine) as collected:
@@ -156,7 +156,7 @@ def test_a_cancelled_task_is_told_of(engine: Engine) -> None:
     assert collected.told == [("job_cancelled", task_id)]
 
 
-def test_what_is_ended_from_outside_is_told_of(engine: Engine) -> None:
+def test_tasks_finished_from_outside_have_events(engine: Engine) -> None:
     completed, failed = engine.enqueue(), engine.enqueue()
 
     with collecting(engine) as collected:
@@ -166,7 +166,7 @@ def test_what_is_ended_from_outside_is_told_of(engine: Engine) -> None:
     assert collected.told == [("job_completed", completed), ("job_failed", failed)]
 
 
-def test_a_task_that_is_put_back_is_told_of(engine: Engine) -> None:
+def test_retried_task_has_an_event(engine: Engine) -> None:
     task_id = engine.enqueue()
     engine.cancel(task_id)
 
@@ -176,7 +176,7 @@ def test_a_task_that_is_put_back_is_told_of(engine: Engine) -> None:
     assert collected.told == [("job_retried", task_id)]
 
 
-def test_a_task_that_is_made_due_is_told_of(engine: Engine) -> None:
+def test_triggered_task_has_an_event(engine: Engine) -> None:
     task_id = engine.enqueue(after=60)
 
     with collecting(engine) as collected:
@@ -185,7 +185,7 @@ def test_a_task_that_is_made_due_is_told_of(engine: Engine) -> None:
     assert collected.told == [("job_triggered", task_id)]
 
 
-def test_a_task_that_is_rescued_is_told_of_with_the_attempt_that_was_lost(engine: Engine) -> None:
+def test_rescued_task_has_an_event_with_the_lost_attempt(engine: Engine) -> None:
     task_id = engine.enqueue()
     engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)
@@ -197,7 +197,7 @@ def test_a_task_that_is_rescued_is_told_of_with_the_attempt_that_was_lost(engine
     assert collected.documents[0]["attempt"] == 1
 
 
-def test_a_task_that_has_expired_is_told_of_as_cancelled(engine: Engine) -> None:
+def test_expired_task_has_a_cancelled_event(engine: Engine) -> None:
     task_id = engine.enqueue(expires=30)
     engine.clock.advance(seconds=30)
 
@@ -208,7 +208,7 @@ def test_a_task_that_has_expired_is_told_of_as_cancelled(engine: Engine) -> None
     assert collected.documents[0]["error"] == "it expired at 2026-01-01 00:00:30Z, before it began"
 
 
-def test_a_deleted_chain_is_told_of(engine: Engine) -> None:
+def test_deleted_chain_has_an_event(engine: Engine) -> None:
     task_id = engine.enqueue()
     engine.complete(engine.claim_one())
 
@@ -218,7 +218,7 @@ def test_a_deleted_chain_is_told_of(engine: Engine) -> None:
     assert collected.told == [("chain_deleted", task_id)]
 
 
-def test_what_a_savepoint_undoes_is_not_told_of(engine: Engine) -> None:
+def test_events_of_a_rolled_back_savepoint_are_discarded(engine: Engine) -> None:
     with collecting(engine) as collected:
         kept = engine.enqueue()
         with engine.connection.transaction(force_rollback=True):
@@ -227,7 +227,7 @@ def test_what_a_savepoint_undoes_is_not_told_of(engine: Engine) -> None:
     assert collected.told == [("job_created", kept), ("chain_created", kept)]
 
 
-def test_nothing_is_collected_unless_somebody_asked_for_it(engine: Engine) -> None:
+def test_events_are_collected_only_on_request(engine: Engine) -> None:
     with engine.connection.transaction():
         engine.enqueue()
         assert engine.value("select rolecall.collected_events()") is None
@@ -237,7 +237,7 @@ def test_nothing_is_collected_unless_somebody_asked_for_it(engine: Engine) -> No
     assert collected.told == []
 
 
-def test_what_is_collected_ends_with_its_transaction(engine: Engine) -> None:
+def test_collection_ends_with_the_transaction(engine: Engine) -> None:
     with engine.connection.transaction():
         engine.rows("select rolecall.collect_events()")
         engine.enqueue()

@@ -22,7 +22,7 @@ def late(engine: Engine) -> int:
     return task_id
 
 
-def test_it_is_cancelled_and_says_why(engine: Engine, late: int) -> None:
+def test_expired_task_is_cancelled_with_an_error_and_an_event(engine: Engine, late: int) -> None:
     assert engine.expire() == {late: "cancelled"}
 
     task = engine.task(late)
@@ -31,7 +31,7 @@ def test_it_is_cancelled_and_says_why(engine: Engine, late: int) -> None:
     assert engine.events(late) == ["expired"]
 
 
-def test_nothing_ends_before_its_time(engine: Engine) -> None:
+def test_task_is_not_expired_before_its_time(engine: Engine) -> None:
     engine.enqueue(expires=30)
     engine.enqueue()
     engine.clock.advance(seconds=29)
@@ -39,7 +39,7 @@ def test_nothing_ends_before_its_time(engine: Engine) -> None:
     assert engine.expire() == {}
 
 
-def test_so_many_are_ended_at_a_call_those_that_expired_first_before_the_others(engine: Engine) -> None:
+def test_one_call_ends_a_limited_number_starting_with_the_oldest_expiry(engine: Engine) -> None:
     ids = [engine.enqueue(expires=seconds) for seconds in (30, 10, 20)]
     engine.clock.advance(seconds=60)
 
@@ -47,7 +47,7 @@ def test_so_many_are_ended_at_a_call_those_that_expired_first_before_the_others(
     assert set(engine.expire(2)) == {ids[0]}
 
 
-def test_what_runs_goes_on(engine: Engine) -> None:
+def test_running_task_does_not_expire(engine: Engine) -> None:
     engine.enqueue(expires=30)
     claim = engine.claim_one()
     engine.clock.advance(seconds=40)
@@ -56,7 +56,7 @@ def test_what_runs_goes_on(engine: Engine) -> None:
     assert engine.complete(claim) is None
 
 
-def test_a_failed_attempt_is_not_followed_by_another(engine: Engine) -> None:
+def test_failed_task_is_not_retried_after_its_expiry(engine: Engine) -> None:
     task_id = engine.enqueue(expires=5)
     engine.fail(engine.claim_one())
     engine.clock.advance(seconds=STEP)
@@ -67,7 +67,7 @@ def test_a_failed_attempt_is_not_followed_by_another(engine: Engine) -> None:
     assert engine.task(task_id).attempt == 1
 
 
-def test_what_was_rescued_after_its_time_does_not_run_again(engine: Engine) -> None:
+def test_task_rescued_after_its_expiry_does_not_run_again(engine: Engine) -> None:
     task_id = engine.enqueue(expires=30)
     engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)
@@ -77,7 +77,7 @@ def test_what_was_rescued_after_its_time_does_not_run_again(engine: Engine) -> N
     assert engine.expire() == {task_id: "cancelled"}
 
 
-def test_a_blocked_task_expires_too_and_its_need_ends_as_ever(engine: Engine) -> None:
+def test_blocked_task_expires_and_its_need_completes_normally(engine: Engine) -> None:
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[needed], expires=30)
     engine.clock.advance(seconds=30)
@@ -86,7 +86,7 @@ def test_a_blocked_task_expires_too_and_its_need_ends_as_ever(engine: Engine) ->
     assert engine.complete(engine.claim_one()) is None
 
 
-def test_who_needs_it_fails(engine: Engine, late: int) -> None:
+def test_dependent_of_an_expired_task_fails(engine: Engine, late: int) -> None:
     dependent = engine.enqueue(needs=[late])
 
     engine.expire()
@@ -95,7 +95,7 @@ def test_who_needs_it_fails(engine: Engine, late: int) -> None:
 
 
 @pytest.mark.parametrize(("words", "state"), [({}, "failed"), ({"on_failure": "ignore"}, "completed")], ids=str)
-def test_its_parent_shares_the_failure_or_goes_on(engine: Engine, words: Document, state: str) -> None:
+def test_parent_of_an_expired_child_fails_or_completes_by_its_rule(engine: Engine, words: Document, state: str) -> None:
     parent_id, _ = parent_of(engine, {"role": "work", "expires": 30, **words})
     engine.clock.advance(seconds=30)
 
@@ -104,7 +104,7 @@ def test_its_parent_shares_the_failure_or_goes_on(engine: Engine, words: Documen
     assert engine.state(parent_id) == state
 
 
-def test_a_parent_that_has_begun_gathers_whenever_that_is(engine: Engine) -> None:
+def test_gather_step_runs_after_the_expiry(engine: Engine) -> None:
     """The expiry applies to the first start only."""
     parent_id = engine.enqueue(expires=30)
     claim = engine.claim_one()
@@ -117,7 +117,7 @@ def test_a_parent_that_has_begun_gathers_whenever_that_is(engine: Engine) -> Non
     assert engine.claim_one().id == parent_id
 
 
-def test_those_behind_it_for_its_key_come_next(engine: Engine) -> None:
+def test_next_task_of_the_key_is_claimed_after_an_expired_one(engine: Engine) -> None:
     engine.enqueue(key="k")
     holder = engine.claim_one()
     best, next_one = engine.enqueue(key="k", expires=30), engine.enqueue(key="k")
@@ -131,7 +131,7 @@ def test_those_behind_it_for_its_key_come_next(engine: Engine) -> None:
     assert engine.claim_one().id == next_one
 
 
-def test_its_dedupe_key_is_free_for_another(engine: Engine) -> None:
+def test_expired_task_frees_its_dedupe_key(engine: Engine) -> None:
     first = engine.enqueue(dedupe_key="d", expires=30)
     engine.clock.advance(seconds=30)
     engine.expire()
@@ -139,7 +139,7 @@ def test_its_dedupe_key_is_free_for_another(engine: Engine) -> None:
     assert engine.enqueue(dedupe_key="d") != first
 
 
-def test_an_operator_brings_it_back_for_good(engine: Engine, late: int) -> None:
+def test_retry_by_an_operator_removes_the_expiry(engine: Engine, late: int) -> None:
     engine.expire()
 
     assert engine.retry(late) == {late: "pending"}
@@ -148,7 +148,7 @@ def test_an_operator_brings_it_back_for_good(engine: Engine, late: int) -> None:
     assert engine.claim_one().id == late
 
 
-def test_one_that_somebody_has_locked_is_left_to_the_next_call(engine: Engine, session: Session) -> None:
+def test_locked_task_is_left_to_the_next_call(engine: Engine, session: Session) -> None:
     locked, free = engine.enqueue(expires=30), engine.enqueue(expires=30)
     engine.clock.advance(seconds=30)
     other = session()
@@ -159,7 +159,7 @@ def test_one_that_somebody_has_locked_is_left_to_the_next_call(engine: Engine, s
     assert engine.expire() == {locked: "cancelled"}
 
 
-def test_one_whose_parent_somebody_has_locked_keeps_no_other_waiting(engine: Engine, session: Session) -> None:
+def test_task_with_a_locked_parent_does_not_delay_others(engine: Engine, session: Session) -> None:
     parent_id, [child] = parent_of(engine, {"role": "work", "expires": 30})
     free = engine.enqueue(expires=30)
     engine.clock.advance(seconds=30)
@@ -171,7 +171,7 @@ def test_one_whose_parent_somebody_has_locked_keeps_no_other_waiting(engine: Eng
     assert engine.expire() == {child: "cancelled"}
 
 
-def test_it_insists_on_read_committed(engine: Engine, late: int) -> None:
+def test_expire_requires_read_committed(engine: Engine, late: int) -> None:
     with engine.connection.transaction(force_rollback=True):
         engine.rows("set transaction isolation level repeatable read")
         with pytest.raises(psycopg.Error, match="read committed"):
@@ -180,7 +180,7 @@ def test_it_insists_on_read_committed(engine: Engine, late: int) -> None:
     assert engine.state(late) == "pending"
 
 
-def test_its_duty_is_called_for_when_a_task_has_expired_and_looked_for_in_time(engine: Engine) -> None:
+def test_expiry_duty_is_due_when_a_task_expires(engine: Engine) -> None:
     look = "select due, next_in from rolecall.look_at_duties('{expiry}', 'me')"
     assert engine.value("select rolecall.take_duty('expiry', 60, 'me')")
     engine.enqueue(expires=30)

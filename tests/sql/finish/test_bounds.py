@@ -48,7 +48,7 @@ def until_ended(engine: Engine, pid: int) -> None:
         engine.rows("select pg_stat_clear_snapshot()")
 
 
-def test_session_may_be_idle_for_the_rest_of_the_lease(engine: Engine, claim: Claim) -> None:
+def test_session_can_be_idle_for_the_rest_of_the_lease(engine: Engine, claim: Claim) -> None:
     engine.clock.advance(seconds=LEASE - 20)
     with engine.connection.transaction():
         finish_here(engine, claim)
@@ -56,7 +56,7 @@ def test_session_may_be_idle_for_the_rest_of_the_lease(engine: Engine, claim: Cl
     assert engine.value(TIMEOUT) == "0"
 
 
-def test_deadline_that_comes_first_bounds_it(engine: Engine) -> None:
+def test_earlier_deadline_limits_the_idle_time(engine: Engine) -> None:
     engine.enqueue(timeout=7)
     claim = engine.claim_one()
     with engine.connection.transaction():
@@ -64,7 +64,7 @@ def test_deadline_that_comes_first_bounds_it(engine: Engine) -> None:
         assert engine.value(TIMEOUT) == "7s"
 
 
-def test_batch_is_bounded_by_the_claim_that_ends_first(engine: Engine) -> None:
+def test_batch_is_limited_by_the_claim_that_ends_first(engine: Engine) -> None:
     worker = engine.worker()
     engine.enqueue_many([{"role": "work"}, {"role": "work", "timeout": 9}])
     claims = engine.claim(2, worker=worker)
@@ -74,7 +74,7 @@ def test_batch_is_bounded_by_the_claim_that_ends_first(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(("own", "bound"), [("5s", "5s"), ("2min", "1min")])
-def test_shorter_timeout_of_the_session_stays(engine: Engine, claim: Claim, own: str, bound: str) -> None:
+def test_shorter_timeout_of_the_session_is_kept(engine: Engine, claim: Claim, own: str, bound: str) -> None:
     engine.rows(f"set idle_in_transaction_session_timeout = '{own}'")
     with engine.connection.transaction():
         finish_here(engine, claim)
@@ -82,14 +82,14 @@ def test_shorter_timeout_of_the_session_stays(engine: Engine, claim: Claim, own:
     assert engine.value(TIMEOUT) == own
 
 
-def test_transaction_always_has_a_second(engine: Engine, claim: Claim) -> None:
+def test_transaction_always_has_one_second(engine: Engine, claim: Claim) -> None:
     engine.clock.advance(seconds=LEASE + 1)
     with engine.connection.transaction():
         finish_here(engine, claim)
         assert engine.value(TIMEOUT) == "1s"
 
 
-def test_lost_claim_bounds_nothing(engine: Engine, claim: Claim) -> None:
+def test_lost_claim_sets_no_limit(engine: Engine, claim: Claim) -> None:
     engine.complete(claim)
     with engine.connection.transaction():
         before = engine.value(NAME)
@@ -97,7 +97,7 @@ def test_lost_claim_bounds_nothing(engine: Engine, claim: Claim) -> None:
         assert (engine.value(TIMEOUT), engine.value(NAME)) == ("0", before)
 
 
-def test_rolled_back_savepoint_takes_bound_and_name_back(engine: Engine, claim: Claim) -> None:
+def test_rolled_back_savepoint_restores_timeout_and_name(engine: Engine, claim: Claim) -> None:
     before = engine.value(NAME)
     with engine.connection.transaction():
         with engine.connection.transaction(force_rollback=True):
@@ -132,7 +132,7 @@ def test_rescue_ends_the_session_one_lease_after_the_lease(engine: Engine, froze
     assert rescue(engine) == [(claim.id, "pending")]
 
 
-def test_rescue_of_a_dead_worker_ends_its_session_and_returns_the_task(
+def test_rescue_of_a_dead_worker_ends_its_session_and_releases_the_task(
     engine: Engine, frozen: Engine, claim: Claim
 ) -> None:
     assert frozen.connection.info.backend_pid
@@ -142,7 +142,7 @@ def test_rescue_of_a_dead_worker_ends_its_session_and_returns_the_task(
     assert rescued == [(claim.id, "pending")]
 
 
-def test_other_sessions_that_hold_a_late_task_are_left_alone(engine: Engine, session: Session, claim: Claim) -> None:
+def test_other_sessions_that_lock_a_stale_task_are_not_ended(engine: Engine, session: Session, claim: Claim) -> None:
     engine.rows("select rolecall.server_up_since()")
     other = session()
     with other.connection.transaction():
@@ -152,7 +152,7 @@ def test_other_sessions_that_hold_a_late_task_are_left_alone(engine: Engine, ses
         assert other.value("select 1") == 1
 
 
-def test_session_of_another_user_costs_a_warning_only(engine: Engine, claim: Claim) -> None:
+def test_session_of_another_user_is_reported_with_a_warning_only(engine: Engine, claim: Claim) -> None:
     """The server terminates it when its idle timeout expires."""
     owner = "rolecall_owner_here"
     warnings = list[str]()

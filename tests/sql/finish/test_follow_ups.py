@@ -8,7 +8,7 @@ import pytest
 from tests.sql.engine import Engine, report
 
 
-def test_follow_ups_start_chains_of_their_own_and_know_where_they_come_from(engine: Engine) -> None:
+def test_follow_ups_start_their_own_chains_and_record_their_origin(engine: Engine) -> None:
     first = engine.enqueue()
     engine.complete(engine.claim_one(), next={"follow_ups": [{"role": "work", "payload": {"n": n}} for n in (1, 2)]})
     second, third = engine.claim(2)
@@ -31,7 +31,7 @@ def test_follow_ups_start_chains_of_their_own_and_know_where_they_come_from(engi
     ],
     ids=str,
 )
-def test_a_bad_follow_up_stores_nothing_of_the_call(engine: Engine, follow_up: object, code: str) -> None:
+def test_invalid_follow_up_rolls_back_the_whole_call(engine: Engine, follow_up: object, code: str) -> None:
     engine.enqueue_many([{"role": "work"}] * 2)
     worker = engine.worker()
     first, second = engine.claim(2, worker=worker)
@@ -47,7 +47,7 @@ def test_a_bad_follow_up_stores_nothing_of_the_call(engine: Engine, follow_up: o
     assert [task.state for task in engine.tasks()] == ["running", "running"]
 
 
-def test_a_repeated_completion_stores_no_second_follow_up(engine: Engine) -> None:
+def test_repeated_completion_stores_no_second_follow_up(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
     for _ in range(2):
@@ -57,7 +57,7 @@ def test_a_repeated_completion_stores_no_second_follow_up(engine: Engine) -> Non
 
 
 @pytest.mark.parametrize("outcome", ["failed", "snoozed", "cancelled"])
-def test_only_a_completion_has_follow_ups(engine: Engine, outcome: str) -> None:
+def test_only_a_completed_task_has_follow_ups(engine: Engine, outcome: str) -> None:
     engine.enqueue()
 
     engine.report(engine.claim_one(), outcome, next={"follow_ups": [{"role": "work"}]})
@@ -65,7 +65,7 @@ def test_only_a_completion_has_follow_ups(engine: Engine, outcome: str) -> None:
     assert len(engine.tasks()) == 1
 
 
-def test_a_follow_up_of_a_lost_claim_is_not_stored(engine: Engine) -> None:
+def test_follow_up_of_a_lost_claim_is_not_stored(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
     engine.release(claim)
@@ -74,7 +74,7 @@ def test_a_follow_up_of_a_lost_claim_is_not_stored(engine: Engine) -> None:
     assert len(engine.tasks()) == 1
 
 
-def test_a_follow_up_may_want_the_key_that_its_task_held(engine: Engine) -> None:
+def test_follow_up_can_have_the_key_of_its_task(engine: Engine) -> None:
     engine.enqueue(key="store")
 
     engine.complete(engine.claim_one(), next={"follow_ups": [{"role": "work", "key": "store"}]})
@@ -82,7 +82,7 @@ def test_a_follow_up_may_want_the_key_that_its_task_held(engine: Engine) -> None
     assert engine.claim_one().key == "store"
 
 
-def test_a_follow_up_may_have_the_dedupe_key_of_its_own_task(engine: Engine) -> None:
+def test_follow_up_can_have_the_dedupe_key_of_its_task(engine: Engine) -> None:
     engine.enqueue(dedupe_key="d")
 
     engine.complete(engine.claim_one(), next={"follow_ups": [{"role": "work", "dedupe_key": "d"}]})
@@ -90,7 +90,7 @@ def test_a_follow_up_may_have_the_dedupe_key_of_its_own_task(engine: Engine) -> 
     assert [task.state for task in engine.tasks()] == ["completed", "pending"]
 
 
-def test_a_follow_up_that_stands_already_stays_one(engine: Engine) -> None:
+def test_duplicate_follow_up_is_not_stored_again(engine: Engine) -> None:
     standing = engine.enqueue(after=60, dedupe_key="d")
     engine.enqueue()
 
@@ -99,7 +99,7 @@ def test_a_follow_up_that_stands_already_stays_one(engine: Engine) -> None:
     assert [task.id for task in engine.tasks() if task.state == "pending"] == [standing]
 
 
-def test_the_follow_ups_of_a_batch_know_their_own_origins(engine: Engine) -> None:
+def test_follow_ups_of_a_batch_record_their_own_origins(engine: Engine) -> None:
     ids, _ = engine.enqueue_many([{"role": "work"}] * 3)
     worker = engine.worker()
     claims = engine.claim(3, worker=worker)
@@ -112,7 +112,7 @@ def test_the_follow_ups_of_a_batch_know_their_own_origins(engine: Engine) -> Non
 
 
 @pytest.mark.parametrize("follow_ups", [None, []])
-def test_no_follow_ups_are_none(engine: Engine, follow_ups: object) -> None:
+def test_empty_follow_ups_have_no_effect(engine: Engine, follow_ups: object) -> None:
     engine.enqueue()
 
     assert engine.complete(engine.claim_one(), next={"follow_ups": follow_ups}) is None

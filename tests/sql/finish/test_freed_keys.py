@@ -19,7 +19,7 @@ def park(engine: Engine, *ids: int) -> None:
     assert [engine.task(task_id).status for task_id in ids] == ["parked"] * len(ids)
 
 
-def test_the_best_waiting_task_comes_back(engine: Engine, holder: Claim) -> None:
+def test_best_parked_task_is_unparked(engine: Engine, holder: Claim) -> None:
     later, urgent = engine.enqueue(key="store"), engine.enqueue(key="store", priority=5)
     park(engine, later, urgent)
 
@@ -39,7 +39,7 @@ def test_every_outcome_frees_the_key(engine: Engine, holder: Claim, ending: str)
     assert engine.claim_one().id == waiting
 
 
-def test_a_better_task_that_is_due_later_does_not_keep_a_due_one_waiting(engine: Engine, holder: Claim) -> None:
+def test_better_task_that_is_due_later_does_not_block_a_due_one(engine: Engine, holder: Claim) -> None:
     due, later = engine.enqueue(key="store"), engine.enqueue(key="store", priority=9, after=3600)
     park(engine, due)
     assert engine.task(later).status == "scheduled"
@@ -49,7 +49,7 @@ def test_a_better_task_that_is_due_later_does_not_keep_a_due_one_waiting(engine:
     assert engine.claim_one().id == due
 
 
-def test_a_better_task_of_another_role_does_not_keep_this_role_waiting(engine: Engine, holder: Claim) -> None:
+def test_better_task_of_another_role_does_not_block_this_role(engine: Engine, holder: Claim) -> None:
     engine.declare({"name": "idle"})
     here, there = engine.enqueue(key="store"), engine.enqueue("idle", key="store", priority=9)
     park(engine, here, there)
@@ -59,7 +59,7 @@ def test_a_better_task_of_another_role_does_not_keep_this_role_waiting(engine: E
     assert engine.claim_one("work").id == here
 
 
-def test_a_better_task_that_nobody_can_run_does_not_keep_its_role_waiting(engine: Engine, holder: Claim) -> None:
+def test_better_task_that_no_worker_can_run_does_not_block_its_role(engine: Engine, holder: Claim) -> None:
     engine.declare(handlers=[{"name": "gone", "role": "work"}])
     known, unknown = engine.enqueue(key="store"), engine.enqueue(handler="gone", key="store", priority=9)
     park(engine, known, unknown)
@@ -69,14 +69,14 @@ def test_a_better_task_that_nobody_can_run_does_not_keep_its_role_waiting(engine
     assert [claim.id for claim in engine.claim(1, handlers=["work"])] == [known]
 
 
-def test_a_key_is_free_for_a_new_task_after_the_last_one(engine: Engine, holder: Claim) -> None:
+def test_key_is_free_for_a_new_task_after_the_last_one(engine: Engine, holder: Claim) -> None:
     engine.complete(holder)
     fresh = engine.enqueue(key="store")
 
     assert engine.claim_one().id == fresh
 
 
-def test_freeing_several_keys_brings_back_one_task_of_each(engine: Engine) -> None:
+def test_freeing_several_keys_unparks_one_task_of_each(engine: Engine) -> None:
     for key in ("a", "b"):
         engine.enqueue(key=key)
     worker = engine.worker()
@@ -89,7 +89,7 @@ def test_freeing_several_keys_brings_back_one_task_of_each(engine: Engine) -> No
     assert [claim.id for claim in engine.claim(4)] == [waiting[0], waiting[2]]
 
 
-def test_two_tasks_of_a_key_that_end_differently_at_once_bring_back_two(engine: Engine) -> None:
+def test_freeing_two_permits_by_different_outcomes_unparks_two_tasks(engine: Engine) -> None:
     engine.rows("select rolecall.set_key_capacity('store', 2)")
     for _ in range(2):
         engine.enqueue(key="store", max_attempts=1)

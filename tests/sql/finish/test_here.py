@@ -19,20 +19,20 @@ def finish_here(engine: Engine, *claims: Claim) -> dict[int, str]:
     return dict(engine.rows("select * from rolecall.finish_here(%s, %s)", claims[0].worker_id, reports))
 
 
-def test_the_same_transaction_may_ask_again(engine: Engine, claim: Claim) -> None:
+def test_finish_can_be_repeated_in_the_same_transaction(engine: Engine, claim: Claim) -> None:
     with engine.connection.transaction():
         assert [finish_here(engine, claim), finish_here(engine, claim)] == [{}, {}]
 
     assert engine.state(claim.id) == "completed"
 
 
-def test_another_transaction_is_told_that_the_claim_has_completed(engine: Engine, claim: Claim) -> None:
+def test_finish_in_another_transaction_returns_already(engine: Engine, claim: Claim) -> None:
     finish_here(engine, claim)
 
     assert finish_here(engine, claim) == {claim.id: "already"}
 
 
-def test_what_a_savepoint_took_back_is_not_taken_for_done(engine: Engine, claim: Claim) -> None:
+def test_finish_rolled_back_to_a_savepoint_can_be_repeated(engine: Engine, claim: Claim) -> None:
     with engine.connection.transaction():
         with engine.connection.transaction(force_rollback=True):
             finish_here(engine, claim)
@@ -42,14 +42,14 @@ def test_what_a_savepoint_took_back_is_not_taken_for_done(engine: Engine, claim:
     assert engine.state(claim.id) == "completed"
 
 
-def test_a_report_that_came_before_the_transaction_is_no_part_of_it(engine: Engine, claim: Claim) -> None:
+def test_finish_before_the_transaction_returns_already(engine: Engine, claim: Claim) -> None:
     engine.complete(claim)
 
     with engine.connection.transaction():
         assert [finish_here(engine, claim), finish_here(engine, claim)] == [{claim.id: "already"}] * 2
 
 
-def test_the_tasks_of_a_batch_are_told_apart(engine: Engine) -> None:
+def test_tasks_of_a_batch_have_separate_answers(engine: Engine) -> None:
     worker = engine.worker()
     ids = [engine.enqueue() for _ in range(2)]
     first, second = engine.claim(2, worker=worker)
@@ -60,7 +60,7 @@ def test_the_tasks_of_a_batch_are_told_apart(engine: Engine) -> None:
         assert finish_here(engine, first, second) == {ids[1]: "already"}
 
 
-def test_a_lost_claim_is_told_why(engine: Engine, claim: Claim) -> None:
+def test_finish_with_a_lost_claim_returns_the_reason(engine: Engine, claim: Claim) -> None:
     engine.release(claim)
     engine.claim_one()
 

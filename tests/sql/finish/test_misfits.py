@@ -16,7 +16,7 @@ def give_back(engine: Engine, claim: Claim, intake: str) -> None:
     engine.report(claim, "misfit", error="no such field", intake=intake)
 
 
-def test_a_misfit_is_offered_to_workers_of_another_intake_only(engine: Engine) -> None:
+def test_incompatible_task_is_claimed_by_workers_with_another_signature_only(engine: Engine) -> None:
     old, new = worker(engine, "old"), worker(engine, "new", "other")
     task_id = engine.enqueue()
     give_back(engine, engine.claim_one(worker=old), "old")
@@ -27,7 +27,7 @@ def test_a_misfit_is_offered_to_workers_of_another_intake_only(engine: Engine) -
     assert [claim.id for claim in engine.claim(worker=new)] == [task_id]
 
 
-def test_a_misfit_is_not_due_for_programs_that_cannot_read_it(engine: Engine) -> None:
+def test_incompatible_task_is_not_due_for_workers_that_cannot_read_it(engine: Engine) -> None:
     old, new = worker(engine, "old"), worker(engine, "new")
     engine.enqueue()
     give_back(engine, engine.claim_one(worker=old), "old")
@@ -38,7 +38,7 @@ def test_a_misfit_is_not_due_for_programs_that_cannot_read_it(engine: Engine) ->
     assert (due(old), due(new)) == (None, 0)
 
 
-def test_a_task_given_again_to_the_same_program_fails(engine: Engine) -> None:
+def test_task_returned_twice_by_the_same_signature_fails(engine: Engine) -> None:
     task_id = engine.enqueue()
     give_back(engine, engine.claim_one(), "old")
     give_back(engine, engine.claim_one(), "old")
@@ -46,7 +46,7 @@ def test_a_task_given_again_to_the_same_program_fails(engine: Engine) -> None:
     assert engine.state(task_id) == "failed"
 
 
-def test_a_task_that_six_programs_cannot_read_fails(engine: Engine) -> None:
+def test_task_that_six_signatures_cannot_read_fails(engine: Engine) -> None:
     task_id = engine.enqueue(max_attempts=1)
     for release in range(5):
         give_back(engine, engine.claim_one(), f"release {release}")
@@ -57,7 +57,7 @@ def test_a_task_that_six_programs_cannot_read_fails(engine: Engine) -> None:
     assert engine.state(task_id) == "failed"
 
 
-def test_a_task_that_no_worker_can_read_fails_after_an_hour(engine: Engine) -> None:
+def test_incompatible_task_fails_after_an_hour(engine: Engine) -> None:
     task_id = engine.enqueue()
     give_back(engine, engine.claim_one(), "old")
 

@@ -11,7 +11,7 @@ import pytest
 from tests.sql.engine import START, Engine
 
 
-def test_a_completed_task_keeps_what_it_was_and_what_it_made(engine: Engine) -> None:
+def test_completed_task_keeps_its_fields_and_result(engine: Engine) -> None:
     task_id = engine.enqueue(payload={"store": 7}, key="k", dedupe_key="d", priority=3)
     claim = engine.claim_one()
     engine.clock.advance(seconds=5)
@@ -27,7 +27,7 @@ def test_a_completed_task_keeps_what_it_was_and_what_it_made(engine: Engine) -> 
 
 
 @pytest.mark.parametrize("result", [None, 0, False, "", [], {}, "text", 1.5, [None], {"a": {"b": [1]}}, 10**30])
-def test_any_json_is_a_result(engine: Engine, result: Any) -> None:
+def test_any_json_can_be_a_result(engine: Engine, result: Any) -> None:
     task_id = engine.enqueue()
 
     engine.complete(engine.claim_one(), result=result)
@@ -35,7 +35,7 @@ def test_any_json_is_a_result(engine: Engine, result: Any) -> None:
     assert engine.task(task_id).result == result
 
 
-def test_the_time_that_it_ran_tells_when_a_prefetched_task_began(engine: Engine) -> None:
+def test_run_time_determines_the_start_of_a_prefetched_task(engine: Engine) -> None:
     task_id = engine.enqueue()
     [claim] = engine.claim(start=0)
     engine.clock.advance(seconds=10)
@@ -45,7 +45,7 @@ def test_the_time_that_it_ran_tells_when_a_prefetched_task_began(engine: Engine)
     assert engine.task(task_id).started_at == START + timedelta(seconds=6)
 
 
-def test_a_report_without_the_time_that_it_ran_says_nothing_of_when_a_prefetched_task_began(engine: Engine) -> None:
+def test_start_of_a_prefetched_task_is_unknown_without_its_run_time(engine: Engine) -> None:
     task_id = engine.enqueue()
     [claim] = engine.claim(start=0)
 
@@ -54,7 +54,7 @@ def test_a_report_without_the_time_that_it_ran_says_nothing_of_when_a_prefetched
     assert engine.task(task_id).started_at is None
 
 
-def test_a_task_never_began_before_its_claim(engine: Engine) -> None:
+def test_start_is_never_before_the_claim(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
 
@@ -63,7 +63,7 @@ def test_a_task_never_began_before_its_claim(engine: Engine) -> None:
     assert engine.task(task_id).started_at == START
 
 
-def test_a_snooze_spends_no_attempt(engine: Engine) -> None:
+def test_snooze_does_not_spend_an_attempt(engine: Engine) -> None:
     task_id = engine.enqueue(max_attempts=1)
     for _ in range(20):
         assert engine.snooze(engine.claim_one(), 30) is None
@@ -73,7 +73,7 @@ def test_a_snooze_spends_no_attempt(engine: Engine) -> None:
         engine.clock.advance(seconds=30)
 
 
-def test_what_is_returned_unbegun_is_claimable_at_once_and_never_charged(engine: Engine) -> None:
+def test_returned_task_is_claimable_immediately_and_spends_no_attempt(engine: Engine) -> None:
     """This applies even if the claim recorded the start."""
     task_id = engine.enqueue(max_attempts=1)
     for _ in range(20):
@@ -83,7 +83,7 @@ def test_what_is_returned_unbegun_is_claimable_at_once_and_never_charged(engine:
     assert engine.events(task_id) == ["returned"] * 20
 
 
-def test_a_handler_may_cancel_its_task(engine: Engine) -> None:
+def test_handler_can_cancel_its_task(engine: Engine) -> None:
     task_id = engine.enqueue()
 
     engine.report(engine.claim_one(), "cancelled", error="the store has closed")
@@ -92,7 +92,7 @@ def test_a_handler_may_cancel_its_task(engine: Engine) -> None:
     assert (task.state, task.error) == ("cancelled", "the store has closed")
 
 
-def test_a_failure_without_words_says_its_reason(engine: Engine) -> None:
+def test_failure_without_an_error_stores_the_reason(engine: Engine) -> None:
     task_id = engine.enqueue(max_attempts=1)
 
     engine.report(engine.claim_one(), "failed", reason="timeout")
@@ -100,7 +100,7 @@ def test_a_failure_without_words_says_its_reason(engine: Engine) -> None:
     assert engine.task(task_id).error == "timeout"
 
 
-def test_losses_are_events_and_completions_are_not(engine: Engine) -> None:
+def test_failures_and_snoozes_are_events_but_completions_are_not(engine: Engine) -> None:
     task_id = engine.enqueue(retry={"kind": "linear", "step": 0})
     engine.fail(engine.claim_one())
     engine.fail(engine.claim_one(), reason="timeout")
@@ -111,7 +111,7 @@ def test_losses_are_events_and_completions_are_not(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("outcome", ["done", "", None, "pending"])
-def test_an_unknown_outcome_is_refused_and_nothing_of_the_call_is_stored(engine: Engine, outcome: str) -> None:
+def test_unknown_outcome_is_rejected_and_rolls_back_the_call(engine: Engine, outcome: str) -> None:
     engine.enqueue_many([{"role": "work"}] * 2)
     worker = engine.worker()
     first, second = engine.claim(2, worker=worker)
@@ -127,7 +127,7 @@ def test_an_unknown_outcome_is_refused_and_nothing_of_the_call_is_stored(engine:
     assert [task.state for task in engine.tasks()] == ["running", "running"]
 
 
-def test_the_same_report_twice_in_one_call_counts_once(engine: Engine) -> None:
+def test_outcome_sent_twice_in_one_call_counts_once(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
     report = {"id": claim.id, "fence": claim.fence, "outcome": "failed", "error": "x"}
@@ -138,7 +138,7 @@ def test_the_same_report_twice_in_one_call_counts_once(engine: Engine) -> None:
     assert engine.events(task_id) == ["error"]
 
 
-def test_the_first_outcome_of_two_for_one_claim_that_ends_it_stands(engine: Engine) -> None:
+def test_final_outcome_wins_over_another_for_the_same_claim(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
     words = {"id": claim.id, "fence": claim.fence}

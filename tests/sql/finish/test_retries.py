@@ -29,12 +29,12 @@ def test_linear_delays_grow_by_a_step_up_to_the_cap(engine: Engine) -> None:
     assert delays(engine, LINEAR, 4) == [5, 10, 12, 12]
 
 
-def test_the_usual_linear_policy_waits_five_seconds_more_each_time_up_to_a_minute(engine: Engine) -> None:
+def test_default_linear_policy_adds_five_seconds_up_to_a_minute(engine: Engine) -> None:
     assert delays(engine, linear().to_json(), 13) == [*range(5, 61, 5), 60]
 
 
 @pytest.mark.parametrize("outcome", ["completed", "failed"])
-def test_who_had_the_last_attempt_stays_on_the_finished_task(engine: Engine, outcome: str) -> None:
+def test_finished_task_keeps_the_worker_of_its_last_attempt(engine: Engine, outcome: str) -> None:
     task_id = engine.enqueue(max_attempts=1)
     claim = engine.claim_one()
 
@@ -47,7 +47,7 @@ def test_exponential_delays_double_up_to_the_cap(engine: Engine) -> None:
     assert delays(engine, EXPONENTIAL, 7) == [10, 20, 40, 80, 160, 300, 300]
 
 
-def test_an_immediate_retry_is_due_at_once(engine: Engine) -> None:
+def test_immediate_retry_is_due_immediately(engine: Engine) -> None:
     assert delays(engine, {"kind": "linear", "step": 0}, 2) == [0, 0]
 
 
@@ -63,7 +63,7 @@ def test_jitter_spreads_the_delay_around_its_middle(engine: Engine) -> None:
 
 @pytest.mark.parametrize("attempt", [1, 60, 100, 2_000_000_000])
 @pytest.mark.parametrize("kind", [kind.value for kind in RetryKind if kind is not RetryKind.NONE])
-def test_the_widest_policy_gives_a_delay_at_any_attempt(engine: Engine, kind: str, attempt: int) -> None:
+def test_widest_policy_has_a_valid_delay_at_any_attempt(engine: Engine, kind: str, attempt: int) -> None:
     """An overflowing delay would leave a task that cannot be finished."""
     year = 31536000
     policy = f'{{"kind": "{kind}", "first": {year}, "factor": 1000, "step": {year}, "cap": {year}, "jitter": 1}}'
@@ -73,13 +73,13 @@ def test_the_widest_policy_gives_a_delay_at_any_attempt(engine: Engine, kind: st
 
 
 @pytest.mark.parametrize("kind", RetryKind)
-def test_a_role_may_have_each_kind_of_policy(engine: Engine, kind: RetryKind) -> None:
+def test_role_can_have_each_kind_of_policy(engine: Engine, kind: RetryKind) -> None:
     engine.rows("update rolecall.roles set retry = jsonb_build_object('kind', %s::text) returning name", kind.value)
 
     assert engine.value("select every(rolecall.is_retry_policy(retry)) from rolecall.roles")
 
 
-def test_a_policy_of_none_fails_at_the_first_failure(engine: Engine) -> None:
+def test_policy_none_fails_at_the_first_failure(engine: Engine) -> None:
     task_id = engine.enqueue(retry={"kind": "none"}, max_attempts=9)
 
     engine.fail(engine.claim_one())
@@ -87,7 +87,7 @@ def test_a_policy_of_none_fails_at_the_first_failure(engine: Engine) -> None:
     assert engine.task(task_id).state == "failed"
 
 
-def test_the_last_attempt_ends_the_task(engine: Engine) -> None:
+def test_task_fails_after_its_last_attempt(engine: Engine) -> None:
     task_id = engine.enqueue(max_attempts=3)
     states = []
     for _ in range(3):
@@ -100,7 +100,7 @@ def test_the_last_attempt_ends_the_task(engine: Engine) -> None:
     assert (task.attempt, task.error) == (3, "boom")
 
 
-def test_unlimited_attempts_never_end_by_their_number(engine: Engine) -> None:
+def test_unlimited_attempts_never_run_out(engine: Engine) -> None:
     engine.enqueue(max_attempts=0, retry={"kind": "linear", "step": 0})
     for attempt in range(1, 30):
         claim = engine.claim_one()
@@ -110,7 +110,7 @@ def test_unlimited_attempts_never_end_by_their_number(engine: Engine) -> None:
     assert engine.tasks()[0].state == "pending"
 
 
-def test_the_tasks_policy_goes_before_the_handlers_and_that_before_the_roles(engine: Engine) -> None:
+def test_retry_policy_of_the_task_overrides_handler_and_role(engine: Engine) -> None:
     engine.declare(handlers=[{"name": "h", "role": "work", "retry": {"kind": "linear", "step": 20, "cap": 300}}])
     ids = [
         engine.enqueue(),
@@ -124,7 +124,7 @@ def test_the_tasks_policy_goes_before_the_handlers_and_that_before_the_roles(eng
     assert due == [10, 20, 30]
 
 
-def test_max_attempts_come_from_the_task_the_handler_or_the_role(engine: Engine) -> None:
+def test_max_attempts_of_the_task_override_handler_and_role(engine: Engine) -> None:
     engine.declare(handlers=[{"name": "h", "role": "work", "max_attempts": 7}, {"name": "ever", "max_attempts": 0}])
     for words in ({}, {"handler": "h"}, {"handler": "h", "max_attempts": 1}, {"role": "ever"}, {"max_attempts": 0}):
         engine.enqueue(**{"role": "work", **words})
@@ -132,7 +132,7 @@ def test_max_attempts_come_from_the_task_the_handler_or_the_role(engine: Engine)
     assert [task.max_attempts for task in engine.tasks()] == [3, 7, 1, None, None]
 
 
-def test_a_final_failure_is_not_retried(engine: Engine) -> None:
+def test_final_failure_is_not_retried(engine: Engine) -> None:
     task_id = engine.enqueue()
 
     engine.fail(engine.claim_one(), "no such store", final=True)
@@ -141,7 +141,7 @@ def test_a_final_failure_is_not_retried(engine: Engine) -> None:
     assert (task.state, task.error, task.attempt) == ("failed", "no such store", 1)
 
 
-def test_a_failure_may_name_its_own_delay(engine: Engine) -> None:
+def test_failure_can_set_its_own_delay(engine: Engine) -> None:
     """For example from a Retry-After header."""
     task_id = engine.enqueue()
 
@@ -151,7 +151,7 @@ def test_a_failure_may_name_its_own_delay(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(("after", "seconds"), [(-5, 0), (1e300, 4e9)])
-def test_an_absurd_delay_is_bounded(engine: Engine, after: float, seconds: float) -> None:
+def test_out_of_range_delay_is_limited(engine: Engine, after: float, seconds: float) -> None:
     task_id = engine.enqueue()
 
     engine.fail(engine.claim_one(), after=after)
@@ -159,7 +159,7 @@ def test_an_absurd_delay_is_bounded(engine: Engine, after: float, seconds: float
     assert engine.task(task_id).scheduled_for == START + timedelta(seconds=seconds)
 
 
-def test_a_waiting_retry_shows_as_retrying(engine: Engine) -> None:
+def test_task_waiting_for_a_retry_has_status_retrying(engine: Engine) -> None:
     task_id = engine.enqueue()
 
     engine.fail(engine.claim_one(), "boom")
@@ -168,7 +168,7 @@ def test_a_waiting_retry_shows_as_retrying(engine: Engine) -> None:
     assert (task.status, task.error, task.worker_id, task.lease_until) == ("retrying", "boom", None, None)
 
 
-def test_a_retry_frees_the_key_for_others(engine: Engine) -> None:
+def test_retry_frees_the_key_for_other_tasks(engine: Engine) -> None:
     engine.enqueue(key="k")
     other = engine.enqueue(key="k")
     engine.fail(engine.claim_one())

@@ -21,14 +21,14 @@ def rescued(engine: Engine) -> Claim:
     return claim
 
 
-def test_an_accepted_report_has_no_verdict(engine: Engine) -> None:
+def test_accepted_outcome_has_no_verdict(engine: Engine) -> None:
     engine.enqueue()
 
     assert engine.complete(engine.claim_one()) is None
 
 
 @pytest.mark.parametrize("outcome", ["completed", "failed", "snoozed", "cancelled"])
-def test_the_same_report_again_gives_already(engine: Engine, outcome: str) -> None:
+def test_repeated_outcome_returns_already(engine: Engine, outcome: str) -> None:
     """A worker repeats the call if its response was lost."""
     engine.enqueue()
     claim = engine.claim_one()
@@ -40,7 +40,7 @@ def test_the_same_report_again_gives_already(engine: Engine, outcome: str) -> No
     assert engine.tasks() == before
 
 
-def test_a_task_that_somebody_else_runs_now_is_taken(engine: Engine) -> None:
+def test_outcome_for_a_task_claimed_by_another_worker_returns_taken(engine: Engine) -> None:
     """The second attempt is still running."""
     zombie = rescued(engine)
     engine.clock.advance(hours=1)
@@ -53,14 +53,14 @@ def test_a_task_that_somebody_else_runs_now_is_taken(engine: Engine) -> None:
     assert engine.task(owner.id).result == "fresh"
 
 
-def test_a_task_that_was_let_go_is_taken(engine: Engine) -> None:
+def test_outcome_for_a_released_task_returns_taken(engine: Engine) -> None:
     zombie = rescued(engine)
 
     assert engine.complete(zombie) == "taken"
     assert engine.task(zombie.id).state == "pending"
 
 
-def test_a_task_that_somebody_else_completed_is_completed(engine: Engine) -> None:
+def test_outcome_for_a_task_completed_by_another_worker_returns_completed(engine: Engine) -> None:
     zombie = rescued(engine)
     engine.clock.advance(hours=1)
     engine.complete(engine.claim_one(), result="fresh")
@@ -69,7 +69,7 @@ def test_a_task_that_somebody_else_completed_is_completed(engine: Engine) -> Non
     assert engine.task(zombie.id).result == "fresh"
 
 
-def test_a_task_that_failed_for_its_lost_lease_is_not_the_zombies_own_doing(engine: Engine) -> None:
+def test_outcome_for_a_task_failed_by_rescue_returns_completed(engine: Engine) -> None:
     engine.enqueue(max_attempts=1)
     zombie = engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)
@@ -79,14 +79,14 @@ def test_a_task_that_failed_for_its_lost_lease_is_not_the_zombies_own_doing(engi
     assert engine.task(zombie.id).state == "failed"
 
 
-def test_a_task_that_was_cancelled_meanwhile_is_cancelled(engine: Engine) -> None:
+def test_outcome_for_a_cancelled_task_returns_cancelled(engine: Engine) -> None:
     zombie = rescued(engine)
     engine.cancel(zombie.id)
 
     assert engine.complete(zombie) == "cancelled"
 
 
-def test_a_report_after_the_claim_was_given_back_is_lost(engine: Engine) -> None:
+def test_outcome_after_returning_the_claim_is_rejected(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
     engine.release(claim)
@@ -95,11 +95,11 @@ def test_a_report_after_the_claim_was_given_back_is_lost(engine: Engine) -> None
     assert engine.task(claim.id).state == "pending"
 
 
-def test_an_unknown_task_is_deleted(engine: Engine) -> None:
+def test_outcome_for_an_unknown_task_returns_deleted(engine: Engine) -> None:
     assert engine.finish(1, {"id": 4711, "fence": 1, "outcome": "completed"}) == {4711: "deleted"}
 
 
-def test_another_worker_cannot_finish_with_a_guessed_fence(engine: Engine) -> None:
+def test_finish_by_another_worker_with_a_guessed_fence_is_rejected(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
 
@@ -108,7 +108,7 @@ def test_another_worker_cannot_finish_with_a_guessed_fence(engine: Engine) -> No
 
 
 @pytest.mark.parametrize("step", [-1, 1])
-def test_any_other_fence_changes_nothing(engine: Engine, step: int) -> None:
+def test_finish_with_any_other_fence_is_rejected(engine: Engine, step: int) -> None:
     engine.enqueue()
     claim = engine.claim_one()
 
@@ -116,7 +116,7 @@ def test_any_other_fence_changes_nothing(engine: Engine, step: int) -> None:
     assert engine.task(claim.id).state == "running"
 
 
-def test_each_report_of_a_batch_gets_its_own_verdict(engine: Engine) -> None:
+def test_each_outcome_of_a_batch_has_its_own_verdict(engine: Engine) -> None:
     worker = engine.worker()
     engine.enqueue_many([{"role": "work"}] * 3)
     first, second, third = engine.claim(3, worker=worker)
@@ -134,14 +134,12 @@ def test_each_report_of_a_batch_gets_its_own_verdict(engine: Engine) -> None:
     assert [task.state for task in engine.tasks()] == ["completed", "completed", "pending"]
 
 
-def test_an_empty_batch_says_nothing(engine: Engine) -> None:
+def test_empty_batch_has_no_verdicts(engine: Engine) -> None:
     assert engine.finish(engine.worker()) == {}
 
 
 @pytest.mark.parametrize("outcome", ["completed", "failed", "snoozed", "cancelled"])
-def test_a_zombies_report_in_the_same_call_does_not_stand_in_the_way_of_the_owners(
-    engine: Engine, outcome: str
-) -> None:
+def test_lost_and_current_claim_can_be_finished_in_one_call(engine: Engine, outcome: str) -> None:
     """A worker that claims its lost task again reports both claims at once."""
     engine.enqueue()
     worker = engine.worker()

@@ -46,7 +46,7 @@ def stored(engine: Engine, column: str) -> Any:
     return engine.value(f"select {column} from rolecall.schedules")
 
 
-def test_the_first_slot_is_that_of_the_expression(engine: Engine) -> None:
+def test_first_fire_time_follows_the_expression(engine: Engine) -> None:
     engine.clock.advance(minutes=1)
     put(engine)
 
@@ -54,7 +54,7 @@ def test_the_first_slot_is_that_of_the_expression(engine: Engine) -> None:
     assert stored(engine, "next_run_at") == START + timedelta(minutes=10)
 
 
-def test_each_slot_fires_as_itself(engine: Engine) -> None:
+def test_each_fire_time_has_its_own_dedupe_key(engine: Engine) -> None:
     put(engine)
     for _ in range(30):
         tick(engine)
@@ -65,7 +65,7 @@ def test_each_slot_fires_as_itself(engine: Engine) -> None:
     ]
 
 
-def test_the_same_plan_counts_once(engine: Engine, session: Session) -> None:
+def test_same_plan_fires_once(engine: Engine, session: Session) -> None:
     put(engine)
     same = plans(engine)
 
@@ -74,7 +74,7 @@ def test_the_same_plan_counts_once(engine: Engine, session: Session) -> None:
     assert len(engine.tasks()) == 1
 
 
-def test_a_plan_does_not_wait_for_one_that_is_under_way(engine: Engine, session: Session) -> None:
+def test_plan_does_not_wait_for_one_in_progress(engine: Engine, session: Session) -> None:
     put(engine)
     same = plans(engine)
     with engine.connection.transaction():
@@ -82,7 +82,7 @@ def test_a_plan_does_not_wait_for_one_that_is_under_way(engine: Engine, session:
         assert fire(session(), same) == []
 
 
-def test_a_plan_for_another_expression_is_void(engine: Engine) -> None:
+def test_plan_for_a_changed_expression_is_ignored(engine: Engine) -> None:
     put(engine)
     old = plans(engine)
     put(engine, "0 12 * * *")
@@ -91,7 +91,7 @@ def test_a_plan_for_another_expression_is_void(engine: Engine) -> None:
     assert engine.tasks() == []
 
 
-def test_a_plan_of_a_schedule_that_was_disabled_is_void(engine: Engine) -> None:
+def test_plan_for_a_disabled_schedule_is_ignored(engine: Engine) -> None:
     put(engine)
     old = plans(engine)
     put(engine, enabled=False)
@@ -99,7 +99,7 @@ def test_a_plan_of_a_schedule_that_was_disabled_is_void(engine: Engine) -> None:
     assert fire(engine, old) == []
 
 
-def test_slots_missed_in_a_downtime_come_to_one_run(engine: Engine) -> None:
+def test_missed_fire_times_are_combined_into_one_run(engine: Engine) -> None:
     put(engine)
     tick(engine)
     engine.clock.advance(minutes=65)
@@ -109,7 +109,7 @@ def test_slots_missed_in_a_downtime_come_to_one_run(engine: Engine) -> None:
     assert stored(engine, "next_run_at") == START + timedelta(minutes=70)
 
 
-def test_a_long_downtime_is_made_up_for_by_its_latest_hundred_slots(engine: Engine) -> None:
+def test_latest_hundred_fire_times_are_run_after_a_long_downtime(engine: Engine) -> None:
     """The cost must not grow with the downtime."""
     put(engine, "* * * * *", misfire="all")
     engine.clock.advance(days=10)
@@ -121,7 +121,7 @@ def test_a_long_downtime_is_made_up_for_by_its_latest_hundred_slots(engine: Engi
     assert (last, last - first) == (START + timedelta(days=10), timedelta(minutes=99))
 
 
-def test_an_expression_that_means_nothing_is_disabled_with_the_reason(engine: Engine) -> None:
+def test_invalid_expression_disables_the_schedule_and_records_the_error(engine: Engine) -> None:
     """An expression stored by hand in SQL is not validated."""
     put(engine, "at noon")
 
@@ -130,7 +130,7 @@ def test_an_expression_that_means_nothing_is_disabled_with_the_reason(engine: En
     assert "has 2 fields" in stored(engine, "last_error")
 
 
-def test_what_was_missed_while_it_was_disabled_is_not_made_up_for(engine: Engine) -> None:
+def test_fire_times_missed_while_disabled_are_not_run(engine: Engine) -> None:
     put(engine, misfire="all")
     tick(engine)
     put(engine, enabled=False)
@@ -141,7 +141,7 @@ def test_what_was_missed_while_it_was_disabled_is_not_made_up_for(engine: Engine
     assert stored(engine, "next_run_at") == START + timedelta(minutes=100)
 
 
-def test_a_first_run_may_be_named(engine: Engine) -> None:
+def test_first_run_can_be_set(engine: Engine) -> None:
     put(engine, first_run_at="2026-06-01T00:05:00Z")
     engine.clock.set(datetime(2026, 6, 1, 0, 10, tzinfo=UTC))
 

@@ -16,7 +16,7 @@ def stored(engine: Engine, column: str) -> Any:
     return engine.value(f"select {column} from rolecall.schedules where name = 'tick'")
 
 
-def test_a_due_schedule_enqueues_its_task(engine: Engine) -> None:
+def test_due_schedule_enqueues_its_task(engine: Engine) -> None:
     engine.put_schedule(payload={"state": "AZ"}, priority=5, key="k")
 
     [(name, task_id)] = engine.fire_schedules()
@@ -29,7 +29,7 @@ def test_a_due_schedule_enqueues_its_task(engine: Engine) -> None:
     assert stored(engine, "last_run_at") == START
 
 
-def test_nothing_is_fired_before_its_time(engine: Engine) -> None:
+def test_schedule_is_not_fired_before_its_time(engine: Engine) -> None:
     engine.put_schedule(every=60)
     engine.fire_schedules()
     engine.clock.advance(seconds=59.9)
@@ -40,13 +40,13 @@ def test_nothing_is_fired_before_its_time(engine: Engine) -> None:
     assert len(engine.fire_schedules()) == 1
 
 
-def test_a_disabled_schedule_does_not_fire(engine: Engine) -> None:
+def test_disabled_schedule_is_not_fired(engine: Engine) -> None:
     engine.put_schedule(enabled=False)
 
     assert engine.fire_schedules() == []
 
 
-def test_the_grid_is_kept_however_late_the_tick_is(engine: Engine) -> None:
+def test_fire_times_do_not_drift_with_late_ticks(engine: Engine) -> None:
     engine.put_schedule(every=60)
     for delay in (0, 7, 59):
         engine.clock.set(START + timedelta(seconds=60 * delay + delay))
@@ -55,7 +55,7 @@ def test_the_grid_is_kept_however_late_the_tick_is(engine: Engine) -> None:
         assert (stored(engine, "next_run_at") - START) % timedelta(seconds=60) == timedelta()
 
 
-def test_slots_missed_in_a_downtime_come_to_one_run(engine: Engine) -> None:
+def test_missed_fire_times_are_combined_into_one_run(engine: Engine) -> None:
     engine.put_schedule(every=60)
     engine.fire_schedules()
     engine.clock.advance(seconds=10 * 60 + 30)
@@ -65,7 +65,7 @@ def test_slots_missed_in_a_downtime_come_to_one_run(engine: Engine) -> None:
     assert stored(engine, "next_run_at") == START + timedelta(minutes=11)
 
 
-def test_every_slot_of_a_day_gets_its_task(engine: Engine) -> None:
+def test_every_fire_time_of_a_day_enqueues_one_task(engine: Engine) -> None:
     engine.put_schedule(every=3600)
     for _ in range(4 * 24):
         engine.fire_schedules()
@@ -74,7 +74,7 @@ def test_every_slot_of_a_day_gets_its_task(engine: Engine) -> None:
     assert [task.created_at for task in engine.tasks()] == [START + timedelta(hours=hour) for hour in range(24)]
 
 
-def test_two_tickers_fire_a_slot_once(engine: Engine, session: Session) -> None:
+def test_two_schedulers_fire_a_time_once(engine: Engine, session: Session) -> None:
     """The second skips what the first has locked, and finds nothing afterwards."""
     other = session()
     engine.put_schedule()
@@ -86,7 +86,7 @@ def test_two_tickers_fire_a_slot_once(engine: Engine, session: Session) -> None:
     assert len(engine.tasks()) == 1
 
 
-def test_a_rolled_back_tick_leaves_the_slot_to_the_next(engine: Engine, session: Session) -> None:
+def test_rolled_back_tick_leaves_the_fire_time_to_the_next(engine: Engine, session: Session) -> None:
     """The task and the next run are written in one transaction."""
     engine.put_schedule()
     engine.rows("begin")
@@ -97,7 +97,7 @@ def test_a_rolled_back_tick_leaves_the_slot_to_the_next(engine: Engine, session:
     assert len(session().fire_schedules()) == 1
 
 
-def test_a_slot_that_meets_a_lock_is_not_lost(engine: Engine, session: Session) -> None:
+def test_fire_time_blocked_by_a_lock_is_not_lost(engine: Engine, session: Session) -> None:
     """Temporary errors, such as a lock timeout or a full disk, skip no fire time."""
     schedule_id = engine.put_schedule()
     other = session()
@@ -114,7 +114,7 @@ def test_a_slot_that_meets_a_lock_is_not_lost(engine: Engine, session: Session) 
     assert (name, engine.state(task_id or 0)) == ("tick", "pending")
 
 
-def test_a_schedule_whose_task_is_refused_notes_why_and_hinders_no_other(engine: Engine) -> None:
+def test_schedule_with_a_rejected_task_records_the_error_and_blocks_no_other(engine: Engine) -> None:
     engine.declare({"name": "gone"})
     engine.put_schedule("bad", role="gone")
     engine.put_schedule("good")
@@ -130,7 +130,7 @@ def test_a_schedule_whose_task_is_refused_notes_why_and_hinders_no_other(engine:
     assert ("unknown role" in error, count, next_run_at) == (True, 0, START + timedelta(seconds=60))
 
 
-def test_one_call_fires_no_more_than_its_limit_and_the_most_overdue_first(engine: Engine) -> None:
+def test_call_fires_a_limited_number_with_the_most_overdue_first(engine: Engine) -> None:
     for name, minutes in (("c", 3), ("a", 1), ("b", 2)):
         engine.put_schedule(name, first_run_at=(START + timedelta(minutes=minutes)).isoformat())
     engine.clock.advance(minutes=5)
@@ -139,7 +139,7 @@ def test_one_call_fires_no_more_than_its_limit_and_the_most_overdue_first(engine
     assert [name for name, _ in engine.fire_schedules(2)] == ["c"]
 
 
-def test_the_slots_of_one_schedule_are_tasks_of_their_own(engine: Engine) -> None:
+def test_fire_times_of_one_schedule_are_not_deduplicated(engine: Engine) -> None:
     """The open task of a fire time must not deduplicate the next."""
     engine.put_schedule(every=60)
     engine.fire_schedules()

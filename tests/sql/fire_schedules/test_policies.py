@@ -25,26 +25,26 @@ def ten_slots_go_by(engine: Engine, **words: object) -> None:
 
 
 @pytest.mark.parametrize(("misfire", "tasks"), [("skip", 0), ("one", 1), ("all", 10)])
-def test_the_policy_says_how_many_of_ten_missed_slots_are_run(engine: Engine, misfire: str, tasks: int) -> None:
+def test_misfire_policy_sets_how_many_missed_fire_times_run(engine: Engine, misfire: str, tasks: int) -> None:
     ten_slots_go_by(engine, misfire=misfire)
 
     assert len(engine.tasks()) == tasks
     assert engine.value("select next_run_at from rolecall.schedules") == START + timedelta(minutes=55)
 
 
-def test_the_history_counts_what_was_missed(engine: Engine) -> None:
+def test_schedule_run_records_the_number_of_missed_fire_times(engine: Engine) -> None:
     ten_slots_go_by(engine)
 
     assert outcomes(engine) == [("enqueued", 9, 120)]
 
 
-def test_a_slot_that_is_skipped_as_too_late_is_told_too(engine: Engine) -> None:
+def test_late_fire_time_that_is_skipped_is_recorded(engine: Engine) -> None:
     ten_slots_go_by(engine, misfire="skip")
 
     assert outcomes(engine) == [("missed", 9, 120)]
 
 
-def test_a_slot_that_has_just_come_is_run_although_those_before_it_are_skipped(engine: Engine) -> None:
+def test_recent_fire_time_is_run_although_earlier_ones_are_skipped(engine: Engine) -> None:
     engine.put_schedule(every=300, misfire="skip")
     engine.clock.advance(minutes=10, seconds=59)
 
@@ -53,14 +53,14 @@ def test_a_slot_that_has_just_come_is_run_although_those_before_it_are_skipped(e
     assert outcomes(engine) == [("enqueued", 2, 59)]
 
 
-def test_missed_slots_are_run_in_their_order_each_as_itself(engine: Engine) -> None:
+def test_missed_fire_times_are_run_individually_in_order(engine: Engine) -> None:
     ten_slots_go_by(engine, misfire="all")
 
     slots = [int((task.dedupe_key or "").split(":")[-1]) for task in engine.tasks()]
     assert slots == [START.timestamp() + 300 * number for number in range(1, 11)]
 
 
-def test_no_more_than_the_latest_hundred_are_run(engine: Engine) -> None:
+def test_at_most_the_latest_hundred_fire_times_are_run(engine: Engine) -> None:
     engine.put_schedule(every=60, misfire="all")
     engine.clock.advance(minutes=149)
 
@@ -75,7 +75,7 @@ def test_no_more_than_the_latest_hundred_are_run(engine: Engine) -> None:
     ("overlap", "states"),
     [("queue", ["running", "pending"]), ("skip", ["running"]), ("cancel", ["running", "pending"])],
 )
-def test_the_policy_says_what_is_done_while_the_last_task_is_open(
+def test_overlap_policy_applies_while_the_previous_task_is_open(
     engine: Engine, overlap: str, states: list[str]
 ) -> None:
     engine.put_schedule(overlap=overlap)
@@ -89,7 +89,7 @@ def test_the_policy_says_what_is_done_while_the_last_task_is_open(
     assert (engine.task(claim.id).cancel_requested_at is not None) == (overlap == "cancel")
 
 
-def test_a_run_that_is_skipped_is_told(engine: Engine) -> None:
+def test_skipped_run_is_recorded(engine: Engine) -> None:
     engine.put_schedule(overlap="skip")
     for _ in range(2):
         engine.fire_schedules()
@@ -98,7 +98,7 @@ def test_a_run_that_is_skipped_is_told(engine: Engine) -> None:
     assert outcomes(engine) == [("enqueued", 0, 0), ("skipped", 0, 0)]
 
 
-def test_a_chain_that_goes_on_counts_as_open(engine: Engine) -> None:
+def test_continued_chain_counts_as_open(engine: Engine) -> None:
     engine.put_schedule(overlap="skip")
     engine.fire_schedules()
     engine.complete(engine.claim_one(), next={"continuation": {"role": "work"}})
@@ -109,7 +109,7 @@ def test_a_chain_that_goes_on_counts_as_open(engine: Engine) -> None:
     assert outcomes(engine)[-1][0] == "skipped"
 
 
-def test_tasks_of_several_schedules_are_cancelled_in_one_go(engine: Engine) -> None:
+def test_tasks_of_several_schedules_are_cancelled_in_one_call(engine: Engine) -> None:
     """Cancelling and enqueuing are one transaction, which locks tasks in one order."""
     for name in ("a", "b"):
         engine.put_schedule(name, overlap="cancel")
@@ -121,7 +121,7 @@ def test_tasks_of_several_schedules_are_cancelled_in_one_go(engine: Engine) -> N
     assert [task.state for task in engine.tasks()] == ["cancelled", "cancelled", "pending", "pending"]
 
 
-def test_jitter_delays_the_task_within_its_bound_and_not_the_plan(engine: Engine) -> None:
+def test_jitter_delays_the_task_within_its_limit_but_not_the_schedule(engine: Engine) -> None:
     engine.put_schedule(every=3600, jitter=600)
     for _ in range(20):
         engine.fire_schedules()
@@ -133,14 +133,14 @@ def test_jitter_delays_the_task_within_its_bound_and_not_the_plan(engine: Engine
     assert [task.created_at for task in engine.tasks()] == [START + timedelta(hours=hour) for hour in range(20)]
 
 
-def test_jitter_is_the_same_for_the_same_slot(engine: Engine) -> None:
+def test_jitter_is_the_same_for_the_same_fire_time(engine: Engine) -> None:
     draw = "select rolecall.slot_offset(7, '2026-03-08 02:30Z', '10 minutes')"
 
     assert engine.value(draw) == engine.value(draw)
     assert engine.value(draw) != engine.value(draw.replace("02:30", "03:30"))
 
 
-def test_what_a_generator_enqueues_is_counted(engine: Engine) -> None:
+def test_tasks_enqueued_by_a_generator_are_counted(engine: Engine) -> None:
     engine.put_schedule()
     engine.fire_schedules()
     engine.complete(engine.claim_one(), next={"follow_ups": [{"role": "work"}] * 3})
@@ -148,7 +148,7 @@ def test_what_a_generator_enqueues_is_counted(engine: Engine) -> None:
     assert engine.value("select generated from rolecall.schedule_runs") == 3
 
 
-def test_what_a_generator_spawns_is_counted(engine: Engine) -> None:
+def test_children_spawned_by_a_generator_are_counted(engine: Engine) -> None:
     """Existing duplicates are not counted."""
     engine.put_schedule()
     engine.fire_schedules()
@@ -158,7 +158,7 @@ def test_what_a_generator_spawns_is_counted(engine: Engine) -> None:
     assert engine.value("select generated from rolecall.schedule_runs") == 2
 
 
-def test_a_continuation_is_no_task_of_the_generator(engine: Engine) -> None:
+def test_continuation_is_not_counted_as_a_generated_task(engine: Engine) -> None:
     engine.put_schedule()
     engine.fire_schedules()
     engine.complete(engine.claim_one(), next={"continuation": {"role": "work"}})
@@ -166,7 +166,7 @@ def test_a_continuation_is_no_task_of_the_generator(engine: Engine) -> None:
     assert engine.value("select generated from rolecall.schedule_runs") == 0
 
 
-def test_the_history_is_pruned_by_age_and_by_number(engine: Engine) -> None:
+def test_schedule_runs_are_pruned_by_age_and_by_number(engine: Engine) -> None:
     engine.put_schedule(every=60)
     engine.rows(
         """insert into rolecall.schedule_runs (schedule_id, slot, at, outcome, missed)

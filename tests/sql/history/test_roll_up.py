@@ -58,7 +58,7 @@ def other(live_engine: Engine) -> Iterator[Engine]:
         yield Engine(connection, Clock(live_engine.database), live_engine.database)
 
 
-def test_each_end_is_counted_in_its_bin_and_role(engine: Engine) -> None:
+def test_finished_tasks_are_counted_by_bin_and_role(engine: Engine) -> None:
     engine.declare({"name": "other"})
     begin(engine)
     finish(engine, 3)
@@ -75,7 +75,7 @@ def test_each_end_is_counted_in_its_bin_and_role(engine: Engine) -> None:
     assert sums(engine, role="other") == (2, 0, 0, 0)
 
 
-def test_rolling_up_again_adds_nothing(engine: Engine) -> None:
+def test_repeated_roll_up_adds_nothing(engine: Engine) -> None:
     begin(engine)
     finish(engine, 3)
     for _ in range(3):
@@ -85,7 +85,7 @@ def test_rolling_up_again_adds_nothing(engine: Engine) -> None:
     assert sums(engine) == (3, 0, 0, 0)
 
 
-def test_what_a_transaction_finished_before_it_commits_late_is_counted(live_engine: Engine, other: Engine) -> None:
+def test_tasks_of_a_transaction_that_commits_late_are_counted(live_engine: Engine, other: Engine) -> None:
     """The history ends before the oldest finish that can still be committed."""
     live_engine.enqueue()
     claim = live_engine.claim_one()
@@ -103,14 +103,14 @@ def test_what_a_transaction_finished_before_it_commits_late_is_counted(live_engi
     assert sums(live_engine, role="work") == (1, 0, 0, 0)
 
 
-def test_a_second_roll_up_leaves_the_work_to_the_first(live_engine: Engine, other: Engine) -> None:
+def test_concurrent_roll_up_does_nothing(live_engine: Engine, other: Engine) -> None:
     begin(live_engine)
     other.rows("select * from rolecall.history_until for update")
 
     assert live_engine.value(ROLL_UP) is False
 
 
-def test_an_attempt_that_failed_and_comes_again_is_retried(engine: Engine) -> None:
+def test_failed_attempt_with_a_retry_is_counted_as_retried(engine: Engine) -> None:
     begin(engine)
     engine.enqueue()
     claim = engine.claim_one()
@@ -124,7 +124,7 @@ def test_an_attempt_that_failed_and_comes_again_is_retried(engine: Engine) -> No
     assert sums(engine, role="work") == (1, 1, 0, 1)
 
 
-def test_what_was_deleted_since_stays_in_the_history(engine: Engine) -> None:
+def test_deleted_tasks_remain_in_the_history(engine: Engine) -> None:
     begin(engine)
     finish(engine, 2)
     engine.clock.advance(seconds=10)
@@ -134,7 +134,7 @@ def test_what_was_deleted_since_stays_in_the_history(engine: Engine) -> None:
     assert sums(engine) == (2, 0, 0, 0)
 
 
-def test_wide_bins_are_those_of_ten_seconds_once_they_are_over(engine: Engine) -> None:
+def test_wide_bins_are_summed_from_narrow_ones_when_complete(engine: Engine) -> None:
     begin(engine)
     for _ in range(40):
         finish(engine, seconds=1)
@@ -152,7 +152,7 @@ def test_wide_bins_are_those_of_ten_seconds_once_they_are_over(engine: Engine) -
 
 
 @pytest.mark.parametrize("seed", [3, 7, 13])
-def test_a_wide_view_ends_with_narrow_bins(engine: Engine, seed: int) -> None:
+def test_wide_view_is_completed_with_narrow_bins(engine: Engine, seed: int) -> None:
     """The sum of the bins always equals the number of finished tasks."""
     begin(engine)
     for _ in range(seed):
@@ -165,7 +165,7 @@ def test_a_wide_view_ends_with_narrow_bins(engine: Engine, seed: int) -> None:
         assert rows == [(seed,)]
 
 
-def test_a_first_roll_up_tells_of_what_is_kept(engine: Engine) -> None:
+def test_first_roll_up_covers_retained_tasks(engine: Engine) -> None:
     engine.rows("select rolecall.make_partitions(5)")
     for _ in range(5):
         finish(engine)
@@ -177,7 +177,7 @@ def test_a_first_roll_up_tells_of_what_is_kept(engine: Engine) -> None:
     assert sums(engine, 10) is None or sums(engine, 10) == (0, 0, 0, 0)
 
 
-def test_old_bins_are_forgotten_width_by_width(engine: Engine) -> None:
+def test_old_bins_are_deleted_by_width(engine: Engine) -> None:
     begin(engine)
     finish(engine, 2)
     engine.clock.advance(hours=1)

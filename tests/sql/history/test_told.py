@@ -8,7 +8,7 @@ from tests.sql.engine import Engine
 from tests.sql.history.test_roll_up import begin, finish, roll_up, told
 
 
-def test_waiting_is_from_when_a_task_is_due_until_it_begins(engine: Engine) -> None:
+def test_wait_is_measured_from_due_time_to_start(engine: Engine) -> None:
     begin(engine)
     engine.enqueue(after=60)
     engine.clock.advance(seconds=63)
@@ -20,7 +20,7 @@ def test_waiting_is_from_when_a_task_is_due_until_it_begins(engine: Engine) -> N
     assert told(engine, "longest_wait")[-1] == pytest.approx(3)
 
 
-def test_running_is_from_the_start_to_the_end(engine: Engine) -> None:
+def test_run_time_is_measured_from_start_to_finish(engine: Engine) -> None:
     begin(engine)
     finish(engine, 4, seconds=2.5)
     engine.clock.advance(seconds=10)
@@ -33,7 +33,7 @@ def test_running_is_from_the_start_to_the_end(engine: Engine) -> None:
     assert buckets == [34]  # 10 a decade: 2.5 s lies between 10^(33/10) and 10^(34/10) ms
 
 
-def test_what_is_open_is_counted_with_each_roll_up(engine: Engine) -> None:
+def test_open_tasks_are_counted_with_each_roll_up(engine: Engine) -> None:
     begin(engine)
     engine.enqueue_many([{"role": "work"}] * 5)
     engine.enqueue(after=60)
@@ -45,7 +45,7 @@ def test_what_is_open_is_counted_with_each_roll_up(engine: Engine) -> None:
     assert told(engine, "running", "work")[-1] == 2
 
 
-def test_a_role_without_open_tasks_has_none_where_the_pool_was_counted(engine: Engine) -> None:
+def test_role_without_open_tasks_has_zero_ready(engine: Engine) -> None:
     engine.declare({"name": "other"})
     begin(engine)
     engine.enqueue()
@@ -55,7 +55,7 @@ def test_a_role_without_open_tasks_has_none_where_the_pool_was_counted(engine: E
     assert told(engine, "ready", "other")[-1] == 0
 
 
-def test_wider_bins_tell_the_average_of_what_was_open(engine: Engine) -> None:
+def test_wider_bins_average_the_number_of_open_tasks(engine: Engine) -> None:
     begin(engine)
     for _ in range(6):
         engine.enqueue()
@@ -65,7 +65,7 @@ def test_wider_bins_tell_the_average_of_what_was_open(engine: Engine) -> None:
     assert told(engine, "ready", width=60)[-1] == pytest.approx(3.5)
 
 
-def test_histograms_of_merged_bins_add_up(engine: Engine) -> None:
+def test_histograms_of_merged_bins_are_added(engine: Engine) -> None:
     begin(engine)
     for seconds in (0.2, 0.2, 5):
         finish(engine, seconds=seconds)
@@ -75,7 +75,7 @@ def test_histograms_of_merged_bins_add_up(engine: Engine) -> None:
     assert told(engine, "run_counts", width=60)[-1] == [2, 1]
 
 
-def test_what_was_begun_before_did_not_wait_all_the_time(engine: Engine) -> None:
+def test_time_before_a_release_is_not_counted_as_wait(engine: Engine) -> None:
     """A resumed parent waited for its children, and a released task has run."""
     begin(engine)
     engine.enqueue()

@@ -63,7 +63,7 @@ def held_parent(engine: Engine, gate: Engine) -> Iterator[tuple[Claim, list[Clai
 
 
 @pytest.mark.parametrize("apart", [False, True])
-def test_only_the_outcome_that_needs_a_held_row_is_busy(
+def test_only_the_outcome_that_needs_a_locked_row_is_busy(
     engine: Engine, gate: Engine, caller: Engine, apart: bool
 ) -> None:
     with held_parent(engine, gate) as (child, others):
@@ -73,9 +73,7 @@ def test_only_the_outcome_that_needs_a_held_row_is_busy(
     assert engine.state(child.id) == "running"
 
 
-def test_a_busy_outcome_is_stored_when_it_is_sent_again_after_that(
-    engine: Engine, gate: Engine, caller: Engine
-) -> None:
+def test_busy_outcome_is_stored_when_repeated(engine: Engine, gate: Engine, caller: Engine) -> None:
     parent, [child] = family(engine)
     hold(gate, parent)
     assert finish_free(caller, child) == {child.id: "busy"}
@@ -85,7 +83,7 @@ def test_a_busy_outcome_is_stored_when_it_is_sent_again_after_that(
     assert (engine.state(child.id), engine.state(parent)) == ("completed", "completed")
 
 
-def test_many_children_of_a_held_parent_are_busy_together(engine: Engine, gate: Engine, caller: Engine) -> None:
+def test_all_children_of_a_locked_parent_are_busy(engine: Engine, gate: Engine, caller: Engine) -> None:
     parent, children = family(engine, 25)
     engine.enqueue_many([{"role": "work"}] * MANY)
     others = engine.claim(MANY, worker=1)
@@ -96,7 +94,7 @@ def test_many_children_of_a_held_parent_are_busy_together(engine: Engine, gate: 
     assert verdicts == dict.fromkeys([child.id for child in children], "busy")
 
 
-def test_only_the_outcome_whose_key_is_held_is_busy(engine: Engine, gate: Engine, caller: Engine) -> None:
+def test_only_the_outcome_with_a_locked_key_is_busy(engine: Engine, gate: Engine, caller: Engine) -> None:
     keyed = engine.enqueue(key="k")
     engine.enqueue_many([{"role": "work"}] * 9)
     claims = engine.claim(10, worker=1)
@@ -105,7 +103,7 @@ def test_only_the_outcome_whose_key_is_held_is_busy(engine: Engine, gate: Engine
     assert finish_free(caller, *claims) == {keyed: "busy"}
 
 
-def test_a_busy_outcome_has_left_nothing_behind(engine: Engine, gate: Engine, caller: Engine) -> None:
+def test_busy_outcome_stores_no_follow_ups(engine: Engine, gate: Engine, caller: Engine) -> None:
     """The follow-up of an outcome that was undone is not stored either."""
     parent, [child] = family(engine)
     hold(gate, parent)
@@ -115,14 +113,14 @@ def test_a_busy_outcome_has_left_nothing_behind(engine: Engine, gate: Engine, ca
     assert [task.id for task in engine.tasks()] == [parent, child.id]
 
 
-def test_a_lost_claim_beside_a_busy_one_is_told_why(engine: Engine, gate: Engine, caller: Engine) -> None:
+def test_lost_claim_next_to_a_busy_one_returns_its_reason(engine: Engine, gate: Engine, caller: Engine) -> None:
     with held_parent(engine, gate) as (child, [gone, *_]):
         engine.complete_task(gone.id)
 
         assert finish_free(caller, gone, child) == {gone.id: "completed", child.id: "busy"}
 
 
-def test_a_rescue_leaves_out_only_what_needs_a_held_row(engine: Engine, gate: Engine, caller: Engine) -> None:
+def test_rescue_skips_only_tasks_that_need_a_locked_row(engine: Engine, gate: Engine, caller: Engine) -> None:
     with held_parent(engine, gate) as (child, others):
         engine.rows("update rolecall.tasks set max_attempts = 1 where id = %s", child.id)
         engine.clock.advance(seconds=100)
@@ -133,9 +131,7 @@ def test_a_rescue_leaves_out_only_what_needs_a_held_row(engine: Engine, gate: En
     assert caller.rescue() == {child.id: "failed"}
 
 
-def test_a_rescue_comes_to_all_that_is_free_though_more_is_held_than_one_takes(
-    engine: Engine, gate: Engine, caller: Engine
-) -> None:
+def test_rescue_reaches_free_tasks_behind_many_locked_ones(engine: Engine, gate: Engine, caller: Engine) -> None:
     parent, _ = family(engine, 6, max_attempts=1)
     free = engine.enqueue()
     engine.claim_one()
@@ -147,7 +143,7 @@ def test_a_rescue_comes_to_all_that_is_free_though_more_is_held_than_one_takes(
     assert {free} in rescued
 
 
-def test_claims_are_given_back_but_for_those_that_are_held(engine: Engine, gate: Engine, caller: Engine) -> None:
+def test_claims_are_returned_except_locked_ones(engine: Engine, gate: Engine, caller: Engine) -> None:
     engine.enqueue_many([{"role": "work"}] * 9)
     held, *others = engine.claim(9, worker=1)
     hold(gate, held.id)
@@ -156,7 +152,7 @@ def test_claims_are_given_back_but_for_those_that_are_held(engine: Engine, gate:
     assert {engine.state(claim.id) for claim in others} == {"pending"}
 
 
-def test_a_worker_that_leaves_gives_back_all_but_what_is_held(engine: Engine, gate: Engine, caller: Engine) -> None:
+def test_deregistered_worker_returns_all_but_locked_tasks(engine: Engine, gate: Engine, caller: Engine) -> None:
     worker = engine.worker()
     engine.enqueue_many([{"role": "work"}] * 9)
     held, *others = engine.claim(9, worker=worker)
@@ -204,7 +200,7 @@ def spawn_under_another(engine: Engine, gate: Engine) -> None:
         spawn_under_another,
     ],
 )  # fmt: skip
-def test_what_others_do_goes_on_beside_an_open_transaction(
+def test_operations_on_other_tasks_proceed_during_an_open_transaction(
     engine: Engine, gate: Engine, caller: Engine, act: Callable[[Engine, Engine], None]
 ) -> None:
     act(engine, gate)
@@ -249,7 +245,7 @@ OPERATORS = {
 
 
 @pytest.mark.parametrize(("call", "held"), OPERATORS.values(), ids=OPERATORS)
-def test_operators_call_gives_up_on_rows_that_stay_locked(
+def test_operator_call_fails_if_rows_stay_locked(
     engine: Engine, gate: Engine, caller: Engine, call: str, held: str
 ) -> None:
     failed = engine.enqueue()
@@ -272,7 +268,7 @@ def test_operators_call_gives_up_on_rows_that_stay_locked(
 
 
 @pytest.mark.parametrize("kind", ["interval", "cron"])
-def test_a_schedule_that_cannot_make_way_stays_due_and_the_others_run(
+def test_schedule_blocked_by_a_lock_stays_due_while_others_run(
     engine: Engine, gate: Engine, caller: Engine, kind: str
 ) -> None:
     rhythm: dict[str, object] = {"every": 60} if kind == "interval" else {"every": None, "cron": "* * * * *"}

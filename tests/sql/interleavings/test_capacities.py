@@ -25,9 +25,7 @@ def running(engine: Engine) -> int:
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-def test_a_claim_beside_a_new_capacity_waits_for_nobody_and_leaves_no_place_unused(
-    stage: Stage, is_known: bool
-) -> None:
+def test_claim_during_a_capacity_change_does_not_wait_and_uses_all_permits(stage: Stage, is_known: bool) -> None:
     """An open transaction that sets the capacity of a key blocks no claim."""
     for play in stage.orders(2, 2):
         if is_known:
@@ -44,7 +42,7 @@ def test_a_claim_beside_a_new_capacity_waits_for_nobody_and_leaves_no_place_unus
         assert running(stage.engine) == 3
 
 
-def test_the_end_of_a_holder_beside_a_new_capacity_leaves_no_place_unused(stage: Stage) -> None:
+def test_finish_during_a_capacity_change_leaves_no_permit_unused(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         enqueue(stage.engine)
         [holder] = stage.engine.claim(4)
@@ -58,7 +56,9 @@ def test_the_end_of_a_holder_beside_a_new_capacity_leaves_no_place_unused(stage:
         assert running(stage.engine) == 2
 
 
-def test_tasks_parked_while_a_pattern_gets_more_room_are_unparked_silently(engine: Engine, session: Session) -> None:
+def test_tasks_parked_during_a_capacity_increase_are_unparked_without_an_event(
+    engine: Engine, session: Session
+) -> None:
     """A claim reads the patterns without a lock: only the next finish of a task of the key, or unpark, sees both."""
     enqueue(engine)
     claiming = session()
@@ -74,7 +74,7 @@ def test_tasks_parked_while_a_pattern_gets_more_room_are_unparked_silently(engin
     assert len(engine.claim(4)) == 2
 
 
-def test_a_declaration_beside_another_session_that_brings_back_tasks_of_several_keys(stage: Stage) -> None:
+def test_concurrent_capacity_declaration_and_unpark_do_not_deadlock(stage: Stage) -> None:
     """The declaration locks keys in the common order."""
     for play in stage.orders(2, 1, 1):
         stage.engine.rows("truncate rolecall.key_patterns")

@@ -25,7 +25,7 @@ def refusals(answers: list[list[object]]) -> list[str | None]:
 
 
 @pytest.mark.parametrize("gathers", [False, True])
-def test_the_two_last_children_end_their_parent_once(stage: Stage, gathers: bool) -> None:
+def test_two_last_children_finish_their_parent_once(stage: Stage, gathers: bool) -> None:
     for play in stage.orders(2, 2):
         parent_id, _ = parent_of(stage.engine, WORK, WORK, gathers=gathers)
         first, second = stage.engine.claim_all().values()
@@ -37,7 +37,7 @@ def test_the_two_last_children_end_their_parent_once(stage: Stage, gathers: bool
         assert (parent.state, parent.step) == (("pending", 1) if gathers else ("completed", 0))
 
 
-def test_an_end_that_is_rolled_back_beside_the_other_last_child(stage: Stage) -> None:
+def test_rolled_back_finish_of_one_last_child_leaves_the_parent_waiting(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         parent_id, _ = family(stage.engine, 2)
         first, second = stage.engine.claim_all().values()
@@ -49,7 +49,7 @@ def test_an_end_that_is_rolled_back_beside_the_other_last_child(stage: Stage) ->
         assert stage.engine.state(parent_id) == "completed"
 
 
-def test_three_levels_end_from_two_sides(stage: Stage) -> None:
+def test_last_leaves_of_unequal_depth_finish_the_tree(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         root, (branch, leaf) = family(stage.engine, 2)
         claims = stage.engine.claim_all()
@@ -62,7 +62,7 @@ def test_three_levels_end_from_two_sides(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("serial", [False, True])
-def test_the_last_child_ends_beside_a_sibling_from_outside(stage: Stage, serial: bool) -> None:
+def test_sibling_added_while_the_last_child_finishes_is_awaited_or_rejected(stage: Stage, serial: bool) -> None:
     """The sibling is awaited or rejected."""
     for play in stage.orders(2, 2):
         parent_id, _ = parent_of(stage.engine, WORK, serial=serial)
@@ -76,7 +76,7 @@ def test_the_last_child_ends_beside_a_sibling_from_outside(stage: Stage, serial:
         assert set(stage.engine.states().values()) == {"completed"}
 
 
-def test_two_siblings_for_a_serial_parent_come_one_after_the_other(stage: Stage) -> None:
+def test_two_siblings_added_to_a_serial_parent_run_one_by_one(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         parent_id, _ = parent_of(stage.engine, WORK, serial=True)
         script = (opening(lambda engine: engine.spawn(parent_id, WORK)), commit)
@@ -89,7 +89,7 @@ def test_two_siblings_for_a_serial_parent_come_one_after_the_other(stage: Stage)
         assert stage.engine.state(parent_id) == "completed"
 
 
-def test_the_last_child_leaves_siblings_beside_the_end_of_another(stage: Stage) -> None:
+def test_last_child_spawns_siblings_while_another_finishes(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         parent_id, _ = family(stage.engine, 2)
         first, second = stage.engine.claim_all().values()
@@ -100,7 +100,7 @@ def test_the_last_child_leaves_siblings_beside_the_end_of_another(stage: Stage) 
 
 
 @pytest.mark.parametrize("after", [{}, {"siblings": [WORK]}, {"children": [WORK]}, {"continuation": WORK}], ids=str)
-def test_a_child_ends_beside_a_cancellation_of_its_root(stage: Stage, after: Document) -> None:
+def test_child_finishing_during_a_cancellation_of_its_root_leaves_nothing_open(stage: Stage, after: Document) -> None:
     for play in stage.orders(2, 2):
         root, (child,) = family(stage.engine, 1)
         claim = stage.engine.claim_one()
@@ -113,7 +113,7 @@ def test_a_child_ends_beside_a_cancellation_of_its_root(stage: Stage, after: Doc
         assert stage.engine.state(child) in {"cancelled", "completed"}
 
 
-def test_the_last_child_ends_beside_a_cancellation_of_a_parent_that_gathers(stage: Stage) -> None:
+def test_gathering_parent_is_cancelled_while_its_last_child_finishes(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         parent_id, _ = parent_of(stage.engine, WORK, gathers=True)
         claim = stage.engine.claim_one()
@@ -125,7 +125,7 @@ def test_the_last_child_ends_beside_a_cancellation_of_a_parent_that_gathers(stag
         assert stage.engine.claim_all() == {}
 
 
-def test_a_gathering_is_claimed_beside_its_cancellation(stage: Stage) -> None:
+def test_gather_step_is_claimed_or_cancelled(stage: Stage) -> None:
     """The key is kept between the steps."""
     for play in stage.orders(2, 2):
         stage.engine.enqueue(key="store")
@@ -141,7 +141,7 @@ def test_a_gathering_is_claimed_beside_its_cancellation(stage: Stage) -> None:
         assert answer == {parent.id: "requested" if claims else "cancelled"}
 
 
-def test_a_failed_child_is_retried_beside_the_end_of_the_last(stage: Stage) -> None:
+def test_failed_child_is_retried_while_the_last_child_finishes(stage: Stage) -> None:
     """The parent counts the child again, or has finished without it."""
     for play in stage.orders(2, 2):
         parent_id, (failed, last) = family(stage.engine, 2)
@@ -156,7 +156,7 @@ def test_a_failed_child_is_retried_beside_the_end_of_the_last(stage: Stage) -> N
         assert stage.engine.state(parent_id) == ("completed" if waited else "failed")
 
 
-def test_a_failed_parent_is_retried_beside_the_end_of_what_it_left_running(stage: Stage) -> None:
+def test_failed_parent_is_retried_while_its_running_child_finishes(stage: Stage) -> None:
     """The parent counts open children only."""
     for play in stage.orders(2, 2):
         parent_id = stage.engine.enqueue()
@@ -172,7 +172,7 @@ def test_a_failed_parent_is_retried_beside_the_end_of_what_it_left_running(stage
         assert stage.engine.state(parent_id) == "completed"
 
 
-def test_a_parent_ends_beside_the_child_that_it_spawned_while_it_ran(stage: Stage) -> None:
+def test_parent_and_a_child_spawned_during_its_run_finish_concurrently(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         parent_id = stage.engine.enqueue()
         parent = stage.engine.claim_one()
@@ -184,7 +184,7 @@ def test_a_parent_ends_beside_the_child_that_it_spawned_while_it_ran(stage: Stag
         assert set(stage.engine.states().values()) == {"completed"}
 
 
-def test_a_parent_fails_beside_the_end_of_the_child_that_it_spawned_while_it_ran(stage: Stage) -> None:
+def test_parent_fails_while_a_child_spawned_during_its_run_completes(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         parent_id = stage.engine.enqueue()
         parent = stage.engine.claim_one()
@@ -198,7 +198,7 @@ def test_a_parent_fails_beside_the_end_of_the_child_that_it_spawned_while_it_ran
 
 
 @pytest.mark.parametrize("other", ["completed", "failed"])
-def test_a_child_that_cancels_its_siblings_fails_beside_one_that_ends(stage: Stage, other: str) -> None:
+def test_cancel_siblings_child_fails_while_a_sibling_finishes(stage: Stage, other: str) -> None:
     for play in stage.orders(2, 2):
         parent_id, _ = family(stage.engine, 3, on_failure="cancel_siblings")
         first, second, _ = stage.engine.claim_all().values()
@@ -209,7 +209,7 @@ def test_a_child_that_cancels_its_siblings_fails_beside_one_that_ends(stage: Sta
         assert (stage.engine.state(second.id), stage.engine.state(parent_id)) == (other, "waiting")
 
 
-def test_children_of_two_roots_end_in_batches_of_opposite_order(stage: Stage) -> None:
+def test_batches_of_children_of_two_roots_in_opposite_order_do_not_deadlock(stage: Stage) -> None:
     """Roots are locked in one order."""
     for play in stage.orders(2, 2):
         stage.engine.enqueue_many([WORK, WORK])

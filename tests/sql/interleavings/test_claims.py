@@ -13,7 +13,7 @@ def claims_in(answers: list[list[object]]) -> list[Claim]:
     return [claim for claim in chain(*lists) if isinstance(claim, Claim)]
 
 
-def test_two_claims_of_one_key_make_one_run(stage: Stage) -> None:
+def test_two_concurrent_claims_of_one_key_run_one_task(stage: Stage) -> None:
     """No call waits or fails, and one of them gets a task."""
     for play in stage.orders(2, 2):
         stage.engine.enqueue_many([{"role": "work", "key": "store"}] * 2)
@@ -25,7 +25,7 @@ def test_two_claims_of_one_key_make_one_run(stage: Stage) -> None:
         assert play.waited == set()
 
 
-def test_a_claim_that_is_rolled_back_leaves_its_key_to_the_others(stage: Stage) -> None:
+def test_rolled_back_claim_leaves_its_key_to_others(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         stage.engine.enqueue_many([{"role": "work", "key": "store"}] * 2)
 
@@ -39,7 +39,7 @@ def test_a_claim_that_is_rolled_back_leaves_its_key_to_the_others(stage: Stage) 
         assert len(running) + len(stage.engine.claim(2)) == 1
 
 
-def test_claims_of_new_keys_in_opposite_order_do_not_wait_for_each_other(stage: Stage) -> None:
+def test_claims_of_new_keys_in_opposite_order_do_not_wait(stage: Stage) -> None:
     """An unused key needs a new row, and inserting it could wait for another transaction."""
 
     def claim_again(engine: Engine, role: str) -> object:
@@ -64,7 +64,7 @@ def test_claims_of_new_keys_in_opposite_order_do_not_wait_for_each_other(stage: 
         assert {task.key for task in stage.engine.tasks() if task.state == "running"} == {"x", "y"}
 
 
-def test_a_claim_beside_a_completion_leaves_nothing_parked_behind(stage: Stage) -> None:
+def test_claim_during_a_completion_leaves_no_task_parked(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         stage.engine.enqueue_many([{"role": "work", "key": "store"}] * 3)
         holder = stage.engine.claim_one()
@@ -79,7 +79,7 @@ def test_a_claim_beside_a_completion_leaves_nothing_parked_behind(stage: Stage) 
         assert len(taken) + len(stage.engine.claim(3)) == 1
 
 
-def test_a_claim_beside_a_completion_that_is_rolled_back(stage: Stage) -> None:
+def test_claim_during_a_rolled_back_completion_does_not_take_the_key(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         stage.engine.enqueue_many([{"role": "work", "key": "store"}] * 3)
         holder = stage.engine.claim_one()
@@ -92,7 +92,7 @@ def test_a_claim_beside_a_completion_that_is_rolled_back(stage: Stage) -> None:
         assert [task.id for task in stage.engine.tasks() if task.state == "running"] == [holder.id]
 
 
-def test_a_rescue_beside_a_completion_ends_the_task_once(stage: Stage) -> None:
+def test_rescue_during_a_completion_ends_the_task_once(stage: Stage) -> None:
     """The completion is stored, or the rescue is and the completion returns its reason."""
     for play in stage.orders(2, 2):
         claim = expired(stage.engine)
@@ -105,7 +105,7 @@ def test_a_rescue_beside_a_completion_ends_the_task_once(stage: Stage) -> None:
         assert (rescued, verdict) == (({}, None) if completed else ({claim.id: "pending"}, "taken"))
 
 
-def test_a_rescue_beside_a_renewal_takes_nothing_that_is_renewed(stage: Stage) -> None:
+def test_rescue_during_a_renewal_releases_no_renewed_task(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         claim = expired(stage.engine)
 
@@ -118,7 +118,7 @@ def test_a_rescue_beside_a_renewal_takes_nothing_that_is_renewed(stage: Stage) -
         assert running or lost in ({}, {claim.id: "taken"}, {claim.id: "busy"})
 
 
-def test_a_cancellation_beside_a_completion(stage: Stage) -> None:
+def test_cancel_during_a_completion_is_requested_or_finished(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         task_id = stage.engine.enqueue()
         claim = stage.engine.claim_one()
@@ -133,7 +133,7 @@ def test_a_cancellation_beside_a_completion(stage: Stage) -> None:
         assert answer in ({task_id: "requested"}, {task_id: "finished"})
 
 
-def test_a_cancellation_beside_a_claim(stage: Stage) -> None:
+def test_cancel_during_a_claim_is_cancelled_or_requested(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         task_id = stage.engine.enqueue(key="store")
 

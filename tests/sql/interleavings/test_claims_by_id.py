@@ -15,7 +15,7 @@ def running(engine: Engine) -> list[int]:
     return [task.id for task in engine.tasks() if task.state == "running"]
 
 
-def test_a_task_named_twice_and_claimed_beside_runs_once(stage: Stage) -> None:
+def test_task_claimed_concurrently_in_three_ways_runs_once(stage: Stage) -> None:
     """Neither call waits for the other, and the loser gets the reason."""
     for play in stage.orders(2, 2, 1):
         task_id = stage.engine.enqueue()
@@ -34,7 +34,7 @@ def test_a_task_named_twice_and_claimed_beside_runs_once(stage: Stage) -> None:
         assert all(verdicts in ({task_id: "busy"}, {task_id: "taken"}) for verdicts in refused)
 
 
-def test_a_key_is_given_once_whoever_asks_and_however(stage: Stage) -> None:
+def test_concurrent_claims_of_one_key_take_its_permit_once(stage: Stage) -> None:
     for play in stage.orders(2, 2, 1):
         first, second = (stage.engine.enqueue(key="store") for _ in range(2))
         workers = [stage.engine.worker() for _ in range(2)]
@@ -49,7 +49,7 @@ def test_a_key_is_given_once_whoever_asks_and_however(stage: Stage) -> None:
         assert running(stage.engine) == [first]
 
 
-def test_a_claim_by_id_that_is_rolled_back_leaves_the_key_to_others(stage: Stage) -> None:
+def test_rolled_back_claim_by_id_leaves_the_key_to_others(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         first, second = (stage.engine.enqueue(key="store") for _ in range(2))
         workers = [stage.engine.worker() for _ in range(2)]
@@ -60,7 +60,7 @@ def test_a_claim_by_id_that_is_rolled_back_leaves_the_key_to_others(stage: Stage
         assert len(running(stage.engine)) + len(stage.engine.claim_these(first)[0]) == 1
 
 
-def test_keys_named_in_opposite_order_make_nobody_wait(stage: Stage) -> None:
+def test_claims_by_id_in_opposite_key_order_do_not_wait(stage: Stage) -> None:
     """This includes keys without a row."""
     for play in stage.orders(3, 3):
         a, b = (stage.engine.enqueue(key=key) for key in "ab")
@@ -75,7 +75,7 @@ def test_keys_named_in_opposite_order_make_nobody_wait(stage: Stage) -> None:
         assert set(running(stage.engine)) <= {a, b}
 
 
-def test_a_claim_by_id_or_an_offer_beside_a_completion_leaves_nothing_parked_behind(stage: Stage) -> None:
+def test_claim_by_id_or_offer_during_a_completion_leaves_no_task_parked(stage: Stage) -> None:
     for play in stage.orders(2, 2, 1):
         first, second, _third = (stage.engine.enqueue(key="store") for _ in range(3))
         [holder], _ = stage.engine.claim_these(first)
@@ -92,7 +92,7 @@ def test_a_claim_by_id_or_an_offer_beside_a_completion_leaves_nothing_parked_beh
         assert len(running(stage.engine)) + len(stage.engine.claim(3)) == 1
 
 
-def test_a_claim_by_id_beside_a_rescue_gets_a_task_only_when_it_was_let_go(stage: Stage) -> None:
+def test_claim_by_id_during_a_rescue_takes_only_a_released_task(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         claim = expired(stage.engine)
         worker = stage.engine.worker()

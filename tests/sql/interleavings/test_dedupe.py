@@ -48,7 +48,7 @@ def payloads(engine: Engine) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("dedupe", MODES, ids=str)
-def test_if_the_first_is_rolled_back_the_second_is_stored(stage: Stage, dedupe: Document) -> None:
+def test_second_task_is_stored_if_the_first_is_rolled_back(stage: Stage, dedupe: Document) -> None:
     """The second call waits for the first, in every order."""
     for play in stage.orders(2, 1):
         answers = play.run((opening(adding(1, dedupe)), rollback), (adding(2, dedupe),))
@@ -57,7 +57,7 @@ def test_if_the_first_is_rolled_back_the_second_is_stored(stage: Stage, dedupe: 
         assert payloads(stage.engine) == [[2]]
 
 
-def test_a_task_found_by_its_dedupe_key_is_not_claimed_before_the_finder_commits(stage: Stage) -> None:
+def test_existing_task_is_not_claimed_before_the_finder_commits(stage: Stage) -> None:
     for play in stage.orders(2, 1):
         standing = stage.engine.enqueue(**draft(1, {"scope": "pending"}))
         seen: list[Claim] = []
@@ -72,7 +72,7 @@ def test_a_task_found_by_its_dedupe_key_is_not_claimed_before_the_finder_commits
         assert len(stage.engine.tasks()) == 1 + claimed_first
 
 
-def test_if_the_first_commits_both_are_merged(stage: Stage) -> None:
+def test_both_payloads_are_merged_if_the_first_call_commits(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         [[first, _], [second, _]] = play.run((opening(adding(1)), commit), (opening(adding(2)), commit))
 
@@ -80,7 +80,7 @@ def test_if_the_first_commits_both_are_merged(stage: Stage) -> None:
         assert payloads(stage.engine) == [[1, 2]]
 
 
-def test_a_merge_that_is_rolled_back_leaves_no_trace(stage: Stage) -> None:
+def test_rolled_back_merge_leaves_no_trace(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         adding(0)(stage.engine)
 
@@ -89,7 +89,7 @@ def test_a_merge_that_is_rolled_back_leaves_no_trace(stage: Stage) -> None:
         assert payloads(stage.engine) == [[0, 2]]
 
 
-def test_keeping_waits_for_no_one_who_holds_the_standing_task(stage: Stage) -> None:
+def test_keep_mode_does_not_wait_for_a_lock_on_the_existing_task(stage: Stage) -> None:
     """It takes no row lock."""
     for play in stage.orders(2, 1):
         first = adding(1)(stage.engine)
@@ -101,7 +101,7 @@ def test_keeping_waits_for_no_one_who_holds_the_standing_task(stage: Stage) -> N
         assert (answers[1], play.waited) == ([first], set())
 
 
-def test_a_claim_beside_a_merge_loses_nothing(stage: Stage) -> None:
+def test_claim_during_a_merge_loses_no_payload(stage: Stage) -> None:
     """The claim has the merged payload, or the merge stored a new task."""
     for play in stage.orders(2, 2):
         adding(1)(stage.engine)
@@ -111,7 +111,7 @@ def test_a_claim_beside_a_merge_loses_nothing(stage: Stage) -> None:
         assert payloads(stage.engine) in ([[1, 2]], [[1], [2]])
 
 
-def test_a_claim_that_is_rolled_back_leaves_the_merge_one_task(stage: Stage) -> None:
+def test_rolled_back_claim_leaves_one_merged_task(stage: Stage) -> None:
     for play in stage.orders(2, 1):
         adding(1)(stage.engine)
 
@@ -120,7 +120,7 @@ def test_a_claim_that_is_rolled_back_leaves_the_merge_one_task(stage: Stage) -> 
         assert payloads(stage.engine) == [[1, 2]]
 
 
-def test_a_cancellation_beside_a_merge_loses_nothing(stage: Stage) -> None:
+def test_cancel_during_a_merge_loses_no_payload(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         first = stage.engine.enqueue(**draft(1, UNION))
 
@@ -131,7 +131,7 @@ def test_a_cancellation_beside_a_merge_loses_nothing(stage: Stage) -> None:
         assert done in ({"cancelled": [1, 2]}, {"cancelled": [1], "pending": [2]})
 
 
-def test_a_throttled_task_that_came_and_went_meanwhile_is_seen(stage: Stage) -> None:
+def test_throttled_call_finds_a_task_that_was_finished_meanwhile(stage: Stage) -> None:
     """A window is checked by one session at a time."""
 
     def come_and_go(engine: Engine) -> object:
@@ -147,7 +147,7 @@ def test_a_throttled_task_that_came_and_went_meanwhile_is_seen(stage: Stage) -> 
 
 
 @pytest.mark.parametrize("standing", [False, True])
-def test_mixed_batches_with_the_same_keys_in_unlike_order_do_not_deadlock(stage: Stage, standing: bool) -> None:
+def test_mixed_batches_with_the_same_keys_in_different_order_do_not_deadlock(stage: Stage, standing: bool) -> None:
     """A gate locks the middle key, so that each batch has its first locks when it opens."""
     ways = [UNION, {"mode": "replace"}, {"scope": "any", "window": 60}, {"scope": "open"}]
     batches = [
@@ -165,7 +165,7 @@ def test_mixed_batches_with_the_same_keys_in_unlike_order_do_not_deadlock(stage:
         assert errors(answers) == []
 
 
-def test_a_batch_of_merges_beside_a_cancellation_of_the_same_tasks_does_not_deadlock(stage: Stage) -> None:
+def test_batch_of_merges_and_cancellation_of_the_same_tasks_do_not_deadlock(stage: Stage) -> None:
     """The tasks to change are locked in the order of their ids before the first is changed."""
     for play in stage.orders(2, 1, 1):
         ids, _ = stage.engine.enqueue_many([draft(1, UNION, key) for key in "zma"])
@@ -179,7 +179,7 @@ def test_a_batch_of_merges_beside_a_cancellation_of_the_same_tasks_does_not_dead
         assert errors(answers) == []
 
 
-def test_merges_into_keyed_tasks_beside_the_end_of_their_keys_holder(stage: Stage) -> None:
+def test_postponing_keyed_tasks_and_finishing_the_holder_do_not_deadlock(stage: Stage) -> None:
     """Freeing a key unparks a task that the merge postpones."""
     put_off = {**draft(2, {"mode": "replace"}), "key": "k", "after": 60}
     for play in stage.orders(2, 2):
@@ -197,7 +197,7 @@ def test_merges_into_keyed_tasks_beside_the_end_of_their_keys_holder(stage: Stag
 
 
 @pytest.mark.parametrize("also_claimed", [False, True])
-def test_fifty_concurrent_merges_make_one_whole_payload(engine: Engine, session: Session, also_claimed: bool) -> None:
+def test_fifty_concurrent_merges_lose_no_payload(engine: Engine, session: Session, also_claimed: bool) -> None:
     sessions = [session() for _ in range(10)]
     rounds = [[(one, 10 * turn + n) for n, one in enumerate(sessions)] for turn in range(5)]
     with ThreadPoolExecutor(10) as threads:
@@ -212,7 +212,7 @@ def test_fifty_concurrent_merges_make_one_whole_payload(engine: Engine, session:
     assert sum(task.payload["n"] for task in tasks) == 50
 
 
-def test_two_batches_with_the_same_dedupe_keys_beside_the_end_of_a_task_that_stood_for_one(stage: Stage) -> None:
+def test_duplicate_batches_and_finish_of_an_existing_task_do_not_deadlock(stage: Stage) -> None:
     """The first batch already has locked other keys, which the second waits for, when it finds the task gone."""
     for play in stage.orders(2, 1, 1, 1):
         stage.engine.enqueue(dedupe_key="a")

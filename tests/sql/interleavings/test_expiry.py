@@ -20,7 +20,7 @@ def later(stage: Stage) -> None:
     stage.engine.clock.advance(seconds=30)
 
 
-def test_a_task_is_either_claimed_in_time_or_ended(stage: Stage) -> None:
+def test_expired_task_is_either_claimed_in_time_or_cancelled(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         task_id = stage.engine.enqueue(expires=30)
         worker = stage.engine.worker()
@@ -36,7 +36,7 @@ def test_a_task_is_either_claimed_in_time_or_ended(stage: Stage) -> None:
         assert len(claims) + len(ended) == 1
 
 
-def test_the_end_of_a_key_beside_it_leaves_nothing_parked_behind(stage: Stage) -> None:
+def test_freeing_a_key_during_expiry_leaves_no_task_parked(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         stage.engine.enqueue(key="k")
         holder = stage.engine.claim_one()
@@ -51,7 +51,7 @@ def test_the_end_of_a_key_beside_it_leaves_nothing_parked_behind(stage: Stage) -
         assert stage.engine.claim_one().id == alive
 
 
-def test_it_ends_once_whoever_cancels_it_beside(stage: Stage) -> None:
+def test_task_cancelled_and_expired_concurrently_ends_once(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         task_id = stage.engine.enqueue(key="k", expires=30)
         later(stage)
@@ -62,7 +62,7 @@ def test_it_ends_once_whoever_cancels_it_beside(stage: Stage) -> None:
         assert len(stage.engine.events(task_id)) == 1
 
 
-def test_who_enqueues_it_again_gets_a_task_that_runs(stage: Stage) -> None:
+def test_enqueue_during_expiry_stores_a_new_task(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         late = stage.engine.enqueue(dedupe_key="d", expires=30)
         later(stage)

@@ -93,7 +93,7 @@ def a_trigger(engine: Engine) -> tuple[int, int, Call]:
         a_finish, a_cancellation, a_retry, children_from_outside, a_task_with_needs, an_end_from_outside, a_deletion, a_held_chain, a_trigger,
     ],
 )  # fmt: skip
-def test_a_session_that_waits_for_a_row_releases_the_rows_it_holds(
+def test_session_that_waits_for_a_row_releases_its_other_rows(
     engine: Engine, session: Session, scene: Callable[[Engine], tuple[int, int, Call]]
 ) -> None:
     engine.worker()
@@ -126,7 +126,7 @@ def until_held(engine: Engine, task_id: int) -> None:
         time.sleep(0.001)
 
 
-def test_the_patience_of_a_caller_holds_again_after_the_call(engine: Engine) -> None:
+def test_lock_timeout_of_the_caller_is_restored_after_the_call(engine: Engine) -> None:
     engine.rows("set lock_timeout = '7s'")
     engine.enqueue()
 
@@ -135,7 +135,7 @@ def test_the_patience_of_a_caller_holds_again_after_the_call(engine: Engine) -> 
     assert engine.value("show lock_timeout") == "7s"
 
 
-def test_a_hook_waits_as_long_as_its_session_does(engine: Engine) -> None:
+def test_hook_runs_with_the_lock_timeout_of_its_session(engine: Engine) -> None:
     engine.rows("create schema shop")
     engine.rows("create table shop.seen (patience text)")
     hook(engine, "look", "insert into shop.seen values (current_setting('lock_timeout'));")
@@ -147,7 +147,7 @@ def test_a_hook_waits_as_long_as_its_session_does(engine: Engine) -> None:
     assert engine.rows("select patience from shop.seen") == [("0",)]
 
 
-def test_an_error_of_the_call_itself_is_told_as_it_is(engine: Engine) -> None:
+def test_error_of_the_call_itself_is_raised_unchanged(engine: Engine) -> None:
     with pytest.raises(psycopg.Error) as refusal:
         engine.spawn(12345, {"role": "work"})
 

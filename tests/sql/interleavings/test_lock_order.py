@@ -35,7 +35,7 @@ def cancel(*ids: int) -> Step:
     return lambda engine: engine.cancel(*ids)
 
 
-def test_a_mixed_batch_of_reports_beside_a_cancellation_of_the_same_tasks(stage: Stage) -> None:
+def test_mixed_batch_of_outcomes_and_cancellation_do_not_deadlock(stage: Stage) -> None:
     for play in stage.orders(2, 1, 1):
         stage.engine.enqueue_many([{"role": "work"}] * 2)
         low, high = stage.engine.claim(2, worker=1)
@@ -50,7 +50,7 @@ def test_a_mixed_batch_of_reports_beside_a_cancellation_of_the_same_tasks(stage:
         assert failed == []
 
 
-def test_cancelling_a_parked_task_beside_the_end_of_its_keys_holder(stage: Stage) -> None:
+def test_cancelling_a_parked_task_and_finishing_the_holder_do_not_deadlock(stage: Stage) -> None:
     """The finish of the holder needs the row that the cancellation has locked."""
     for play in stage.orders(2, 1, 1):
         holder, first, second = key_with_two_parked(stage.engine)
@@ -66,7 +66,7 @@ def test_cancelling_a_parked_task_beside_the_end_of_its_keys_holder(stage: Stage
         assert [claim.id for claim in stage.engine.claim(3)] == [second]
 
 
-def test_a_cancellation_of_a_parked_task_that_is_rolled_back_leaves_it_claimable(stage: Stage) -> None:
+def test_rolled_back_cancellation_leaves_a_parked_task_claimable(stage: Stage) -> None:
     for play in stage.orders(2, 1):
         holder, first, _ = key_with_two_parked(stage.engine)
 
@@ -75,7 +75,7 @@ def test_a_cancellation_of_a_parked_task_that_is_rolled_back_leaves_it_claimable
         assert [claim.id for claim in stage.engine.claim(3)] == [first]
 
 
-def test_a_cancellation_of_holder_and_parked_beside_the_holders_end(stage: Stage) -> None:
+def test_cancelling_holder_and_parked_tasks_while_finishing_does_not_deadlock(stage: Stage) -> None:
     for play in stage.orders(2, 1, 1):
         holder, first, second = key_with_two_parked(stage.engine)
 
@@ -90,7 +90,7 @@ def test_a_cancellation_of_holder_and_parked_beside_the_holders_end(stage: Stage
         assert {task.state for task in stage.engine.tasks()} == {"completed", "cancelled"}
 
 
-def test_a_cancellation_of_what_is_claimed_and_given_back_while_it_waits_for_keys(stage: Stage) -> None:
+def test_cancellation_waiting_for_keys_does_not_deadlock_with_claim_and_return(stage: Stage) -> None:
     """A session that holds the key of a running task must not wait for the task, whose release waits for the key."""
     for play in stage.orders(2, 3, 1):
         stage.engine.rows("insert into rolecall.keys (key) values ('a'), ('b')")
@@ -108,7 +108,7 @@ def test_a_cancellation_of_what_is_claimed_and_given_back_while_it_waits_for_key
         assert failed == []
 
 
-def test_a_cancellation_of_what_is_snoozed_and_parked_while_it_waits_for_it(stage: Stage) -> None:
+def test_cancellation_does_not_deadlock_with_a_snoozed_and_parked_task(stage: Stage) -> None:
     """A session that locks a parked task must lock its key first, because freeing the key unparks the task."""
     for play in stage.orders(2, 3, 1):
         stage.engine.rows("insert into rolecall.keys (key, capacity) values ('store', 2)")
@@ -126,7 +126,7 @@ def test_a_cancellation_of_what_is_snoozed_and_parked_while_it_waits_for_it(stag
         assert failed == []
 
 
-def test_two_mixed_batches_that_free_the_same_keys(stage: Stage) -> None:
+def test_two_mixed_batches_that_free_the_same_keys_do_not_deadlock(stage: Stage) -> None:
     """With a capacity of two, two workers can hold the same keys."""
     for play in stage.orders(2, 1, 1):
         claims = two_claims_of_each(stage.engine, "a", "m", "z")
@@ -151,7 +151,7 @@ def test_two_mixed_batches_that_free_the_same_keys(stage: Stage) -> None:
         assert failed == []
 
 
-def test_two_batches_whose_follow_ups_have_the_same_dedupe_keys(stage: Stage) -> None:
+def test_follow_ups_with_the_same_dedupe_keys_do_not_deadlock(stage: Stage) -> None:
     for play in stage.orders(2, 1, 1):
         stage.engine.enqueue_many([{"role": "work"}] * 6)
         claims = stage.engine.claim(6, worker=1)
@@ -175,7 +175,7 @@ def test_two_batches_whose_follow_ups_have_the_same_dedupe_keys(stage: Stage) ->
         ]
 
 
-def test_two_batches_of_tasks_with_the_same_dedupe_keys(stage: Stage) -> None:
+def test_batches_with_the_same_dedupe_keys_do_not_deadlock(stage: Stage) -> None:
     """A batch is stored in the order of its dedupe keys."""
     for play in stage.orders(2, 1, 1):
         batches = [[{"role": "work", "dedupe_key": key} for key in keys] for keys in ("amz", "zma")]
@@ -191,7 +191,9 @@ def test_two_batches_of_tasks_with_the_same_dedupe_keys(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("other", [Engine.rescue, lambda engine: engine.rows("select rolecall.deregister_worker(1)")])
-def test_a_duty_beside_a_batch_of_reports(stage: Stage, other: Callable[[Engine], object]) -> None:
+def test_maintenance_duty_and_batch_of_outcomes_do_not_deadlock(
+    stage: Stage, other: Callable[[Engine], object]
+) -> None:
     for play in stage.orders(2, 1, 1):
         stage.engine.enqueue_many([{"role": "work", "key": key} for key in "abc"])
         claims = stage.engine.claim(3, worker=1)

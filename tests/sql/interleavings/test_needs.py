@@ -26,7 +26,7 @@ def failed(answers: list[list[object]]) -> list[str | None]:
 
 @pytest.mark.parametrize("kind", NEEDS)
 @pytest.mark.parametrize("outcome", ["completed", "failed"])
-def test_what_is_needed_ends_while_its_dependent_is_enqueued(stage: Stage, kind: str, outcome: str) -> None:
+def test_task_is_not_stuck_if_its_need_finishes_during_enqueue(stage: Stage, kind: str, outcome: str) -> None:
     for play in stage.orders(2, 2):
         needed = stage.engine.enqueue()
         claim = stage.engine.claim_one()
@@ -37,7 +37,7 @@ def test_what_is_needed_ends_while_its_dependent_is_enqueued(stage: Stage, kind:
         assert stage.engine.state(task_id) == ("pending" if outcome == "completed" else "failed")
 
 
-def test_an_end_that_is_rolled_back_while_its_dependent_is_enqueued(stage: Stage) -> None:
+def test_task_stays_blocked_if_the_finish_of_its_need_is_rolled_back(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         needed = stage.engine.enqueue()
         claim = stage.engine.claim_one()
@@ -49,7 +49,7 @@ def test_an_end_that_is_rolled_back_while_its_dependent_is_enqueued(stage: Stage
         assert stage.engine.state(task_id) == "pending"
 
 
-def test_an_enqueue_that_is_rolled_back_while_what_it_needs_ends(stage: Stage) -> None:
+def test_need_finishes_although_its_dependents_enqueue_is_rolled_back(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         needed = stage.engine.enqueue()
         claim = stage.engine.claim_one()
@@ -59,7 +59,7 @@ def test_an_enqueue_that_is_rolled_back_while_what_it_needs_ends(stage: Stage) -
         assert stage.engine.states() == {needed: "completed"}
 
 
-def test_the_two_last_needs_end_together(stage: Stage) -> None:
+def test_two_last_needs_finish_concurrently(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         needed, _ = stage.engine.enqueue_many([WORK, WORK])
         task_id = stage.engine.enqueue(needs=needed)
@@ -70,7 +70,7 @@ def test_the_two_last_needs_end_together(stage: Stage) -> None:
         assert stage.engine.state(task_id) == "pending"
 
 
-def test_two_needs_fail_together(stage: Stage) -> None:
+def test_two_needs_fail_concurrently(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         needed, _ = stage.engine.enqueue_many([WORK, WORK])
         task_id = stage.engine.enqueue(needs=needed)
@@ -81,7 +81,7 @@ def test_two_needs_fail_together(stage: Stage) -> None:
         assert (failed(answers), stage.engine.state(task_id)) == ([], "failed")
 
 
-def test_a_chain_goes_on_while_it_comes_to_be_needed(stage: Stage) -> None:
+def test_chain_is_continued_while_a_dependent_is_enqueued(stage: Stage) -> None:
     """The last task of the chain at that time is locked."""
     for play in stage.orders(2, 2):
         chain = stage.engine.enqueue()
@@ -95,7 +95,7 @@ def test_a_chain_goes_on_while_it_comes_to_be_needed(stage: Stage) -> None:
         assert finish_off(stage.engine)[-1] == task_id
 
 
-def test_a_chain_goes_on_and_ends_while_it_comes_to_be_needed(stage: Stage) -> None:
+def test_continued_chain_finishes_while_a_dependent_is_enqueued(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         chain = stage.engine.enqueue()
         claim = stage.engine.claim_one()
@@ -107,7 +107,7 @@ def test_a_chain_goes_on_and_ends_while_it_comes_to_be_needed(stage: Stage) -> N
         assert stage.engine.state(task_id) == "pending"
 
 
-def test_what_is_needed_is_cancelled_while_its_dependent_is_enqueued(stage: Stage) -> None:
+def test_need_is_cancelled_while_its_dependent_is_enqueued(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         needed = stage.engine.enqueue()
 
@@ -116,7 +116,7 @@ def test_what_is_needed_is_cancelled_while_its_dependent_is_enqueued(stage: Stag
         assert stage.engine.state(task_id) == "failed"
 
 
-def test_a_blocked_task_is_cancelled_while_its_need_ends(stage: Stage) -> None:
+def test_blocked_task_is_cancelled_while_its_need_finishes(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         stage.engine.enqueue()
         claim = stage.engine.claim_one()
@@ -127,7 +127,7 @@ def test_a_blocked_task_is_cancelled_while_its_need_ends(stage: Stage) -> None:
         assert (failed(answers), stage.engine.state(task_id)) == ([], "cancelled")
 
 
-def test_a_running_task_comes_to_need_one_that_ends(stage: Stage) -> None:
+def test_running_task_gets_a_need_that_finishes_meanwhile(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         stage.engine.enqueue_many([WORK, WORK])
         waiting, needed = stage.engine.claim_all().values()
@@ -137,7 +137,7 @@ def test_a_running_task_comes_to_need_one_that_ends(stage: Stage) -> None:
         assert stage.engine.state(waiting.id) == "pending"
 
 
-def test_two_running_tasks_do_not_come_to_need_each_other(stage: Stage) -> None:
+def test_two_running_tasks_cannot_need_each_other(stage: Stage) -> None:
     """One of them is rejected, or rolled back and then rejected."""
     for play in stage.orders(2, 2):
         stage.engine.enqueue_many([WORK, WORK])
@@ -151,7 +151,7 @@ def test_two_running_tasks_do_not_come_to_need_each_other(stage: Stage) -> None:
         assert failed(answers) == ["RC043"]
 
 
-def test_four_tasks_do_not_come_to_need_each_other_in_a_ring(stage: Stage) -> None:
+def test_four_running_tasks_cannot_need_each_other_in_a_circle(stage: Stage) -> None:
     """The two last edges of the circle have no task in common."""
     for play in stage.orders(2, 2):
         stage.engine.enqueue_many([WORK] * 4)
@@ -167,7 +167,7 @@ def test_four_tasks_do_not_come_to_need_each_other_in_a_ring(stage: Stage) -> No
         assert failed(answers) == ["RC043"]
 
 
-def test_a_retried_task_waits_for_what_ends_beside_it(stage: Stage) -> None:
+def test_task_retried_while_its_need_finishes_becomes_pending(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         stage.engine.enqueue()
         claim = stage.engine.claim_one()
@@ -179,7 +179,7 @@ def test_a_retried_task_waits_for_what_ends_beside_it(stage: Stage) -> None:
         assert stage.engine.state(task_id) == "pending"
 
 
-def test_a_parent_that_holds_a_key_ends_beside_a_claim_that_wants_it(stage: Stage) -> None:
+def test_parent_with_a_key_finishes_during_a_claim_of_the_key(stage: Stage) -> None:
     """The holder waits for its child."""
     for play in stage.orders(2, 2):
         stage.engine.enqueue_many([{"role": "work", "key": "store"}] * 3)

@@ -42,7 +42,7 @@ def delete(*ids: int, cascade: bool = False) -> Step:
     return lambda engine: engine.delete_chains(*ids, cascade=cascade)
 
 
-def test_a_completion_from_outside_beside_the_worker_s(stage: Stage) -> None:
+def test_completion_from_outside_during_the_workers_completion_is_stored_once(stage: Stage) -> None:
     """The first outcome is stored, and the other caller gets the reason."""
     for play in stage.orders(2, 2):
         claim = running(stage.engine)
@@ -55,7 +55,7 @@ def test_a_completion_from_outside_beside_the_worker_s(stage: Stage) -> None:
         assert (outcome, verdict, result) in {("completed", "completed", "outside"), ("finished", None, "inside")}
 
 
-def test_a_completion_from_outside_that_is_rolled_back_leaves_the_worker_s(stage: Stage) -> None:
+def test_rolled_back_completion_from_outside_does_not_affect_the_worker(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         claim = running(stage.engine)
 
@@ -66,7 +66,7 @@ def test_a_completion_from_outside_that_is_rolled_back_leaves_the_worker_s(stage
         assert (verdict, stage.engine.task(claim.id).result) == (None, "inside")
 
 
-def test_a_completion_from_outside_beside_a_failure_that_is_to_be_tried_again(stage: Stage) -> None:
+def test_completion_from_outside_wins_over_a_failure_to_be_retried(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         claim = running(stage.engine, key="k")
 
@@ -77,7 +77,7 @@ def test_a_completion_from_outside_beside_a_failure_that_is_to_be_tried_again(st
         assert (outcome, stage.engine.task(claim.id).state) == ("completed", "completed")
 
 
-def test_a_completion_from_outside_beside_a_claim(stage: Stage) -> None:
+def test_completion_from_outside_during_a_claim_makes_the_claim_lost(stage: Stage) -> None:
     """The claim skips the task, or is lost."""
     for play in stage.orders(2, 2):
         task_id = stage.engine.enqueue(key="k")
@@ -91,7 +91,7 @@ def test_a_completion_from_outside_beside_a_claim(stage: Stage) -> None:
         assert [stage.engine.renew(claim) for claim in claims] in ([], [{task_id: "completed"}])
 
 
-def test_two_completions_from_outside_are_one(stage: Stage) -> None:
+def test_only_one_of_two_completions_from_outside_succeeds(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         task_id = stage.engine.enqueue(after=60)
         script = (opening(complete_outside(task_id)), commit)
@@ -101,7 +101,7 @@ def test_two_completions_from_outside_are_one(stage: Stage) -> None:
         assert {first, second} == {"completed", "finished"}
 
 
-def test_one_token_shown_twice_at_once_is_used_once(stage: Stage) -> None:
+def test_token_used_twice_concurrently_is_accepted_once(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         token = stage.engine.value("select rolecall.issue_token(%s)", stage.engine.enqueue(after=60))
         script = (
@@ -114,7 +114,7 @@ def test_one_token_shown_twice_at_once_is_used_once(stage: Stage) -> None:
         assert {sqlstate(first), sqlstate(second)} == {None, "RC004"}
 
 
-def test_a_parent_completed_from_outside_beside_its_last_child_s_end(stage: Stage) -> None:
+def test_parent_is_completed_from_outside_while_its_last_child_finishes(stage: Stage) -> None:
     """The tree is locked in one order, children first."""
     for play in stage.orders(2, 2):
         parent, [child] = family(stage.engine, 1)
@@ -132,7 +132,7 @@ def test_a_parent_completed_from_outside_beside_its_last_child_s_end(stage: Stag
         )
 
 
-def test_a_chain_that_goes_on_beside_its_completion_from_outside(stage: Stage) -> None:
+def test_chain_is_completed_from_outside_while_it_is_continued(stage: Stage) -> None:
     """The open task is determined after the locks are taken."""
     for play in stage.orders(2, 2):
         claim = running(stage.engine)
@@ -149,7 +149,7 @@ def test_a_chain_that_goes_on_beside_its_completion_from_outside(stage: Stage) -
         assert not stage.engine.value("select open from rolecall.chains")
 
 
-def test_a_deletion_beside_a_completion(stage: Stage) -> None:
+def test_deletion_during_a_completion_leaves_no_task(stage: Stage) -> None:
     """The worker gets `deleted`, or its completed task is deleted."""
     for play in stage.orders(2, 2):
         claim = running(stage.engine, key="k")
@@ -161,7 +161,7 @@ def test_a_deletion_beside_a_completion(stage: Stage) -> None:
         assert stage.engine.tasks() == []
 
 
-def test_a_deletion_beside_a_completion_that_continues_the_chain(stage: Stage) -> None:
+def test_deletion_during_a_continuation_leaves_no_task(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         claim = running(stage.engine)
 
@@ -173,7 +173,7 @@ def test_a_deletion_beside_a_completion_that_continues_the_chain(stage: Stage) -
         assert stage.engine.tasks() == []
 
 
-def test_a_deletion_beside_a_parent_that_spawns(stage: Stage) -> None:
+def test_deletion_while_the_parent_spawns_leaves_no_task(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         claim = running(stage.engine)
 
@@ -185,7 +185,7 @@ def test_a_deletion_beside_a_parent_that_spawns(stage: Stage) -> None:
         assert stage.engine.tasks() == []
 
 
-def test_a_deletion_beside_a_new_need(stage: Stage) -> None:
+def test_deletion_while_a_dependent_is_enqueued_rejects_one_of_them(stage: Stage) -> None:
     """The chain is kept for the dependent, or the dependent is rejected."""
     for play in stage.orders(2, 2):
         chain = stage.engine.enqueue()
@@ -198,7 +198,7 @@ def test_a_deletion_beside_a_new_need(stage: Stage) -> None:
         assert (sqlstate(deleted), sqlstate(dependent)) in {("RC005", None), (None, "RC040")}
 
 
-def test_deletions_of_the_same_chains_in_opposite_order(stage: Stage) -> None:
+def test_deletions_of_the_same_chains_in_opposite_order_do_not_deadlock(stage: Stage) -> None:
     """Rows are locked in one order, whatever the order of the ids."""
     for play in stage.orders(2, 2):
         first, second = stage.engine.enqueue(key="k"), stage.engine.enqueue()
@@ -213,7 +213,7 @@ def test_deletions_of_the_same_chains_in_opposite_order(stage: Stage) -> None:
         assert sorted([*one, *other]) == [first, second, third]
 
 
-def test_a_deletion_of_a_tree_beside_the_end_of_its_child(stage: Stage) -> None:
+def test_deletion_of_a_tree_while_a_child_finishes_leaves_no_task(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         parent, _ = family(stage.engine, 2)
         claim = stage.engine.claim_one()
@@ -225,7 +225,7 @@ def test_a_deletion_of_a_tree_beside_the_end_of_its_child(stage: Stage) -> None:
         assert stage.engine.tasks() == []
 
 
-def test_a_deletion_of_a_failed_task_beside_its_retry(stage: Stage) -> None:
+def test_deletion_of_a_failed_task_during_its_retry_leaves_no_task(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         task_id = stage.engine.enqueue()
         stage.engine.fail_task(task_id)
@@ -235,7 +235,7 @@ def test_a_deletion_of_a_failed_task_beside_its_retry(stage: Stage) -> None:
         assert stage.engine.tasks() == []
 
 
-def test_a_trigger_beside_a_claim(stage: Stage) -> None:
+def test_trigger_during_a_claim_succeeds_or_is_rejected(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         task_id = stage.engine.enqueue(after=1, key="k")
         stage.engine.clock.advance(seconds=1)

@@ -55,7 +55,7 @@ def keys(engine: Engine) -> list[str]:
 THE_SLOT = f"schedule:1:{int(START.timestamp())}"
 
 
-def test_two_ticks_fire_a_slot_once(stage: Stage) -> None:
+def test_two_ticks_fire_a_time_once(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         stage.engine.put_schedule()
 
@@ -65,7 +65,7 @@ def test_two_ticks_fire_a_slot_once(stage: Stage) -> None:
         assert not play.waited
 
 
-def test_a_tick_that_is_rolled_back_leaves_the_slot(stage: Stage) -> None:
+def test_rolled_back_tick_leaves_the_fire_time_to_the_next(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         stage.engine.put_schedule()
 
@@ -84,7 +84,7 @@ def test_two_ticks_with_the_same_plan_fire_it_once(stage: Stage) -> None:
         assert keys(stage.engine) == [THE_SLOT]
 
 
-def test_a_plan_beside_a_change_of_the_expression(stage: Stage) -> None:
+def test_plan_during_an_expression_change_fires_before_it_or_never(stage: Stage) -> None:
     changed = '{"name": "tick", "cron": "@hourly"}'
     for play in stage.orders(2, 2):
         put('{"name": "tick", "role": "work", "cron": "@daily"}')(stage.engine)
@@ -95,7 +95,7 @@ def test_a_plan_beside_a_change_of_the_expression(stage: Stage) -> None:
         assert stage.engine.value("select next_run_at < '2026-02-01' from rolecall.schedules")
 
 
-def test_two_runs_now_are_one_task(stage: Stage) -> None:
+def test_two_manual_runs_are_one_task(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         stage.engine.put_schedule()
 
@@ -105,7 +105,7 @@ def test_two_runs_now_are_one_task(stage: Stage) -> None:
         assert keys(stage.engine) == ["schedule:1:now"]
 
 
-def test_a_run_now_beside_a_tick_leaves_no_slot_out(stage: Stage) -> None:
+def test_manual_run_during_a_tick_skips_no_fire_time(stage: Stage) -> None:
     """The manual run is the task of the fire time, or a separate task before it."""
     for play in stage.orders(2, 2):
         stage.engine.put_schedule()
@@ -118,7 +118,7 @@ def test_a_run_now_beside_a_tick_leaves_no_slot_out(stage: Stage) -> None:
         assert run in tasks
 
 
-def test_of_two_changes_of_one_revision_one_is_refused(stage: Stage) -> None:
+def test_second_update_of_the_same_revision_is_rejected(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         stage.engine.put_schedule()
         one, other = (put(f'{{"name": "tick", "revision": 1, "priority": {number}}}') for number in (1, 2))
@@ -128,7 +128,7 @@ def test_of_two_changes_of_one_revision_one_is_refused(stage: Stage) -> None:
         assert {sqlstate(first), sqlstate(second)} == {None, "RC023"}
 
 
-def test_an_end_that_counts_what_it_made_beside_a_deletion(stage: Stage) -> None:
+def test_finish_that_counts_generated_tasks_allows_schedule_deletion(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         stage.engine.put_schedule()
         stage.engine.fire_schedules()
@@ -143,7 +143,7 @@ def test_an_end_that_counts_what_it_made_beside_a_deletion(stage: Stage) -> None
         assert stage.engine.value("select count(*) from rolecall.schedule_runs") == 0
 
 
-def test_a_tick_that_makes_way_beside_the_end_of_the_task_in_its_way(stage: Stage) -> None:
+def test_tick_cancels_the_previous_task_while_it_finishes(stage: Stage) -> None:
     """Cancellation and completion lock in one order. The new task is stored in any case."""
     for play in stage.orders(2, 2):
         stage.engine.put_schedule(overlap="cancel", key="k", first_run_at="2025-12-31T23:59:30Z")

@@ -36,7 +36,7 @@ def branches(engine: Engine) -> tuple[int, Claim, Claim, list[Claim]]:
     return root, left, right, list(engine.claim_all(1).values())
 
 
-def test_batches_that_end_children_of_two_roots(stage: Stage) -> None:
+def test_batches_of_children_of_two_roots_do_not_deadlock(stage: Stage) -> None:
     for play in stage.orders(2, 1, 1):
         ours, theirs = two_families(stage.engine)
 
@@ -51,7 +51,7 @@ def test_batches_that_end_children_of_two_roots(stage: Stage) -> None:
         assert set(stage.engine.states().values()) == {"completed"}
 
 
-def test_batches_that_end_leaves_of_unlike_depth(stage: Stage) -> None:
+def test_batches_of_leaves_of_unequal_depth_do_not_deadlock(stage: Stage) -> None:
     for play in stage.orders(2, 1, 1):
         root, left, right, twigs = branches(stage.engine)
 
@@ -63,7 +63,7 @@ def test_batches_that_end_leaves_of_unlike_depth(stage: Stage) -> None:
         assert stage.engine.state(root) == "failed"
 
 
-def test_a_cancellation_of_a_tree_beside_batches_that_end_its_leaves(stage: Stage) -> None:
+def test_cancelling_a_tree_and_finishing_its_leaves_do_not_deadlock(stage: Stage) -> None:
     for play in stage.orders(2, 1, 1):
         root, left, right, twigs = branches(stage.engine)
 
@@ -73,7 +73,7 @@ def test_a_cancellation_of_a_tree_beside_batches_that_end_its_leaves(stage: Stag
         assert stage.engine.claim_all() == {}
 
 
-def test_a_failure_that_takes_its_siblings_beside_the_end_of_one_of_them(stage: Stage) -> None:
+def test_two_siblings_that_cancel_each_other_do_not_deadlock(stage: Stage) -> None:
     for play in stage.orders(2, 1, 1):
         parent_of(stage.engine, *[{**WORK, "on_failure": "cancel_siblings"}] * 3)
         first, second, third = stage.engine.claim_all().values()
@@ -89,7 +89,7 @@ def test_a_failure_that_takes_its_siblings_beside_the_end_of_one_of_them(stage: 
         assert stage.engine.task(second.id).cancel_requested_at is not None
 
 
-def test_a_serial_sibling_from_outside_beside_the_end_of_the_last(stage: Stage) -> None:
+def test_adding_a_serial_sibling_and_finishing_the_last_do_not_deadlock(stage: Stage) -> None:
     for play in stage.orders(2, 1, 1):
         parent_id, _ = parent_of(stage.engine, WORK, serial=True)
         last = stage.engine.claim_one()
@@ -101,7 +101,7 @@ def test_a_serial_sibling_from_outside_beside_the_end_of_the_last(stage: Stage) 
         assert [error.sqlstate for error in refused] in ([], ["RC044"])
 
 
-def test_a_sibling_that_needs_another_beside_the_end_of_that_one(stage: Stage) -> None:
+def test_adding_a_sibling_with_a_need_and_finishing_it_do_not_deadlock(stage: Stage) -> None:
     for play in stage.orders(2, 1, 1):
         parent_id, (needed, _) = parent_of(stage.engine, WORK, WORK)
         claim = stage.engine.claim_all()[needed]
@@ -116,7 +116,7 @@ def test_a_sibling_that_needs_another_beside_the_end_of_that_one(stage: Stage) -
         assert failed == []
 
 
-def test_a_parent_that_ends_with_its_child_beside_the_end_of_another_child(stage: Stage) -> None:
+def test_finishing_a_parent_and_its_child_in_different_batches_does_not_deadlock(stage: Stage) -> None:
     """A running parent is reported in one batch with a leaf of another tree."""
     for play in stage.orders(2, 1, 1):
         ours, theirs = two_families(stage.engine)

@@ -16,11 +16,11 @@ def is_work_left(engine: Engine, *roles: str, handlers: list[str] | None = None)
     return found
 
 
-def test_an_empty_pool_has_none(engine: Engine) -> None:
+def test_empty_pool_has_no_work_left(engine: Engine) -> None:
     assert not is_work_left(engine)
 
 
-def test_what_is_due_is_left_until_it_has_ended(engine: Engine) -> None:
+def test_due_task_is_work_left_until_it_has_finished(engine: Engine) -> None:
     engine.enqueue()
 
     assert is_work_left(engine)
@@ -30,25 +30,25 @@ def test_what_is_due_is_left_until_it_has_ended(engine: Engine) -> None:
     assert not is_work_left(engine)
 
 
-def test_what_is_scheduled_for_later_is_not_left(engine: Engine) -> None:
+def test_task_scheduled_for_later_is_not_work_left(engine: Engine) -> None:
     engine.enqueue(after=1)
 
     assert not is_work_left(engine)
 
 
-def test_what_comes_back_within_five_minutes_is_left(engine: Engine) -> None:
+def test_task_due_again_within_five_minutes_is_work_left(engine: Engine) -> None:
     engine.enqueue()
     engine.snooze(engine.claim_one(), SOON - 1)
     assert is_work_left(engine)
 
 
-def test_what_comes_back_later_is_not_left(engine: Engine) -> None:
+def test_task_due_again_later_is_not_work_left(engine: Engine) -> None:
     engine.enqueue()
     engine.snooze(engine.claim_one(), SOON + 1)
     assert not is_work_left(engine)
 
 
-def test_what_other_roles_and_handlers_have_to_do_is_not_left(engine: Engine) -> None:
+def test_tasks_of_other_roles_and_handlers_are_not_work_left(engine: Engine) -> None:
     engine.declare({"name": "other"})
     engine.enqueue("other")
 
@@ -57,14 +57,14 @@ def test_what_other_roles_and_handlers_have_to_do_is_not_left(engine: Engine) ->
     assert not is_work_left(engine, handlers=["work"])
 
 
-def test_what_a_paused_role_has_to_do_is_not_left(engine: Engine) -> None:
+def test_tasks_of_a_paused_role_are_not_work_left(engine: Engine) -> None:
     engine.enqueue()
     engine.rows("update rolecall.roles set paused_at = rolecall.clock() where name = 'work'")
 
     assert not is_work_left(engine)
 
 
-def test_what_waits_for_its_key_counts_by_the_task_that_has_it(engine: Engine) -> None:
+def test_parked_task_counts_if_its_keys_holder_is_in_the_same_role(engine: Engine) -> None:
     engine.declare({"name": "other"})
     engine.enqueue_many([{"role": "other", "key": "k", "priority": 1}, {"role": "work", "key": "k"}])
     engine.claim(2)

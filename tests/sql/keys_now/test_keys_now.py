@@ -15,15 +15,15 @@ def told(engine: Engine, *keys: str, most: int = 100) -> list[tuple[Any, ...]]:
     return engine.rows("select * from rolecall.keys_now(%s, %s)", list(keys), most)
 
 
-def test_a_key_that_nobody_uses_has_room_for_one(engine: Engine) -> None:
+def test_unused_key_has_capacity_one(engine: Engine) -> None:
     assert told(engine, "k") == [("k", 1, None, 0, [], 0, 0)]
 
 
-def test_the_keys_are_told_in_the_order_asked(engine: Engine) -> None:
+def test_keys_are_returned_in_the_given_order(engine: Engine) -> None:
     assert [row[0] for row in told(engine, "b", "a", "c")] == ["b", "a", "c"]
 
 
-def test_holders_and_those_that_wait_are_told_apart(engine: Engine) -> None:
+def test_holders_and_waiting_tasks_are_counted_separately(engine: Engine) -> None:
     ids, _ = engine.enqueue_many([{"role": "work", "key": "k"}] * 4)
     engine.enqueue(key="k", after=60)
     engine.enqueue(key="other")
@@ -41,7 +41,7 @@ def test_holders_and_those_that_wait_are_told_apart(engine: Engine) -> None:
         ({"store:*": 2}, (1, None)),
     ],
 )
-def test_what_says_the_capacity_is_told_with_it(
+def test_capacity_is_returned_with_the_pattern_that_sets_it(
     engine: Engine, said: dict[str, int], answer: tuple[int, str | None]
 ) -> None:
     for pattern, capacity in said.items():
@@ -52,7 +52,7 @@ def test_what_says_the_capacity_is_told_with_it(
     assert (capacity, pattern) == answer
 
 
-def test_ten_holders_are_named_and_all_are_counted(engine: Engine) -> None:
+def test_ten_holders_are_listed_and_all_are_counted(engine: Engine) -> None:
     engine.rows("select rolecall.set_key_capacity('k', 12)")
     engine.enqueue_many([{"role": "work", "key": "k"}] * 12)
     engine.claim(12)
@@ -62,7 +62,7 @@ def test_ten_holders_are_named_and_all_are_counted(engine: Engine) -> None:
     assert (used, len(holders)) == (12, 10)
 
 
-def test_those_that_wait_are_counted_as_far_as_is_asked_and_read_no_further(live_engine: Engine) -> None:
+def test_waiting_tasks_are_counted_and_read_only_up_to_the_limit(live_engine: Engine) -> None:
     engine = live_engine
     fill(engine, 5_000, key="k")
 

@@ -32,7 +32,7 @@ def completing(claim: Claim) -> Step:
     return lambda engine: engine.complete(claim)
 
 
-def test_today_and_the_days_ahead_have_partitions(engine: Engine) -> None:
+def test_today_and_the_following_days_have_partitions(engine: Engine) -> None:
     assert make(engine, 2) == 6
 
     for parent in ("finished_tasks", "task_events"):
@@ -40,20 +40,20 @@ def test_today_and_the_days_ahead_have_partitions(engine: Engine) -> None:
         assert partitions(engine, parent) == [*days, f"{parent}_default"]
 
 
-def test_made_twice_is_made_once(engine: Engine) -> None:
+def test_second_call_creates_no_partitions(engine: Engine) -> None:
     make(engine)
 
     assert make(engine) == 0
 
 
-def test_each_day_adds_one(engine: Engine) -> None:
+def test_each_day_adds_one_partition_per_table(engine: Engine) -> None:
     make(engine)
     engine.clock.advance(days=1)
 
     assert make(engine) == 2
 
 
-def test_what_finishes_goes_into_the_partition_of_its_day(engine: Engine) -> None:
+def test_finished_tasks_are_stored_in_the_partition_of_their_day(engine: Engine) -> None:
     make(engine)
     for day in range(3):
         engine.clock.set(START + timedelta(days=day))
@@ -64,7 +64,7 @@ def test_what_finishes_goes_into_the_partition_of_its_day(engine: Engine) -> Non
     assert engine.rows(query) == [(f"finished_tasks_2026010{day}",) for day in (1, 2, 3)]
 
 
-def test_a_day_without_a_partition_goes_into_the_net_and_stays_there(engine: Engine) -> None:
+def test_tasks_of_a_day_without_a_partition_stay_in_the_default_partition(engine: Engine) -> None:
     engine.enqueue()
     engine.complete(engine.claim_one())
 
@@ -73,7 +73,7 @@ def test_a_day_without_a_partition_goes_into_the_net_and_stays_there(engine: Eng
     assert engine.task(1).state == "completed"
 
 
-def test_days_are_utc_whatever_the_session_says(engine: Engine) -> None:
+def test_partition_days_are_utc_in_any_session_time_zone(engine: Engine) -> None:
     engine.rows("set timezone = 'Pacific/Kiritimati'")
     make(engine, 0)
 
@@ -85,13 +85,13 @@ def test_days_are_utc_whatever_the_session_says(engine: Engine) -> None:
     )
 
 
-def test_makers_at_the_same_moment_do_not_stumble(engine: Engine, session: Session) -> None:
+def test_concurrent_calls_create_each_partition_once(engine: Engine, session: Session) -> None:
     sessions = [session() for _ in range(4)]
     with ThreadPoolExecutor(4) as threads:
         assert sum(threads.map(make_in_use, sessions)) == 16
 
 
-def test_a_row_on_its_way_into_the_default_partition_is_waited_for(stage: Stage) -> None:
+def test_insert_into_the_default_partition_does_not_break_partition_creation(stage: Stage) -> None:
     for play in stage.orders(2, 1):
         stage.engine.enqueue()
         claim = stage.engine.claim_one()

@@ -23,7 +23,7 @@ def parts(engine: Engine) -> list[str]:
     return [str(name) for (name,) in rows]
 
 
-def test_the_database_of_these_tests_belongs_to_other_programs_too(engine: Engine) -> None:
+def test_database_contains_objects_of_other_programs(engine: Engine) -> None:
     query = """
     select count(*) from pg_class join pg_namespace as space on space.oid = relnamespace
     where pg_class.oid >= 16384 and nspname not in ('rolecall', 'pg_toast')
@@ -31,7 +31,7 @@ def test_the_database_of_these_tests_belongs_to_other_programs_too(engine: Engin
     assert engine.value(query) >= 200
 
 
-def test_a_partition_is_listed_by_its_bounds_whatever_its_name(engine: Engine) -> None:
+def test_partition_is_listed_by_its_bounds_under_any_name(engine: Engine) -> None:
     engine.rows("select rolecall.make_partitions(1)")
     engine.rows("create schema other")
     engine.rows("alter table rolecall.finished_tasks_20260101 set schema other")
@@ -50,7 +50,7 @@ def test_bounds_are_read_the_same_in_every_session(engine: Engine, setting: str)
     assert engine.rows(query) == here == [("2026-01-01", *here[0][1:])]
 
 
-def test_a_taken_name_does_not_keep_a_day_from_its_partition(engine: Engine) -> None:
+def test_taken_name_does_not_prevent_a_partition(engine: Engine) -> None:
     engine.rows("create view rolecall.finished_tasks_20260101 as select 1 as id")
     engine.rows("create type rolecall.finished_tasks_20260102 as enum ('x')")
 
@@ -59,7 +59,7 @@ def test_a_taken_name_does_not_keep_a_day_from_its_partition(engine: Engine) -> 
 
 
 @pytest.mark.parametrize("kept_too", [False, True])
-def test_a_renamed_partition_is_dropped_in_its_time(engine: Engine, kept_too: bool) -> None:
+def test_renamed_partition_is_dropped_on_time(engine: Engine, kept_too: bool) -> None:
     engine.rows("select rolecall.make_partitions(1)")
     finish(engine, 3)
     if kept_too:  # A finished task that an open one needs moves to the default partition.
@@ -77,7 +77,7 @@ def test_a_renamed_partition_is_dropped_in_its_time(engine: Engine, kept_too: bo
     assert engine.value("select count(*) from rolecall.finished_tasks where id <= 3") == (1 if kept_too else 0)
 
 
-def test_a_partition_of_a_week_is_kept_until_it_is_over(engine: Engine) -> None:
+def test_partition_of_a_week_is_kept_until_it_is_over(engine: Engine) -> None:
     """A database administrator may have created it."""
     engine.rows("set timezone = 'UTC'")
     engine.rows(
@@ -101,7 +101,7 @@ def test_a_partition_of_a_week_is_kept_until_it_is_over(engine: Engine) -> None:
 @pytest.mark.parametrize(
     "call", ["select * from rolecall.prune()", "select rolecall.roll_up_counts()", "select rolecall.roll_up_history()"]
 )
-def test_names_of_other_programs_stop_no_upkeep_however_the_catalog_is_read(engine: Engine, call: str) -> None:
+def test_names_of_other_programs_do_not_break_maintenance_under_any_plan(engine: Engine, call: str) -> None:
     """Django names an index auth_user_groups_group_id_97559544, which does not end in a date."""
     for way in ("nestloop", "indexscan", "indexonlyscan", "bitmapscan"):
         engine.rows(f"set enable_{way} = off")

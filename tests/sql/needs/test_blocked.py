@@ -15,7 +15,7 @@ def outcomes(engine: Engine, task_id: int) -> list[tuple[str | None, int, str | 
     )
 
 
-def test_a_task_is_blocked_until_what_it_needs_has_completed(engine: Engine) -> None:
+def test_task_is_blocked_until_its_need_has_completed(engine: Engine) -> None:
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[needed])
     [claim] = engine.claim(10)
@@ -25,7 +25,7 @@ def test_a_task_is_blocked_until_what_it_needs_has_completed(engine: Engine) -> 
     assert engine.claim_one().id == task_id
 
 
-def test_a_task_is_blocked_until_the_last_of_its_needs(engine: Engine) -> None:
+def test_task_is_blocked_until_its_last_need_has_completed(engine: Engine) -> None:
     needed, _ = engine.enqueue_many([WORK] * 3)
     task_id = engine.enqueue(needs=needed)
     states = []
@@ -38,7 +38,7 @@ def test_a_task_is_blocked_until_the_last_of_its_needs(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("need", [{}, {"name": "input"}, {"on_failure": "ignore"}], ids=str)
-def test_a_need_is_an_id_or_an_object(engine: Engine, need: Document) -> None:
+def test_need_can_be_an_id_or_an_object(engine: Engine, need: Document) -> None:
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[{"task": needed, **need}])
 
@@ -62,7 +62,7 @@ def test_needs_keep_their_names_and_their_order(engine: Engine) -> None:
     assert results == [(None, {"of": third}), ("menu", {"of": first}), ("store", {"of": second})]
 
 
-def test_tasks_of_one_batch_need_each_other_by_their_place(engine: Engine) -> None:
+def test_tasks_of_one_batch_need_each_other_by_position(engine: Engine) -> None:
     batch = [WORK, {**WORK, "needs": [{"item": 0}]}, {**WORK, "needs": [{"item": 0}, {"item": 1}]}]
     ids, _ = engine.enqueue_many(batch)
 
@@ -70,14 +70,14 @@ def test_tasks_of_one_batch_need_each_other_by_their_place(engine: Engine) -> No
     assert finish_off(engine) == ids
 
 
-def test_a_need_on_a_twin_that_stands_for_a_task_of_the_batch(engine: Engine) -> None:
+def test_need_on_a_duplicate_refers_to_the_existing_task(engine: Engine) -> None:
     twin = engine.enqueue(dedupe_key="d")
     [_, task_id], _ = engine.enqueue_many([{**WORK, "dedupe_key": "d"}, {**WORK, "needs": [{"item": 0}]}])
 
     assert finish_off(engine) == [twin, task_id]
 
 
-def test_one_task_may_be_needed_by_many(engine: Engine) -> None:
+def test_one_task_can_be_needed_by_many(engine: Engine) -> None:
     needed = engine.enqueue()
     ids, _ = engine.enqueue_many([{**WORK, "needs": [needed]}] * 20)
     engine.complete(engine.claim_one())
@@ -85,18 +85,18 @@ def test_one_task_may_be_needed_by_many(engine: Engine) -> None:
     assert sorted(engine.claim_all()) == ids
 
 
-def test_the_same_task_may_be_needed_twice(engine: Engine) -> None:
+def test_same_task_can_be_needed_twice(engine: Engine) -> None:
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[needed, needed])
 
     assert finish_off(engine) == [needed, task_id]
 
 
-def test_no_needs_are_none(engine: Engine) -> None:
+def test_empty_needs_have_no_effect(engine: Engine) -> None:
     assert [engine.state(engine.enqueue(needs=needs)) for needs in (None, list[int]())] == ["pending"] * 2
 
 
-def test_a_completed_need_does_not_block(engine: Engine) -> None:
+def test_completed_need_does_not_block(engine: Engine) -> None:
     needed = engine.enqueue()
     engine.complete(engine.claim_one())
     task_id = engine.enqueue(needs=[needed])
@@ -104,7 +104,7 @@ def test_a_completed_need_does_not_block(engine: Engine) -> None:
     assert (engine.state(task_id), outcomes(engine, task_id)) == ("pending", [(None, needed, "completed")])
 
 
-def test_completed_and_open_needs_together_block_for_the_open_ones(engine: Engine) -> None:
+def test_open_need_blocks_despite_a_completed_one(engine: Engine) -> None:
     done = engine.enqueue()
     engine.complete(engine.claim_one())
     still_open = engine.enqueue()
@@ -113,14 +113,14 @@ def test_completed_and_open_needs_together_block_for_the_open_ones(engine: Engin
     assert (engine.state(task_id), engine.task(task_id).open_needs) == ("blocked", 1)
 
 
-def test_a_needed_parent_is_waited_for_with_its_children(engine: Engine) -> None:
+def test_needed_parent_is_awaited_with_its_children(engine: Engine) -> None:
     parent_id, (child,) = parent_of(engine, WORK)
     task_id = engine.enqueue(needs=[parent_id])
 
     assert finish_off(engine) == [child, task_id]
 
 
-def test_a_need_that_is_snoozed_released_or_tried_again_is_open(engine: Engine) -> None:
+def test_need_that_is_snoozed_returned_or_retried_is_still_open(engine: Engine) -> None:
     engine.enqueue()
     task_id = engine.enqueue(needs=[1])
     engine.snooze(engine.claim_one(), 0)
@@ -131,7 +131,7 @@ def test_a_need_that_is_snoozed_released_or_tried_again_is_open(engine: Engine) 
     assert finish_off(engine) == [1, task_id]
 
 
-def test_a_completion_that_is_rolled_back_leaves_its_dependents_blocked(engine: Engine) -> None:
+def test_rolled_back_completion_leaves_dependents_blocked(engine: Engine) -> None:
     engine.enqueue()
     task_id = engine.enqueue(needs=[1])
     claim = engine.claim_one()
@@ -145,7 +145,7 @@ def test_a_completion_that_is_rolled_back_leaves_its_dependents_blocked(engine: 
     assert engine.state(task_id) == "pending"
 
 
-def test_an_enqueue_that_is_rolled_back_leaves_nothing_to_wait_for(engine: Engine) -> None:
+def test_rolled_back_enqueue_leaves_no_needs(engine: Engine) -> None:
     needed = engine.enqueue()
     engine.rows("begin")
     engine.enqueue(needs=[needed])
@@ -155,7 +155,7 @@ def test_an_enqueue_that_is_rolled_back_leaves_nothing_to_wait_for(engine: Engin
     assert engine.rows("select from rolecall.needs") == []
 
 
-def test_needs_are_settled_by_whatever_call_ends_them(engine: Engine) -> None:
+def test_cancelling_a_need_settles_it(engine: Engine) -> None:
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[{"task": needed, "on_failure": "ignore"}])
     engine.cancel(needed)
@@ -163,7 +163,7 @@ def test_needs_are_settled_by_whatever_call_ends_them(engine: Engine) -> None:
     assert engine.claim_one().id == task_id
 
 
-def test_a_blocked_task_keeps_its_key_for_nobody(engine: Engine) -> None:
+def test_blocked_task_does_not_hold_its_key(engine: Engine) -> None:
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[needed], key="store")
     other = engine.enqueue(key="store")
@@ -172,7 +172,7 @@ def test_a_blocked_task_keeps_its_key_for_nobody(engine: Engine) -> None:
     assert engine.state(task_id) == "blocked"
 
 
-def test_a_blocked_task_can_be_cancelled(engine: Engine) -> None:
+def test_blocked_task_can_be_cancelled(engine: Engine) -> None:
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[needed])
 
@@ -181,7 +181,7 @@ def test_a_blocked_task_can_be_cancelled(engine: Engine) -> None:
     assert engine.state(task_id) == "cancelled"
 
 
-def test_a_blocked_task_stands_for_its_dedupe_key(engine: Engine) -> None:
+def test_blocked_task_is_matched_by_its_dedupe_key(engine: Engine) -> None:
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[needed], dedupe_key="d")
 

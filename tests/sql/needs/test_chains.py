@@ -14,7 +14,7 @@ def go_on(engine: Engine) -> int:
     return task_id
 
 
-def test_a_task_waits_for_the_end_of_a_chain(engine: Engine) -> None:
+def test_task_waits_for_the_end_of_a_chain(engine: Engine) -> None:
     chain = engine.enqueue()
     task_id = engine.enqueue(needs=[{"chain": chain}])
     states = []
@@ -27,7 +27,7 @@ def test_a_task_waits_for_the_end_of_a_chain(engine: Engine) -> None:
     assert engine.state(task_id) == "pending"
 
 
-def test_a_need_on_the_first_task_of_a_chain_is_met_by_that_task(engine: Engine) -> None:
+def test_need_on_the_first_task_of_a_chain_refers_to_that_task(engine: Engine) -> None:
     chain = engine.enqueue()
     task_id = engine.enqueue(needs=[chain])
     go_on(engine)
@@ -35,7 +35,7 @@ def test_a_need_on_the_first_task_of_a_chain_is_met_by_that_task(engine: Engine)
     assert engine.state(task_id) == "pending"
 
 
-def test_a_need_on_a_chain_that_has_gone_on_already(engine: Engine) -> None:
+def test_need_on_a_continued_chain_waits_for_its_last_task(engine: Engine) -> None:
     """The last task of the chain is locked."""
     chain = engine.enqueue()
     last = go_on(engine)
@@ -44,7 +44,7 @@ def test_a_need_on_a_chain_that_has_gone_on_already(engine: Engine) -> None:
     assert finish_off(engine) == [last, task_id]
 
 
-def test_any_task_of_a_chain_names_the_chain(engine: Engine) -> None:
+def test_any_task_of_a_chain_identifies_the_chain(engine: Engine) -> None:
     engine.enqueue()
     last = go_on(engine)
     task_id = engine.enqueue(needs=[{"chain": last}])
@@ -54,7 +54,7 @@ def test_any_task_of_a_chain_names_the_chain(engine: Engine) -> None:
     assert finish_off(engine) == [going_on, task_id]
 
 
-def test_a_chain_that_has_ended_is_met_at_once_by_its_last_task(engine: Engine) -> None:
+def test_finished_chain_settles_a_need_immediately_by_its_last_task(engine: Engine) -> None:
     chain = engine.enqueue()
     go_on(engine)
     engine.fail(engine.claim_one(), final=True)
@@ -63,7 +63,7 @@ def test_a_chain_that_has_ended_is_met_at_once_by_its_last_task(engine: Engine) 
     assert engine.state(engine.enqueue(needs=[{"chain": chain, "on_failure": "ignore"}])) == "pending"
 
 
-def test_a_chain_that_fails_fails_its_dependents(engine: Engine) -> None:
+def test_failed_chain_fails_its_dependents(engine: Engine) -> None:
     chain = engine.enqueue()
     task_id = engine.enqueue(needs=[{"chain": chain}])
     go_on(engine)
@@ -72,7 +72,7 @@ def test_a_chain_that_fails_fails_its_dependents(engine: Engine) -> None:
     assert engine.state(task_id) == "failed"
 
 
-def test_the_result_of_a_needed_chain_is_that_of_its_last_task(engine: Engine) -> None:
+def test_result_of_a_needed_chain_is_that_of_its_last_task(engine: Engine) -> None:
     chain = engine.enqueue()
     task_id = engine.enqueue(needs=[{"chain": chain, "name": "menu"}])
     engine.complete(engine.claim_one(), result=1, next={"continuation": WORK})
@@ -83,14 +83,14 @@ def test_the_result_of_a_needed_chain_is_that_of_its_last_task(engine: Engine) -
     ]
 
 
-def test_a_needed_chain_waits_for_the_children_of_its_tasks(engine: Engine) -> None:
+def test_needed_chain_waits_for_the_children_of_its_tasks(engine: Engine) -> None:
     chain, (child,) = parent_of(engine, WORK)
     task_id = engine.enqueue(needs=[{"chain": chain}])
 
     assert finish_off(engine) == [child, task_id]
 
 
-def test_a_continuation_that_needs_its_own_chain_is_refused(engine: Engine) -> None:
+def test_continuation_that_needs_its_own_chain_is_rejected(engine: Engine) -> None:
     chain = engine.enqueue()
 
     with refused("RC043", "would wait for itself"):
@@ -98,7 +98,7 @@ def test_a_continuation_that_needs_its_own_chain_is_refused(engine: Engine) -> N
     assert engine.states() == {chain: "running"}
 
 
-def test_a_continuation_may_not_need_a_task_that_needs_its_chain(engine: Engine) -> None:
+def test_continuation_that_needs_a_dependent_of_its_chain_is_rejected(engine: Engine) -> None:
     chain = engine.enqueue()
     task_id = engine.enqueue(needs=[{"chain": chain}])
 
@@ -106,7 +106,7 @@ def test_a_continuation_may_not_need_a_task_that_needs_its_chain(engine: Engine)
         engine.complete(engine.claim_one(), next={"continuation": {**WORK, "needs": [task_id]}})
 
 
-def test_a_continuation_may_need_other_tasks(engine: Engine) -> None:
+def test_continuation_can_need_other_tasks(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
     needed = engine.enqueue(after=60)

@@ -18,21 +18,21 @@ def assert_circle(engine: Engine, claim_id: int, *needs: object) -> None:
     assert engine.states() == before
 
 
-def test_a_task_does_not_need_itself(engine: Engine) -> None:
+def test_task_cannot_need_itself(engine: Engine) -> None:
     task_id = engine.enqueue()
 
     with refused("RC043"):
         engine.block(engine.claim_one(), task_id)
 
 
-def test_a_task_does_not_need_its_own_chain(engine: Engine) -> None:
+def test_task_cannot_need_its_own_chain(engine: Engine) -> None:
     task_id = engine.enqueue()
 
     assert_circle(engine, task_id, {"chain": task_id})
 
 
 @pytest.mark.parametrize("length", [1, 2, 10])
-def test_a_task_may_not_need_a_task_that_needs_it(engine: Engine, length: int) -> None:
+def test_task_cannot_need_a_task_that_needs_it(engine: Engine, length: int) -> None:
     first = engine.enqueue()
     last = first
     for _ in range(length):
@@ -41,13 +41,13 @@ def test_a_task_may_not_need_a_task_that_needs_it(engine: Engine, length: int) -
     assert_circle(engine, first, last)
 
 
-def test_a_child_does_not_need_its_parent(engine: Engine) -> None:
+def test_child_cannot_need_its_parent(engine: Engine) -> None:
     parent_id, (child,) = parent_of(engine, WORK)
 
     assert_circle(engine, child, parent_id)
 
 
-def test_a_grandchild_may_not_need_a_task_that_needs_its_root(engine: Engine) -> None:
+def test_grandchild_cannot_need_a_task_that_needs_its_root(engine: Engine) -> None:
     root = engine.enqueue()
     dependent = engine.enqueue(needs=[root])
     spread(engine, engine.claim_one(), WORK)
@@ -56,14 +56,14 @@ def test_a_grandchild_may_not_need_a_task_that_needs_its_root(engine: Engine) ->
     assert_circle(engine, leaf, dependent)
 
 
-def test_a_child_does_not_need_the_chain_of_its_parent(engine: Engine) -> None:
+def test_child_cannot_need_the_chain_of_its_parent(engine: Engine) -> None:
     parent_id, (child,) = parent_of(engine, WORK)
 
     assert_circle(engine, child, {"chain": parent_id})
 
 
 @pytest.mark.parametrize("way", ["report", "siblings", "outside"])
-def test_a_new_child_that_needs_its_own_root_is_refused(engine: Engine, way: str) -> None:
+def test_new_child_that_needs_a_dependent_of_its_root_is_rejected(engine: Engine, way: str) -> None:
     root = engine.enqueue()
     dependent = engine.enqueue(needs=[root])
     claim = engine.claim_one()
@@ -79,14 +79,14 @@ def test_a_new_child_that_needs_its_own_root_is_refused(engine: Engine, way: str
             engine.complete(claim, next={"children" if way == "report" else "siblings": [draft]})
 
 
-def test_a_child_may_need_its_siblings(engine: Engine) -> None:
+def test_child_can_need_its_siblings(engine: Engine) -> None:
     _, children = parent_of(engine, WORK, {**WORK, "needs": [{"item": 0}]})
     engine.complete(engine.claim_one())
 
     assert engine.claim_one().id == children[1]
 
 
-def test_a_parent_may_need_what_its_children_need(engine: Engine) -> None:
+def test_parent_can_need_the_same_task_as_its_children(engine: Engine) -> None:
     root = engine.enqueue()
     needed = engine.enqueue(after=60)
     claim = engine.claim_one()
@@ -95,7 +95,7 @@ def test_a_parent_may_need_what_its_children_need(engine: Engine) -> None:
     assert engine.block(claim, needed) is None
 
 
-def test_what_has_ended_makes_no_circle(engine: Engine) -> None:
+def test_finished_task_causes_no_circle(engine: Engine) -> None:
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[needed])
     engine.complete(engine.claim_one())

@@ -9,7 +9,7 @@ from tests.sql.families import WORK, finish_off, parent_of, spread
 from tests.sql.refusals import refused
 
 
-def test_a_task_that_needs_others_waits_for_them_without_a_slot(engine: Engine) -> None:
+def test_running_task_that_needs_others_waits_without_a_slot(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
     needed = engine.enqueue()
@@ -20,7 +20,7 @@ def test_a_task_that_needs_others_waits_for_them_without_a_slot(engine: Engine) 
     assert finish_off(engine) == [needed, task_id]
 
 
-def test_no_attempt_is_spent_by_waiting_for_others(engine: Engine) -> None:
+def test_waiting_for_needs_does_not_spend_an_attempt(engine: Engine) -> None:
     task_id = engine.enqueue(max_attempts=1)
     claim = engine.claim_one()
     needed = engine.enqueue()
@@ -31,7 +31,7 @@ def test_no_attempt_is_spent_by_waiting_for_others(engine: Engine) -> None:
     assert (blocked_attempt, engine.claim_one().attempt) == (0, 1)
 
 
-def test_a_task_whose_new_needs_have_all_ended_is_pending_at_once(engine: Engine) -> None:
+def test_task_whose_new_needs_have_all_finished_is_pending_immediately(engine: Engine) -> None:
     needed = engine.enqueue()
     engine.complete(engine.claim_one())
     task_id = engine.enqueue()
@@ -40,7 +40,7 @@ def test_a_task_whose_new_needs_have_all_ended_is_pending_at_once(engine: Engine
     assert engine.claim_one().id == task_id
 
 
-def test_a_task_fails_with_a_new_need_that_has_failed(engine: Engine) -> None:
+def test_task_with_a_failed_new_need_fails(engine: Engine) -> None:
     needed = engine.enqueue()
     engine.fail(engine.claim_one(), final=True)
     task_id = engine.enqueue()
@@ -49,7 +49,7 @@ def test_a_task_fails_with_a_new_need_that_has_failed(engine: Engine) -> None:
     assert engine.state(task_id) == "failed"
 
 
-def test_new_needs_stand_after_the_old_ones(engine: Engine) -> None:
+def test_new_needs_are_stored_after_the_old_ones(engine: Engine) -> None:
     first, second = engine.enqueue_many([WORK, WORK])[0]
     task_id = engine.enqueue(needs=[second])
     for claim in engine.claim(2):
@@ -62,7 +62,7 @@ def test_new_needs_stand_after_the_old_ones(engine: Engine) -> None:
     ]
 
 
-def test_a_task_may_wait_for_others_again_and_again(engine: Engine) -> None:
+def test_task_can_wait_for_needs_repeatedly(engine: Engine) -> None:
     task_id = engine.enqueue()
     for _ in range(3):
         claim = engine.claim_one()
@@ -72,7 +72,7 @@ def test_a_task_may_wait_for_others_again_and_again(engine: Engine) -> None:
     assert engine.claim_one().id == task_id
 
 
-def test_a_task_may_come_to_need_younger_ones_and_their_chains(engine: Engine) -> None:
+def test_running_task_can_need_younger_tasks_and_their_chains(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
     engine.block(claim, {"chain": engine.enqueue(), "name": "menu"})
@@ -83,7 +83,7 @@ def test_a_task_may_come_to_need_younger_ones_and_their_chains(engine: Engine) -
     assert engine.claim_one().id == task_id
 
 
-def test_waiting_for_others_frees_the_key(engine: Engine) -> None:
+def test_waiting_for_needs_frees_the_key(engine: Engine) -> None:
     engine.enqueue(key="store")
     other = engine.enqueue(key="store")
     claim = engine.claim_one()
@@ -92,7 +92,7 @@ def test_waiting_for_others_frees_the_key(engine: Engine) -> None:
     assert engine.claim_one().id == other
 
 
-def test_repeating_the_report_gives_already(engine: Engine) -> None:
+def test_repeated_blocked_outcome_returns_already(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
     needed = engine.enqueue()
@@ -102,7 +102,7 @@ def test_repeating_the_report_gives_already(engine: Engine) -> None:
     assert len(engine.rows("select from rolecall.needs")) == 1
 
 
-def test_a_task_that_is_to_be_cancelled_does_not_wait_for_others(engine: Engine) -> None:
+def test_cancel_requested_task_does_not_wait_for_needs(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
     engine.cancel(task_id)
@@ -112,7 +112,7 @@ def test_a_task_that_is_to_be_cancelled_does_not_wait_for_others(engine: Engine)
 
 
 @pytest.mark.parametrize("needs", [[404], [{"task": "x"}], [{"item": 0}], [None], 7], ids=str)
-def test_what_cannot_be_needed_is_refused_and_changes_nothing(engine: Engine, needs: object) -> None:
+def test_invalid_need_is_rejected_and_changes_nothing(engine: Engine, needs: object) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
 
@@ -122,7 +122,7 @@ def test_what_cannot_be_needed_is_refused_and_changes_nothing(engine: Engine, ne
 
 
 @pytest.mark.parametrize("needs", [None, []])
-def test_a_task_that_waits_for_nothing_is_refused(engine: Engine, needs: object) -> None:
+def test_blocked_outcome_without_needs_is_rejected(engine: Engine, needs: object) -> None:
     """The task would be claimed again immediately, endlessly."""
     engine.enqueue()
 
@@ -130,7 +130,7 @@ def test_a_task_that_waits_for_nothing_is_refused(engine: Engine, needs: object)
         engine.report(engine.claim_one(), "blocked", needs=needs)
 
 
-def test_a_task_may_need_more_over_time_than_a_smallint_counts(engine: Engine) -> None:
+def test_need_positions_can_exceed_the_smallint_limit(engine: Engine) -> None:
     task_id, other = engine.enqueue(), engine.enqueue()
     claim = engine.claim_one()
     engine.rows(
@@ -143,7 +143,7 @@ def test_a_task_may_need_more_over_time_than_a_smallint_counts(engine: Engine) -
     assert engine.value("select max(position) from rolecall.needs") == 32768
 
 
-def test_a_gathering_step_may_wait_for_others(engine: Engine) -> None:
+def test_gather_step_can_wait_for_needs(engine: Engine) -> None:
     parent_id, _ = parent_of(engine, WORK, gathers=True)
     engine.complete(engine.claim_one())
     claim = engine.claim_one()
@@ -154,7 +154,7 @@ def test_a_gathering_step_may_wait_for_others(engine: Engine) -> None:
     assert (again.id, again.step) == (parent_id, 1)
 
 
-def test_a_blocked_task_with_children_knows_when_they_end(engine: Engine) -> None:
+def test_children_of_a_blocked_task_are_counted_when_they_finish(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
     [child] = engine.spawn(task_id, WORK)
@@ -166,7 +166,7 @@ def test_a_blocked_task_with_children_knows_when_they_end(engine: Engine) -> Non
     assert engine.task(task_id).open_children == 0
 
 
-def test_a_blocked_child_is_waited_for_by_its_parent(engine: Engine) -> None:
+def test_blocked_child_is_awaited_by_its_parent(engine: Engine) -> None:
     parent_id = engine.enqueue()
     spread(engine, engine.claim_one(), WORK)
     claim = engine.claim_one()

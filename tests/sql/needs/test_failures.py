@@ -19,7 +19,7 @@ def ended_badly(engine: Engine, way: str) -> int:
 
 
 @pytest.mark.parametrize("way", ["failed", "cancelled"])
-def test_a_task_fails_with_what_it_needs(engine: Engine, way: str) -> None:
+def test_task_fails_with_its_need(engine: Engine, way: str) -> None:
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[needed])
     if way == "failed":
@@ -32,14 +32,14 @@ def test_a_task_fails_with_what_it_needs(engine: Engine, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["failed", "cancelled"])
-def test_a_task_fails_at_once_with_what_has_failed_before(engine: Engine, way: str) -> None:
+def test_task_with_a_need_that_has_already_failed_fails_immediately(engine: Engine, way: str) -> None:
     needed = ended_badly(engine, way)
 
     assert engine.state(engine.enqueue(needs=[needed])) == "failed"
 
 
 @pytest.mark.parametrize("way", ["failed", "cancelled"])
-def test_an_ignored_failure_lets_the_task_run(engine: Engine, way: str) -> None:
+def test_ignored_failure_lets_the_task_run(engine: Engine, way: str) -> None:
     needed = ended_badly(engine, way)
     task_id = engine.enqueue(needs=[{"task": needed, "on_failure": "ignore"}])
 
@@ -47,7 +47,7 @@ def test_an_ignored_failure_lets_the_task_run(engine: Engine, way: str) -> None:
     assert engine.rows("select outcome::text from rolecall.needs") == [(way,)]
 
 
-def test_one_fatal_failure_among_several_needs_fails_the_task_once(engine: Engine) -> None:
+def test_task_with_several_failed_needs_fails_once(engine: Engine) -> None:
     needed, _ = engine.enqueue_many([WORK] * 3)
     task_id = engine.enqueue(needs=[{"task": needed[0], "on_failure": "ignore"}, needed[1], needed[2]])
     claims = list(engine.claim_all().values())
@@ -57,7 +57,7 @@ def test_one_fatal_failure_among_several_needs_fails_the_task_once(engine: Engin
     assert engine.task(task_id).error.split()[3] == f"{needed[1]},"  # type: ignore[union-attr]
 
 
-def test_needs_that_end_after_their_task_has_failed_change_nothing(engine: Engine) -> None:
+def test_needs_that_finish_after_their_task_has_failed_have_no_effect(engine: Engine) -> None:
     needed, _ = engine.enqueue_many([WORK] * 2)
     task_id = engine.enqueue(needs=needed)
     first, second = engine.claim_all().values()
@@ -67,14 +67,14 @@ def test_needs_that_end_after_their_task_has_failed_change_nothing(engine: Engin
     assert (engine.state(task_id), engine.state(second.id)) == ("failed", "completed")
 
 
-def test_failure_runs_along_a_row_of_needs(engine: Engine) -> None:
+def test_failure_propagates_along_a_series_of_needs(engine: Engine) -> None:
     ids, _ = engine.enqueue_many([WORK, *({**WORK, "needs": [{"item": n}]} for n in range(5))])
     engine.fail(engine.claim_one(), final=True)
 
     assert [engine.state(task_id) for task_id in ids] == ["failed"] * 6
 
 
-def test_a_try_that_fails_with_more_to_come_fails_nobody(engine: Engine) -> None:
+def test_retried_failure_does_not_fail_dependents(engine: Engine) -> None:
     engine.enqueue()
     task_id = engine.enqueue(needs=[1])
     engine.fail(engine.claim_one(), after=0)
@@ -82,7 +82,7 @@ def test_a_try_that_fails_with_more_to_come_fails_nobody(engine: Engine) -> None
     assert engine.state(task_id) == "blocked"
 
 
-def test_a_child_that_fails_with_what_it_needs_ends_its_parent(engine: Engine) -> None:
+def test_child_that_fails_with_its_need_fails_its_parent(engine: Engine) -> None:
     needed = engine.enqueue(after=600)
     parent_id, (child,) = parent_of(engine, {**WORK, "needs": [needed]})
     engine.cancel(needed)
@@ -90,7 +90,7 @@ def test_a_child_that_fails_with_what_it_needs_ends_its_parent(engine: Engine) -
     assert (engine.state(child), engine.state(parent_id)) == ("failed", "failed")
 
 
-def test_a_child_that_fails_as_it_is_spawned_is_counted_once(engine: Engine) -> None:
+def test_child_that_fails_while_spawned_is_counted_once(engine: Engine) -> None:
     """The parent's count must be correct before the child can finish."""
     needed = ended_badly(engine, "cancelled")
     parent_id, _ = parent_of(engine, {**WORK, "needs": [needed]}, WORK)
@@ -100,7 +100,7 @@ def test_a_child_that_fails_as_it_is_spawned_is_counted_once(engine: Engine) -> 
     assert engine.state(parent_id) == "failed"
 
 
-def test_a_parent_whose_children_all_fail_as_they_are_spawned_fails_at_once(engine: Engine) -> None:
+def test_parent_whose_children_all_fail_while_spawned_fails_immediately(engine: Engine) -> None:
     needed = ended_badly(engine, "cancelled")
     parent_id, _ = parent_of(engine, *[{**WORK, "needs": [needed]}] * 3)
 
@@ -108,7 +108,7 @@ def test_a_parent_whose_children_all_fail_as_they_are_spawned_fails_at_once(engi
 
 
 @pytest.mark.parametrize("outside", [True, False])
-def test_a_sibling_that_fails_as_it_is_added_does_not_end_the_parent_early(engine: Engine, outside: bool) -> None:
+def test_sibling_that_fails_while_added_does_not_finish_the_parent_early(engine: Engine, outside: bool) -> None:
     needed = ended_badly(engine, "cancelled")
     parent_id, _ = family(engine, 2, on_failure="ignore")
     draft = {**WORK, "needs": [needed], "on_failure": "ignore"}
@@ -124,7 +124,7 @@ def test_a_sibling_that_fails_as_it_is_added_does_not_end_the_parent_early(engin
     assert engine.state(parent_id) == "completed"
 
 
-def test_a_sibling_that_cancels_the_others_as_it_is_added_ends_the_parent(engine: Engine) -> None:
+def test_sibling_that_cancels_the_others_while_added_fails_the_parent(engine: Engine) -> None:
     needed = ended_badly(engine, "cancelled")
     parent_id, children = family(engine, 2)
     engine.spawn(parent_id, {**WORK, "needs": [needed], "on_failure": "cancel_siblings"}, {**WORK, "dedupe_key": "d"})

@@ -28,7 +28,7 @@ from tests.sql.refusals import refused
     ],
     ids=str,
 )
-def test_what_is_no_need_is_refused(engine: Engine, needs: object) -> None:
+def test_invalid_need_is_rejected(engine: Engine, needs: object) -> None:
     engine.enqueue()
 
     with refused("RC040"):
@@ -36,14 +36,14 @@ def test_what_is_no_need_is_refused(engine: Engine, needs: object) -> None:
     assert len(engine.tasks()) == 1
 
 
-def test_an_id_may_come_as_text_inside_an_object(engine: Engine) -> None:
+def test_id_in_a_need_object_can_be_a_string(engine: Engine) -> None:
     needed = engine.enqueue()
 
     assert engine.state(engine.enqueue(needs=[{"task": str(needed)}])) == "blocked"
 
 
 @pytest.mark.parametrize("kind", ["task", "chain"])
-def test_needing_what_does_not_exist_is_refused(engine: Engine, kind: str) -> None:
+def test_missing_need_is_rejected(engine: Engine, kind: str) -> None:
     missing = engine.enqueue()
     engine.rows("delete from rolecall.tasks")
 
@@ -52,7 +52,7 @@ def test_needing_what_does_not_exist_is_refused(engine: Engine, kind: str) -> No
     assert engine.tasks() == []
 
 
-def test_a_task_of_a_batch_needs_only_those_before_it(engine: Engine) -> None:
+def test_task_of_a_batch_can_need_only_earlier_ones(engine: Engine) -> None:
     """This prevents circles within a batch."""
     with refused("RC040", "only what was enqueued before it"):
         engine.enqueue_many([{**WORK, "needs": [{"item": 1}]}, WORK])
@@ -62,19 +62,19 @@ def test_a_task_of_a_batch_needs_only_those_before_it(engine: Engine) -> None:
     assert engine.tasks() == []
 
 
-def test_a_new_task_needs_none_that_is_to_come(engine: Engine) -> None:
+def test_future_id_as_need_is_rejected(engine: Engine) -> None:
     with refused("RC040", "only what was enqueued before it"):
         engine.enqueue(needs=[10**6])
 
 
-def test_two_needs_of_one_name_are_refused(engine: Engine) -> None:
+def test_two_needs_with_the_same_name_are_rejected(engine: Engine) -> None:
     ids, _ = engine.enqueue_many([WORK, WORK])
 
     with refused("RC040", "the same name"):
         engine.enqueue(needs=[{"task": task_id, "name": "input"} for task_id in ids])
 
 
-def test_a_task_needs_ten_thousand_others_at_most(engine: Engine) -> None:
+def test_task_can_have_at_most_ten_thousand_needs(engine: Engine) -> None:
     needed = engine.enqueue()
 
     assert engine.task(engine.enqueue(needs=[needed] * 10_000)).open_needs == 10_000

@@ -6,7 +6,7 @@ from tests.sql.engine import Engine
 from tests.sql.families import WORK, finish_off
 
 
-def test_a_cancelled_blocked_task_that_comes_back_waits_for_its_needs(engine: Engine) -> None:
+def test_retried_blocked_task_waits_for_its_needs(engine: Engine) -> None:
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[needed])
     engine.cancel(task_id)
@@ -16,7 +16,7 @@ def test_a_cancelled_blocked_task_that_comes_back_waits_for_its_needs(engine: En
     assert finish_off(engine) == [needed, task_id]
 
 
-def test_a_cancelled_blocked_task_does_not_wait_for_needs_that_ended_meanwhile(engine: Engine) -> None:
+def test_retried_blocked_task_does_not_wait_for_needs_that_have_finished(engine: Engine) -> None:
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[needed])
     engine.cancel(task_id)
@@ -27,7 +27,7 @@ def test_a_cancelled_blocked_task_does_not_wait_for_needs_that_ended_meanwhile(e
     assert engine.rows("select outcome::text from rolecall.needs") == [("completed",)]
 
 
-def test_a_task_and_what_it_needs_that_are_retried_together_run_in_order(engine: Engine) -> None:
+def test_task_retried_together_with_its_need_runs_after_it(engine: Engine) -> None:
     ids, _ = engine.enqueue_many([WORK, *({**WORK, "needs": [{"item": n}]} for n in range(2))])
     engine.fail(engine.claim_one(), final=True)
     engine.retry(*reversed(ids))
@@ -35,7 +35,7 @@ def test_a_task_and_what_it_needs_that_are_retried_together_run_in_order(engine:
     assert finish_off(engine) == ids
 
 
-def test_a_task_whose_failed_need_is_still_failed_runs_when_it_is_retried(engine: Engine) -> None:
+def test_retried_task_runs_although_its_need_is_still_failed(engine: Engine) -> None:
     """The retry by an operator overrides the failed need."""
     engine.enqueue()
     task_id = engine.enqueue(needs=[1])
@@ -45,7 +45,7 @@ def test_a_task_whose_failed_need_is_still_failed_runs_when_it_is_retried(engine
     assert engine.claim_one().id == task_id
 
 
-def test_a_task_that_ran_after_an_ignored_failure_does_not_wait_for_it_again(engine: Engine) -> None:
+def test_retried_task_does_not_wait_again_for_an_ignored_need(engine: Engine) -> None:
     engine.enqueue()
     task_id = engine.enqueue(needs=[{"task": 1, "on_failure": "ignore"}])
     engine.fail(engine.claim_one(), final=True)

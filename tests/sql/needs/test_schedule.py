@@ -8,7 +8,7 @@ from tests.sql.engine import START, Engine
 from tests.sql.families import WORK, finish_off
 
 
-def test_a_task_whose_needs_are_met_still_waits_for_its_moment(engine: Engine) -> None:
+def test_task_whose_needs_are_met_waits_for_its_due_time(engine: Engine) -> None:
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[needed], after=60)
     engine.complete(engine.claim_one())
@@ -18,7 +18,7 @@ def test_a_task_whose_needs_are_met_still_waits_for_its_moment(engine: Engine) -
     assert engine.claim_one().id == task_id
 
 
-def test_a_moment_that_has_passed_does_not_wait_for_the_needs(engine: Engine) -> None:
+def test_task_past_its_due_time_runs_after_its_needs(engine: Engine) -> None:
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[needed], after=60)
     engine.clock.advance(seconds=3600)
@@ -26,7 +26,7 @@ def test_a_moment_that_has_passed_does_not_wait_for_the_needs(engine: Engine) ->
     assert finish_off(engine) == [needed, task_id]
 
 
-def test_a_task_that_was_blocked_does_not_jump_the_queue_by_its_old_date(engine: Engine) -> None:
+def test_unblocked_task_does_not_overtake_by_its_old_due_time(engine: Engine) -> None:
     needed = engine.enqueue()
     task_id = engine.enqueue(needs=[needed])
     engine.clock.advance(seconds=60)
@@ -38,7 +38,7 @@ def test_a_task_that_was_blocked_does_not_jump_the_queue_by_its_old_date(engine:
     assert engine.task(task_id).scheduled_for == START + timedelta(seconds=120)
 
 
-def test_a_task_that_waited_for_others_during_its_run_does_not_jump_the_queue(engine: Engine) -> None:
+def test_task_that_waited_for_needs_does_not_overtake_others(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
     needed = engine.enqueue()
@@ -51,7 +51,7 @@ def test_a_task_that_waited_for_others_during_its_run_does_not_jump_the_queue(en
     assert [claim.id for claim in engine.claim(2)] == [other, task_id]
 
 
-def test_a_task_may_ask_for_needs_and_a_moment(engine: Engine) -> None:
+def test_blocked_outcome_can_have_needs_and_a_delay(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
     needed = engine.enqueue()

@@ -12,24 +12,24 @@ def next_due(engine: Engine, *roles: str, handlers: list[str] | None = None) -> 
     return seconds
 
 
-def test_an_empty_pool_has_no_next_moment(engine: Engine) -> None:
+def test_empty_pool_has_no_next_due_time(engine: Engine) -> None:
     assert next_due(engine) is None
 
 
-def test_a_due_task_means_now(engine: Engine) -> None:
+def test_due_task_has_zero_seconds(engine: Engine) -> None:
     engine.enqueue()
 
     assert next_due(engine) == 0
 
 
-def test_the_earliest_task_counts(engine: Engine) -> None:
+def test_earliest_task_determines_the_next_due_time(engine: Engine) -> None:
     for after in (90, 30, 60):
         engine.enqueue(after=after, priority=after)
 
     assert next_due(engine) == 30
 
 
-def test_only_tasks_that_the_worker_could_take_count(engine: Engine) -> None:
+def test_only_tasks_that_the_worker_can_claim_count(engine: Engine) -> None:
     engine.declare({"name": "other"}, {"name": "paused"})
     engine.rows(
         "update rolecall.roles set paused_at = created.at from (select rolecall.clock() as at) as created where name = 'paused'"
@@ -43,7 +43,7 @@ def test_only_tasks_that_the_worker_could_take_count(engine: Engine) -> None:
     assert next_due(engine, handlers=["paused"]) is None
 
 
-def test_what_waits_for_a_key_does_not_count(engine: Engine) -> None:
+def test_parked_task_does_not_count(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work", "key": "k"}] * 2)
     engine.claim(2)
     engine.claim(2)
@@ -51,7 +51,7 @@ def test_what_waits_for_a_key_does_not_count(engine: Engine) -> None:
     assert next_due(engine) is None
 
 
-def test_a_released_task_counts_though_the_session_has_been_past_it(engine: Engine) -> None:
+def test_released_task_counts_below_the_watermark(engine: Engine) -> None:
     engine.enqueue()
     engine.release(engine.claim_one())
 

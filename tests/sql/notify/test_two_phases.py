@@ -41,7 +41,7 @@ def preparing(live_engine: Engine) -> Iterator[Connection]:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_transaction_that_is_to_be_prepared_can_leave_notifications_out(
+def test_transaction_without_notifications_can_be_prepared(
     facts: dict[str, int], preparing: Connection, call: str
 ) -> None:
     preparing.execute(QUIET)
@@ -51,7 +51,7 @@ def test_a_transaction_that_is_to_be_prepared_can_leave_notifications_out(
 
 
 @pytest.mark.usefixtures("facts")
-def test_without_that_it_cannot_be_prepared(live_engine: Engine) -> None:
+def test_transaction_with_notifications_cannot_be_prepared(live_engine: Engine) -> None:
     with psycopg.connect(live_engine.database, autocommit=True) as connection:
         connection.execute("begin")
         connection.execute("select rolecall.enqueue('work')")
@@ -61,7 +61,7 @@ def test_without_that_it_cannot_be_prepared(live_engine: Engine) -> None:
 
 
 @pytest.mark.usefixtures("facts")
-def test_a_setting_that_is_neither_on_nor_off_is_refused(live_engine: Engine) -> None:
+def test_invalid_notify_setting_is_rejected(live_engine: Engine) -> None:
     live_engine.rows("set rolecall.notify = 'perhaps'")
 
     with pytest.raises(psycopg.errors.InvalidTextRepresentation, match="perhaps"):

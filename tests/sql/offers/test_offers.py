@@ -16,7 +16,7 @@ def test_due_tasks_are_offered_best_first(engine: Engine) -> None:
     assert {task.state for task in engine.tasks()} == {"pending"}
 
 
-def test_an_offer_says_what_a_message_needs(engine: Engine) -> None:
+def test_offer_contains_all_fields_of_a_message(engine: Engine) -> None:
     task_id = engine.enqueue(key="store", priority=3)
     engine.fail(engine.claim_one())
     engine.clock.advance(seconds=60)
@@ -26,7 +26,7 @@ def test_an_offer_says_what_a_message_needs(engine: Engine) -> None:
     assert offer == (task_id, "work", "work", 3, True, 2, "store", engine.task(task_id).scheduled_for)
 
 
-def test_what_cannot_be_claimed_is_not_offered(engine: Engine) -> None:
+def test_unclaimable_tasks_are_not_offered(engine: Engine) -> None:
     running = engine.enqueue()
     engine.claim_one()
     engine.enqueue(needs=[running])
@@ -37,7 +37,7 @@ def test_what_cannot_be_claimed_is_not_offered(engine: Engine) -> None:
     assert engine.offers() == []
 
 
-def test_of_a_key_the_best_task_is_offered_alone_and_nothing_while_it_is_full(engine: Engine) -> None:
+def test_only_the_best_task_of_a_free_key_is_offered(engine: Engine) -> None:
     best, _other = (engine.enqueue(key="store") for _ in range(2))
     free = engine.enqueue()
     assert engine.offers() == [best, free]
@@ -48,7 +48,7 @@ def test_of_a_key_the_best_task_is_offered_alone_and_nothing_while_it_is_full(en
     assert len(engine.offers()) == 2
 
 
-def test_what_waits_for_a_full_key_is_parked_so_that_the_next_look_passes_it_by(engine: Engine) -> None:
+def test_task_waiting_for_a_full_key_is_parked(engine: Engine) -> None:
     engine.enqueue(key="store")
     claim = engine.claim_one()
     waiting = engine.enqueue(key="store")
@@ -59,21 +59,21 @@ def test_what_waits_for_a_full_key_is_parked_so_that_the_next_look_passes_it_by(
     assert engine.offers() == [waiting]
 
 
-def test_of_a_key_with_room_for_more_so_many_are_offered(engine: Engine) -> None:
+def test_tasks_of_a_key_are_offered_up_to_its_capacity(engine: Engine) -> None:
     engine.rows("select rolecall.set_key_capacity('store', 2)")
     ids = [engine.enqueue(key="store") for _ in range(30)]
 
     assert engine.offers(3) == ids[:2]
 
 
-def test_what_no_worker_can_run_keeps_nobody_of_its_key_from_being_offered(engine: Engine) -> None:
+def test_task_in_an_unserved_role_does_not_block_offers_of_its_key(engine: Engine) -> None:
     engine.declare({"name": "other"})
     other, mine = engine.enqueue("other", key="store"), engine.enqueue(key="store")
 
     assert engine.offers() == [other, mine]
 
 
-def test_a_parked_task_whose_key_has_room_is_offered_with_the_others_of_its_key(engine: Engine) -> None:
+def test_parked_task_of_a_free_key_is_offered(engine: Engine) -> None:
     forgotten = engine.enqueue(key="store")
     engine.rows("update rolecall.tasks set parked = true")
     engine.enqueue(key="store")
@@ -81,7 +81,7 @@ def test_a_parked_task_whose_key_has_room_is_offered_with_the_others_of_its_key(
     assert engine.offers() == [forgotten]
 
 
-def test_each_role_and_band_is_offered_as_many_as_were_asked_for(engine: Engine) -> None:
+def test_each_role_and_band_is_offered_up_to_the_limit(engine: Engine) -> None:
     engine.declare({"name": "other"})
     for role in ("work", "other"):
         for priority in (0, 1, 9):
@@ -95,7 +95,7 @@ def test_each_role_and_band_is_offered_as_many_as_were_asked_for(engine: Engine)
     assert number(["work"], None) == {("work", False): 3}
 
 
-def test_handlers_that_the_program_lacks_are_not_offered(engine: Engine) -> None:
+def test_tasks_of_unknown_handlers_are_not_offered(engine: Engine) -> None:
     known, newer = engine.enqueue(), engine.enqueue(handler="newer")
 
     assert engine.offers(10, handlers=["work"]) == [known]

@@ -22,7 +22,7 @@ def declare_two(engine: Engine) -> None:
     engine.declare(handlers=[{"name": name, "role": "work"} for name in ("fetch", "store")])
 
 
-def test_few_children_are_named_in_their_order_open_and_finished(engine: Engine) -> None:
+def test_few_children_are_listed_in_order(engine: Engine) -> None:
     parent, children = family(engine, 3)
     engine.complete(engine.claim_one())
 
@@ -34,7 +34,7 @@ def test_few_children_are_named_in_their_order_open_and_finished(engine: Engine)
     assert not phase.folded
 
 
-def test_handlers_are_counted_apart_the_oldest_first(engine: Engine) -> None:
+def test_handlers_are_separate_phases_with_the_oldest_first(engine: Engine) -> None:
     declare_two(engine)
     parent, [first, second, third] = parent_of(engine, STORE, FETCH, STORE)
 
@@ -44,7 +44,7 @@ def test_handlers_are_counted_apart_the_oldest_first(engine: Engine) -> None:
     assert (fetches.handler, fetches.named) == ("fetch", [second])
 
 
-def test_of_many_children_only_those_are_named_that_failed_or_are_under_way(engine: Engine) -> None:
+def test_only_failed_and_running_children_are_listed_if_there_are_many(engine: Engine) -> None:
     parent, _ = family(engine, 20)
     failed, running = engine.claim(2)
     engine.fail(failed, final=True)
@@ -55,7 +55,7 @@ def test_of_many_children_only_those_are_named_that_failed_or_are_under_way(engi
     assert phase.states == {"failed": 1, "running": 1, "pending": 18}
 
 
-def test_of_many_children_under_way_three_are_named_and_those_that_wait_for_others_first(engine: Engine) -> None:
+def test_three_running_children_are_listed_with_waiting_ones_first(engine: Engine) -> None:
     parent, _ = family(engine, 20)
     claims = engine.claim(5)
     spread(engine, claims[4], FETCH | {"handler": "work"})
@@ -63,7 +63,7 @@ def test_of_many_children_under_way_three_are_named_and_those_that_wait_for_othe
     assert outline(engine, parent)[0].named == [claims[0].id, claims[1].id, claims[4].id]
 
 
-def test_of_many_failed_children_three_are_named(engine: Engine) -> None:
+def test_three_failed_children_are_listed_if_there_are_many(engine: Engine) -> None:
     parent, children = family(engine, 20)
     for _ in range(5):
         engine.fail(engine.claim_one(), final=True)
@@ -73,7 +73,7 @@ def test_of_many_failed_children_three_are_named(engine: Engine) -> None:
     assert phase.named == children[:3]
 
 
-def test_an_unfolded_phase_names_thirty_failed_ones_first(engine: Engine) -> None:
+def test_unfolded_phase_lists_thirty_children_with_failed_ones_first(engine: Engine) -> None:
     parent, children = family(engine, 40)
     for child in children[35:]:
         engine.fail_task(child, "x")
@@ -84,7 +84,7 @@ def test_an_unfolded_phase_names_thirty_failed_ones_first(engine: Engine) -> Non
     assert phase.folded
 
 
-def test_below_the_last_level_children_are_counted_only(engine: Engine) -> None:
+def test_children_below_the_last_level_are_only_counted(engine: Engine) -> None:
     parent, [child] = family(engine, 1)
     grandchildren = spread(engine, engine.claim_one(), {"role": "work"}, {"role": "work"})
 
@@ -94,7 +94,7 @@ def test_below_the_last_level_children_are_counted_only(engine: Engine) -> None:
     assert outline(engine, parent)[1].named == grandchildren
 
 
-def test_once_enough_tasks_are_named_the_others_are_counted(engine: Engine) -> None:
+def test_further_tasks_are_only_counted_beyond_the_limit(engine: Engine) -> None:
     declare_two(engine)
     parent, children = parent_of(engine, FETCH, FETCH, STORE, STORE)
 
@@ -103,12 +103,12 @@ def test_once_enough_tasks_are_named_the_others_are_counted(engine: Engine) -> N
     assert (fetches.named, stores.named, stores.number) == (children[:2], [], 2)
 
 
-def test_a_task_without_children_has_no_outline(engine: Engine) -> None:
+def test_task_without_children_has_no_outline(engine: Engine) -> None:
     assert outline(engine, engine.enqueue()) == []
     assert outline(engine, 4711) == []
 
 
-def test_what_a_task_stands_below_is_named_from_the_top(engine: Engine) -> None:
+def test_ancestors_are_listed_from_the_root(engine: Engine) -> None:
     top, [middle] = family(engine, 1)
     [child] = spread(engine, engine.claim_one(), {"role": "work"})
 
@@ -116,7 +116,7 @@ def test_what_a_task_stands_below_is_named_from_the_top(engine: Engine) -> None:
     assert run(engine.connection, outlines.ancestors(top)) == []
 
 
-def test_needs_are_found_where_both_tasks_are_shown(engine: Engine) -> None:
+def test_needs_are_listed_if_both_tasks_are_shown(engine: Engine) -> None:
     elsewhere = engine.enqueue(after=60)
     first = engine.enqueue()
     second = engine.enqueue(needs=[first, elsewhere])
@@ -126,7 +126,7 @@ def test_needs_are_found_where_both_tasks_are_shown(engine: Engine) -> None:
     assert (need.task_id, need.needed_id, need.chain, need.outcome) == (second, first, False, None)
 
 
-def test_the_children_of_several_tasks_are_counted_without_naming_one(engine: Engine) -> None:
+def test_children_of_several_tasks_are_counted_without_listing_them(engine: Engine) -> None:
     parent, _ = family(engine, 2)
 
     [phase] = run(engine.connection, outlines.children([parent], START))

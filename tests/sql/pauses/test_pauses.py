@@ -30,7 +30,7 @@ def next_due(engine: Engine) -> float | None:
     return seconds
 
 
-def test_nothing_begins_until_the_role_is_resumed_and_what_runs_goes_on(engine: Engine) -> None:
+def test_paused_role_starts_nothing_until_resumed_but_finishes_running_tasks(engine: Engine) -> None:
     first, second = engine.enqueue(), engine.enqueue()
     running = engine.claim_one()
     assert pause(engine) == (START, None)
@@ -46,7 +46,7 @@ def test_nothing_begins_until_the_role_is_resumed_and_what_runs_goes_on(engine: 
     assert running.id == first
 
 
-def test_a_pause_for_a_time_ends_for_claims_at_that_moment(engine: Engine) -> None:
+def test_claims_resume_when_a_timed_pause_ends(engine: Engine) -> None:
     """The pause ends even if no process clears it."""
     task_id = engine.enqueue()
     assert pause(engine, 600) == (START, START + timedelta(seconds=600))
@@ -59,7 +59,7 @@ def test_a_pause_for_a_time_ends_for_claims_at_that_moment(engine: Engine) -> No
     assert engine.claim_one().id == task_id
 
 
-def test_a_pause_whose_time_is_up_is_told_once(engine: Engine) -> None:
+def test_end_of_a_timed_pause_is_reported_once(engine: Engine) -> None:
     """The warning contains the pause."""
     pause(engine, 600, "ada")
     assert ended(engine) == []
@@ -71,7 +71,7 @@ def test_a_pause_whose_time_is_up_is_told_once(engine: Engine) -> None:
     assert engine.rows("select paused_at, paused_until, paused_by from rolecall.roles") == [(None, None, None)]
 
 
-def test_a_pause_that_is_over_wakes_who_waits(engine: Engine, session: Session) -> None:
+def test_end_of_a_pause_wakes_idle_workers(engine: Engine, session: Session) -> None:
     listener = session()
     listener.rows("listen rolecall_wake")
     engine.rows("select rolecall.mark_idle(%s, true)", engine.worker())
@@ -85,33 +85,33 @@ def test_a_pause_that_is_over_wakes_who_waits(engine: Engine, session: Session) 
     assert [notice.payload for notice in listener.connection.notifies(timeout=30, stop_after=2)] == ["work", "work"]
 
 
-def test_a_second_pause_changes_the_first_and_counts_from_its_beginning(engine: Engine) -> None:
+def test_second_pause_replaces_the_first_but_keeps_its_start(engine: Engine) -> None:
     pause(engine, 60)
     engine.clock.advance(seconds=30)
 
     assert pause(engine, 600) == (START, START + timedelta(seconds=630))
 
 
-def test_a_pause_after_one_that_is_over_begins_anew(engine: Engine) -> None:
+def test_pause_after_an_expired_one_has_a_new_start(engine: Engine) -> None:
     pause(engine, 60)
     engine.clock.advance(seconds=90)
 
     assert pause(engine) == (START + timedelta(seconds=90), None)
 
 
-def test_resuming_what_works_changes_nothing(engine: Engine) -> None:
+def test_resuming_an_active_role_has_no_effect(engine: Engine) -> None:
     assert resume(engine) is False
 
 
 @pytest.mark.parametrize("verb", ["select rolecall.pause_role('nobody')", "select rolecall.resume_role('nobody')"])
-def test_an_unknown_role_is_told(engine: Engine, verb: str) -> None:
+def test_unknown_role_is_rejected(engine: Engine, verb: str) -> None:
     with pytest.raises(psycopg.Error, match="unknown role 'nobody'") as raised:
         engine.rows(verb)
     assert raised.value.sqlstate == "RC031"
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("inf"), float("nan")])
-def test_a_pause_takes_some_time(engine: Engine, seconds: float) -> None:
+def test_pause_requires_a_positive_duration(engine: Engine, seconds: float) -> None:
     with pytest.raises(psycopg.Error) as raised:
         pause(engine, seconds)
     assert raised.value.sqlstate == "RC041"

@@ -21,26 +21,26 @@ def pods(engine: Engine, prefix: str = "set-") -> list[tuple[object, ...]]:
     return engine.rows("select * from rolecall.pods_at_work(%s)", prefix)
 
 
-def test_each_pod_tells_its_workers_and_what_they_run(engine: Engine) -> None:
+def test_each_pod_is_listed_with_its_workers_and_running_tasks(engine: Engine) -> None:
     first, second, third = pod(engine, "set-0", 1), pod(engine, "set-0", 2), pod(engine, "set-1")
 
     assert pods(engine) == [("set-0", [first, second], 3), ("set-1", [third], 0)]
 
 
-def test_what_has_not_begun_is_nothing_to_lose(engine: Engine) -> None:
+def test_claimed_tasks_are_not_counted_as_running(engine: Engine) -> None:
     worker_id = pod(engine, "set-0", running=1, claimed=2)
 
     assert pods(engine) == [("set-0", [worker_id], 1)]
 
 
-def test_other_pods_are_left_out(engine: Engine) -> None:
+def test_other_pods_are_excluded(engine: Engine) -> None:
     pod(engine, "another-set-0")
     pod(engine, "Set-0")
 
     assert pods(engine) == []
 
 
-def test_stopped_and_silent_workers_are_left_out(engine: Engine) -> None:
+def test_stopped_and_silent_workers_are_excluded(engine: Engine) -> None:
     stopped = pod(engine, "set-0")
     engine.rows("select rolecall.deregister_worker(%s)", stopped)
     pod(engine, "set-1")

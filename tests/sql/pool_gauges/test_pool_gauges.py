@@ -21,7 +21,7 @@ def test_open_tasks_are_counted_by_status(engine: Engine) -> None:
     assert engine.rows(f"select {COLUMNS} from rolecall.pool_gauges()") == [(1, 1, 1, 1, 1, 0, START)]
 
 
-def test_what_was_tried_five_times_is_stuck(engine: Engine) -> None:
+def test_task_with_five_attempts_is_stuck(engine: Engine) -> None:
     engine.enqueue(max_attempts=0)
     for _ in range(5):
         engine.fail(engine.claim_one(), after=0)
@@ -29,7 +29,7 @@ def test_what_was_tried_five_times_is_stuck(engine: Engine) -> None:
     assert engine.rows("select role, stuck from rolecall.pool_gauges()") == [("work", 1)]
 
 
-def test_the_oldest_ready_task_tells_since_when_it_waits(engine: Engine) -> None:
+def test_waiting_since_is_the_due_time_of_the_oldest_ready_task(engine: Engine) -> None:
     engine.enqueue()
     engine.clock.set(START + timedelta(minutes=1))
     engine.enqueue()

@@ -27,7 +27,7 @@ def states(engine: Engine, *ids: int) -> list[str]:
     return [engine.task(task_id).state for task_id in ids]
 
 
-def test_it_works_until_nothing_is_left(shop: Engine) -> None:
+def test_process_tasks_runs_until_no_work_is_left(shop: Engine) -> None:
     ids = enqueue(shop, 1, 2, 3)
 
     process(shop)
@@ -36,7 +36,7 @@ def test_it_works_until_nothing_is_left(shop: Engine) -> None:
     assert states(shop, *ids) == ["completed"] * 3
 
 
-def test_it_works_for_one_role_if_told_so(shop: Engine) -> None:
+def test_process_tasks_can_be_limited_to_one_role(shop: Engine) -> None:
     shop.declare({"name": "other"})
     enqueue(shop, 1)
     enqueue(shop, 2, role="other")
@@ -46,7 +46,7 @@ def test_it_works_for_one_role_if_told_so(shop: Engine) -> None:
     assert counted(shop) == [2]
 
 
-def test_it_stops_after_so_many_tasks(shop: Engine) -> None:
+def test_process_tasks_stops_after_the_given_number_of_tasks(shop: Engine) -> None:
     enqueue(shop, 1, 2, 3)
 
     process(shop, max_tasks=2)
@@ -54,7 +54,7 @@ def test_it_stops_after_so_many_tasks(shop: Engine) -> None:
     assert counted(shop) == [1, 2]
 
 
-def test_it_begins_nothing_after_so_long(shop: Engine) -> None:
+def test_no_task_starts_after_the_maximum_run_time(shop: Engine) -> None:
     handler(shop, f"{COUNT} perform pg_sleep(0.05);")
     enqueue(shop, *range(10))
 
@@ -65,7 +65,7 @@ def test_it_begins_nothing_after_so_long(shop: Engine) -> None:
     assert counted(shop) == list(range(10))
 
 
-def test_higher_priorities_come_first_then_older_tasks(shop: Engine) -> None:
+def test_higher_priority_tasks_run_first_then_older_ones(shop: Engine) -> None:
     shop.rows("alter table shop.counted add at int generated always as identity")
     enqueue(shop, 1, 2)
     enqueue(shop, 3, priority=5)
@@ -75,7 +75,7 @@ def test_higher_priorities_come_first_then_older_tasks(shop: Engine) -> None:
     assert [n for (n,) in shop.rows("select n from shop.counted order by at")] == [3, 1, 2]
 
 
-def test_what_is_due_later_is_left_alone(shop: Engine) -> None:
+def test_task_due_later_is_not_run(shop: Engine) -> None:
     (later,) = enqueue(shop, 1, after=60)
 
     process(shop)
@@ -83,7 +83,7 @@ def test_what_is_due_later_is_left_alone(shop: Engine) -> None:
     assert states(shop, later) == ["pending"]
 
 
-def test_a_task_that_fails_stops_nothing(shop: Engine) -> None:
+def test_failing_task_does_not_stop_the_drain(shop: Engine) -> None:
     handler(shop, "perform 1 / (payload ->> 'n')::int; " + COUNT, retry=NEVER)
     ids = enqueue(shop, 0, 1)
 
@@ -92,7 +92,7 @@ def test_a_task_that_fails_stops_nothing(shop: Engine) -> None:
     assert states(shop, *ids) == ["failed", "completed"]
 
 
-def test_tasks_of_other_handlers_are_left_to_their_workers(shop: Engine) -> None:
+def test_tasks_of_other_handlers_are_not_run(shop: Engine) -> None:
     task_id = shop.enqueue()
 
     process(shop)
@@ -100,7 +100,7 @@ def test_tasks_of_other_handlers_are_left_to_their_workers(shop: Engine) -> None
     assert states(shop, task_id) == ["pending"]
 
 
-def test_it_drains_a_tree_and_its_parents(shop: Engine) -> None:
+def test_tree_and_its_parents_are_drained(shop: Engine) -> None:
     procedure(shop, "branch", spawning([{"handler": "count", "payload": {"n": n}} for n in (1, 2)]))
     procedure(shop, "root", spawning([{"handler": "branch"}, {"handler": "branch"}]))
     declare(shop, "branch")
@@ -114,7 +114,7 @@ def test_it_drains_a_tree_and_its_parents(shop: Engine) -> None:
     assert shop.task(root).state == "completed"
 
 
-def test_serial_children_run_one_after_the_other(shop: Engine) -> None:
+def test_serial_children_run_one_after_another(shop: Engine) -> None:
     """This applies also if an earlier child only groups others."""
     shop.rows("alter table shop.counted add at int generated always as identity")
     procedure(shop, "phase", spawning([{"handler": "count", "payload": {"n": n}} for n in (1, 2)]))
@@ -129,7 +129,7 @@ def test_serial_children_run_one_after_the_other(shop: Engine) -> None:
     assert shop.task(root).state == "completed"
 
 
-def test_infos_of_children_add_up(shop: Engine) -> None:
+def test_infos_of_children_are_summed(shop: Engine) -> None:
     handler(shop, "info := jsonb_build_object('rows', (payload ->> 'n')::int);")
     procedure(shop, "root", spawning([{"handler": "count", "payload": {"n": n}} for n in (1, 2, 3)]))
     declare(shop, "root")
@@ -140,7 +140,7 @@ def test_infos_of_children_add_up(shop: Engine) -> None:
     assert shop.task(root).info == {"rows": 6}
 
 
-def test_a_failed_child_fails_its_parent_after_all_have_ended(shop: Engine) -> None:
+def test_failed_child_fails_its_parent_after_all_have_finished(shop: Engine) -> None:
     handler(shop, "perform 1 / (payload ->> 'n')::int; " + COUNT, retry=NEVER)
     procedure(shop, "root", spawning([{"handler": "count", "payload": {"n": n}} for n in (0, 1)]))
     declare(shop, "root")
@@ -151,7 +151,7 @@ def test_a_failed_child_fails_its_parent_after_all_have_ended(shop: Engine) -> N
     assert (shop.task(root).state, counted(shop)) == ("failed", [1])
 
 
-def test_a_task_that_fails_takes_what_was_spawned_for_it_along(shop: Engine) -> None:
+def test_failing_task_fails_its_spawned_children(shop: Engine) -> None:
     handler(shop, "perform 1 / 0;", name="root", retry=NEVER)
     root = shop.enqueue(handler="root")
     claim = shop.claim_one()
@@ -179,7 +179,7 @@ def test_one_root_of_a_role_runs_at_a_time(shop: Engine) -> None:
     assert len(shop.claim(5)) == 2
 
 
-def test_a_handler_that_is_declared_later_is_served_by_the_next_claim(shop: Engine) -> None:
+def test_handler_declared_during_the_drain_is_served_by_the_next_claim(shop: Engine) -> None:
     procedure(shop, "late", COUNT)
     procedure(shop, "early", "perform rolecall.declare_procedure('late', 'shop.late', 'work');")
     declare(shop, "early")
@@ -191,14 +191,14 @@ def test_a_handler_that_is_declared_later_is_served_by_the_next_claim(shop: Engi
     assert counted(shop) == [9]
 
 
-def test_an_unknown_role_is_refused(shop: Engine) -> None:
+def test_unknown_role_is_rejected(shop: Engine) -> None:
     with pytest.raises(psycopg.Error, match="unknown role 'wrok'") as refusal:
         process(shop, role="wrok")
 
     assert refusal.value.sqlstate == "RC031"
 
 
-def test_it_is_on_the_roll_as_long_as_it_works(shop: Engine) -> None:
+def test_sql_worker_is_registered_while_it_runs(shop: Engine) -> None:
     handler(shop, "info := (select to_jsonb(worker) from rolecall.workers as worker where worker.stopped_at is null);")
     (task_id,) = enqueue(shop, 1)
 

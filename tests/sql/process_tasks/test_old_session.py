@@ -38,7 +38,7 @@ def done(psql: psycopg.Connection[Any]) -> list[Any]:
     return [row[0] for row in psql.execute("select id from my_schema.done order by id").fetchall()]
 
 
-def test_a_command_is_enqueued_once_and_worked_off(psql: psycopg.Connection[Any]) -> None:
+def test_command_is_enqueued_once_and_run(psql: psycopg.Connection[Any]) -> None:
     for number in (1, 2, 2):
         psql.execute("select my_schema.enqueue_my_command(%s)", (number,))
 
@@ -47,7 +47,7 @@ def test_a_command_is_enqueued_once_and_worked_off(psql: psycopg.Connection[Any]
     assert (states(psql), done(psql)) == (["completed", "completed"], [1, 2])
 
 
-def test_a_test_begins_works_off_looks_and_rolls_back(psql: psycopg.Connection[Any]) -> None:
+def test_transaction_can_enqueue_run_inspect_and_roll_back(psql: psycopg.Connection[Any]) -> None:
     psql.execute("begin")
     psql.execute("select my_schema.enqueue_my_command(7)")
     psql.execute("call rolecall.process_tasks('analytics')")
@@ -57,7 +57,7 @@ def test_a_test_begins_works_off_looks_and_rolls_back(psql: psycopg.Connection[A
     assert (seen, done(psql), states(psql)) == ([7], [], [])
 
 
-def test_a_queue_is_paused_and_resumed(psql: psycopg.Connection[Any]) -> None:
+def test_queue_is_paused_and_resumed(psql: psycopg.Connection[Any]) -> None:
     psql.execute("select my_schema.enqueue_my_command(7)")
 
     psql.execute("select rolecall.pause_role('analytics', 60)")

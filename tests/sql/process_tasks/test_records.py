@@ -9,7 +9,7 @@ from tests.sql.engine import LEASE, START, Engine
 from tests.sql.procedures import COUNT, NEVER, counted, declare, handler, procedure, process, run, spawning, table
 
 
-def test_the_pool_shows_all_that_is_known_of_it(engine: Engine) -> None:
+def test_view_shows_all_fields_of_a_task(engine: Engine) -> None:
     handler(engine, "info := '{\"rows\": 3}';", description="Counts stores")
     task_id = engine.enqueue(handler="count", payload={"store": 7}, priority=2)
     engine.clock.advance(seconds=5)
@@ -26,7 +26,7 @@ def test_the_pool_shows_all_that_is_known_of_it(engine: Engine) -> None:
     assert engine.value(described) == "Counts stores"
 
 
-def test_a_task_has_an_error_if_it_failed_and_none_if_it_completed(engine: Engine) -> None:
+def test_only_failed_tasks_have_an_error(engine: Engine) -> None:
     handler(engine, "perform 1 / (payload ->> 'n')::int;", retry=NEVER)
     failed, completed = (engine.enqueue(handler="count", payload={"n": n}) for n in (0, 1))
 
@@ -36,14 +36,14 @@ def test_a_task_has_an_error_if_it_failed_and_none_if_it_completed(engine: Engin
     assert (engine.task(completed).state, engine.task(completed).error is None) == ("completed", True)
 
 
-def test_a_payload_is_an_object(engine: Engine) -> None:
+def test_payload_must_be_an_object(engine: Engine) -> None:
     handler(engine, "null;")
 
     with pytest.raises(psycopg.Error, match="the payload is not an object"):
         engine.enqueue(handler="count", payload=[1])
 
 
-def test_a_task_is_in_one_of_these_states_at_every_moment(engine: Engine) -> None:
+def test_task_is_pending_running_waiting_and_completed_in_turn(engine: Engine) -> None:
     procedure(engine, "leaf", "null;")
     declare(engine, "leaf")
     handler(engine, spawning([{"handler": "leaf"}]))
@@ -60,7 +60,7 @@ def test_a_task_is_in_one_of_these_states_at_every_moment(engine: Engine) -> Non
     assert states == ["pending", "running", "waiting", "completed"]
 
 
-def test_what_a_crash_interrupted_has_done_nothing_and_is_pending_again(engine: Engine) -> None:
+def test_crashed_task_has_no_effects_and_is_pending_again(engine: Engine) -> None:
     """There is no separate state; the crash is recorded in the history."""
     table(engine)
     handler(engine, COUNT)
@@ -76,7 +76,7 @@ def test_what_a_crash_interrupted_has_done_nothing_and_is_pending_again(engine: 
     assert (engine.state(task_id), engine.events(task_id), counted(engine)) == ("pending", ["crashed"], [])
 
 
-def test_what_was_interrupted_is_pending_again_and_says_that_it_was(engine: Engine) -> None:
+def test_interrupted_task_is_pending_again_and_has_an_event(engine: Engine) -> None:
     """Interruption is an event, not a state."""
     handler(engine, "null;")
     task_id = engine.enqueue(handler="count")
@@ -87,7 +87,7 @@ def test_what_was_interrupted_is_pending_again_and_says_that_it_was(engine: Engi
     assert (engine.task(task_id).state, engine.events(task_id)) == ("pending", ["shutdown"])
 
 
-def test_what_was_interrupted_comes_before_what_was_enqueued_later(engine: Engine) -> None:
+def test_interrupted_task_runs_before_later_ones(engine: Engine) -> None:
     handler(engine, "info := jsonb_build_object('turn', nextval('shop.turns'));")
     engine.rows("create sequence shop.turns")
     interrupted = engine.enqueue(handler="count")
@@ -102,7 +102,7 @@ def test_what_was_interrupted_comes_before_what_was_enqueued_later(engine: Engin
     assert (engine.task(interrupted).info, engine.task(later).info) == ({"turn": 1}, {"turn": 2})
 
 
-def test_every_view_shows_what_its_reader_may_read(engine: Engine) -> None:
+def test_every_view_has_the_privileges_of_its_reader(engine: Engine) -> None:
     views = "select relname from pg_class where relnamespace = 'rolecall'::regnamespace and relkind = 'v'"
 
     assert engine.rows(f"{views} and not coalesce(reloptions @> '{{security_invoker=true}}', false)") == []

@@ -38,7 +38,7 @@ def hanging(engine: Engine, claim: Claim | None = None) -> Iterator[Errors]:
             yield errors
 
 
-def test_a_drain_takes_over_what_a_lost_worker_held(engine: Engine) -> None:
+def test_drain_first_rescues_tasks_of_lost_workers(engine: Engine) -> None:
     handler(engine, "null;")
     task_id = engine.enqueue(handler="count", retry={"kind": "linear", "step": 0})
     engine.claim_one()
@@ -51,7 +51,7 @@ def test_a_drain_takes_over_what_a_lost_worker_held(engine: Engine) -> None:
     assert engine.events(task_id) == ["crashed"]
 
 
-def test_a_drain_may_take_longer_over_a_task_than_its_lease(engine: Engine, holder: Engine) -> None:
+def test_drain_can_run_a_task_longer_than_its_lease(engine: Engine, holder: Engine) -> None:
     task_id = engine.enqueue(handler="count", payload={"n": 1})
 
     with hanging(engine):
@@ -63,7 +63,7 @@ def test_a_drain_may_take_longer_over_a_task_than_its_lease(engine: Engine, hold
 
 
 @pytest.mark.usefixtures("holder")
-def test_a_drain_that_has_died_loses_its_task_with_its_lease(engine: Engine) -> None:
+def test_task_of_a_dead_drain_is_rescued_after_its_lease(engine: Engine) -> None:
     task_id = engine.enqueue(handler="count")
 
     with hanging(engine) as errors:
@@ -76,7 +76,7 @@ def test_a_drain_that_has_died_loses_its_task_with_its_lease(engine: Engine) -> 
 
 
 @pytest.mark.usefixtures("holder")
-def test_a_drain_that_hangs_beyond_the_deadline_is_ended(engine: Engine) -> None:
+def test_drain_that_hangs_beyond_the_deadline_is_terminated(engine: Engine) -> None:
     task_id = engine.enqueue(handler="count", max_attempts=1)
 
     with hanging(engine) as errors:
@@ -88,7 +88,7 @@ def test_a_drain_that_hangs_beyond_the_deadline_is_ended(engine: Engine) -> None
 
 
 @pytest.mark.usefixtures("holder")
-def test_a_session_that_hangs_in_a_rescued_task_is_ended(engine: Engine) -> None:
+def test_session_that_hangs_in_a_rescued_task_is_terminated(engine: Engine) -> None:
     """Its locks are released, so that the next attempt does not wait for it."""
     task_id = engine.enqueue(handler="count")
 
@@ -101,7 +101,7 @@ def test_a_session_that_hangs_in_a_rescued_task_is_ended(engine: Engine) -> None
 
 
 @pytest.mark.usefixtures("holder")
-def test_a_session_that_holds_its_tasks_row_is_ended_once_its_worker_is_gone(engine: Engine) -> None:
+def test_session_that_locks_its_task_is_terminated_when_its_worker_is_gone(engine: Engine) -> None:
     handler(engine, f'perform rolecall.spawn(rolecall.current_task(), \'[{{"role": "work"}}]\'); {WAIT}')
     task_id = engine.enqueue(handler="count")
 
@@ -117,7 +117,7 @@ def test_a_session_that_holds_its_tasks_row_is_ended_once_its_worker_is_gone(eng
     assert engine.rescue() == {task_id: "pending"}
 
 
-def test_other_sessions_are_never_ended(engine: Engine, session: Session) -> None:
+def test_unrelated_sessions_are_never_terminated(engine: Engine, session: Session) -> None:
     """Sessions of other workers and other databases are not affected."""
     handler(engine, "null;")
     engine.rescue()

@@ -38,7 +38,7 @@ def everything(engine: Engine) -> list[list[tuple[Any, ...]]]:
     return [engine.rows(f"select t::text, xmin::text from rolecall.{name} as t order by 1") for name in TABLES]
 
 
-def test_a_drain_that_is_rolled_back_leaves_no_trace(shop: Engine) -> None:
+def test_rolled_back_drain_leaves_no_trace(shop: Engine) -> None:
     shop.enqueue(handler="count", payload={"n": 1})
     before = everything(shop)
 
@@ -51,7 +51,7 @@ def test_a_drain_that_is_rolled_back_leaves_no_trace(shop: Engine) -> None:
     assert (everything(shop), counted(shop)) == (before, [])
 
 
-def test_a_drain_that_is_rolled_back_notifies_nobody(shop: Engine, session: Session) -> None:
+def test_rolled_back_drain_sends_no_notifications(shop: Engine, session: Session) -> None:
     shop.rows("select rolecall.mark_idle(%s, true)", shop.worker())
     handler(shop, "perform rolecall.enqueue('work'); notify shop;")
     listener = session()
@@ -66,7 +66,7 @@ def test_a_drain_that_is_rolled_back_notifies_nobody(shop: Engine, session: Sess
     assert [notice.channel for notice in listener.connection.notifies(timeout=30, stop_after=1)] == ["mark"]
 
 
-def test_it_commits_with_its_callers_transaction(shop: Engine) -> None:
+def test_drain_commits_with_the_transaction_of_its_caller(shop: Engine) -> None:
     with shop.connection.transaction():
         shop.enqueue(handler="count", payload={"n": 2})
         process(shop)
@@ -81,7 +81,7 @@ def test_it_commits_with_its_callers_transaction(shop: Engine) -> None:
         "do $$ begin perform 1; call rolecall.process_tasks(); raise 'undo'; end $$; select 1",
     ],
 )
-def test_a_transaction_of_several_statements_in_one_text_is_noticed_too(shop: Engine, text: str) -> None:
+def test_multi_statement_query_is_detected_as_a_transaction(shop: Engine, text: str) -> None:
     """Clocks and transaction ids do not show it, so the state of the server is queried."""
     shop.enqueue(handler="count", payload={"n": 1})
 
@@ -94,7 +94,7 @@ def test_a_transaction_of_several_statements_in_one_text_is_noticed_too(shop: En
     assert [task.state for task in shop.tasks()] == ["pending"]
 
 
-def test_a_caller_may_forbid_the_commits(shop: Engine) -> None:
+def test_commits_can_be_disabled_by_the_caller(shop: Engine) -> None:
     handler(shop, "info := jsonb_build_object('transaction', pg_current_xact_id()::text);")
     for _ in range(2):
         shop.enqueue(handler="count")
@@ -104,7 +104,7 @@ def test_a_caller_may_forbid_the_commits(shop: Engine) -> None:
     assert len({str(task.info) for task in shop.tasks()}) == 1
 
 
-def test_alone_it_commits_every_task(shop: Engine) -> None:
+def test_every_task_is_committed_outside_a_transaction(shop: Engine) -> None:
     handler(shop, "info := jsonb_build_object('transaction', pg_current_xact_id()::text);")
     for _ in range(2):
         shop.enqueue(handler="count")
@@ -114,7 +114,7 @@ def test_alone_it_commits_every_task(shop: Engine) -> None:
     assert len({str(task.info) for task in shop.tasks()}) == 2
 
 
-def test_others_see_what_runs(shop: Engine, session: Session) -> None:
+def test_running_task_is_visible_to_other_sessions(shop: Engine, session: Session) -> None:
     """The claim and the before hook are committed first."""
     hook(shop, "before", "insert into shop.counted values (0);")
     handler(shop, WAIT, before="shop.before")
@@ -132,7 +132,7 @@ def test_others_see_what_runs(shop: Engine, session: Session) -> None:
     assert shop.task(task_id).state == "completed"
 
 
-def test_a_drain_that_is_told_to_stop_gives_its_task_back(shop: Engine, session: Session) -> None:
+def test_cancelled_drain_returns_its_task(shop: Engine, session: Session) -> None:
     handler(shop, f"{COUNT} {WAIT}")
     task_id = shop.enqueue(handler="count", payload={"n": 1})
     watcher = session()
@@ -147,7 +147,7 @@ def test_a_drain_that_is_told_to_stop_gives_its_task_back(shop: Engine, session:
     assert shop.value("select count(*) from rolecall.workers where stopped_at is null") == 0
 
 
-def test_several_drains_share_the_work(shop: Engine) -> None:
+def test_concurrent_drains_share_the_work(shop: Engine) -> None:
     ids, _ = shop.enqueue_many([{"handler": "count", "payload": {"n": n}} for n in range(40)])
 
     with another(shop) as second, beside(partial(process, second)) as errors:

@@ -14,7 +14,7 @@ def look(engine: Engine) -> RoleProgress:
     return role
 
 
-def test_a_role_counts_what_is_open_by_the_names_people_use(engine: Engine) -> None:
+def test_open_tasks_of_a_role_are_counted_by_status(engine: Engine) -> None:
     engine.enqueue(after=60)
     engine.enqueue_many([{"role": "work", "key": "one"}] * 2)
     needed = engine.enqueue()
@@ -26,7 +26,7 @@ def test_a_role_counts_what_is_open_by_the_names_people_use(engine: Engine) -> N
     assert (seen.scheduled, seen.ready, seen.parked, seen.running, seen.blocked) == (1, 0, 1, 2, 1)
 
 
-def test_what_ended_within_the_last_minute_is_the_throughput(engine: Engine) -> None:
+def test_throughput_counts_tasks_finished_within_the_last_minute(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work"}] * 3)
     engine.complete(engine.claim_one())
     engine.clock.advance(seconds=61)
@@ -38,7 +38,7 @@ def test_what_ended_within_the_last_minute_is_the_throughput(engine: Engine) -> 
     assert (seen.completed_last_minute, seen.failed_last_minute, seen.cancelled_last_minute) == (1, 0, 1)
 
 
-def test_the_longest_wait_is_told_by_its_beginning(engine: Engine) -> None:
+def test_waiting_since_is_the_due_time_of_the_longest_waiting_task(engine: Engine) -> None:
     engine.enqueue(after=30)
     engine.clock.advance(seconds=20)
     engine.enqueue(after=60)
@@ -49,14 +49,14 @@ def test_the_longest_wait_is_told_by_its_beginning(engine: Engine) -> None:
     ) * 0.25
 
 
-def test_a_root_under_way_stands_before_one_that_is_pending(engine: Engine) -> None:
+def test_running_root_is_current_before_a_pending_one(engine: Engine) -> None:
     waiting, _ = family(engine)
     engine.enqueue(priority=5)
 
     assert look(engine).current_root == waiting
 
 
-def test_a_pending_root_still_shows_as_the_next(engine: Engine) -> None:
+def test_pending_root_is_current_if_none_is_running(engine: Engine) -> None:
     pending = engine.enqueue()
 
     assert look(engine).current_root == pending

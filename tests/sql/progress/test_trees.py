@@ -32,13 +32,13 @@ def claims(engine: Engine) -> dict[int, Claim]:
     return engine.claim_all()
 
 
-def test_a_task_that_has_not_begun_is_pending_and_not_idle(engine: Engine) -> None:
+def test_task_that_has_not_started_is_pending_and_not_idle(engine: Engine) -> None:
     seen = look(engine, engine.enqueue())
 
     assert (seen.activity, seen.fraction, seen.phases) == (Activity.PENDING, 0, [])
 
 
-def test_the_children_of_one_handler_are_a_phase_counted_by_state(engine: Engine) -> None:
+def test_children_of_one_handler_are_a_phase_counted_by_state(engine: Engine) -> None:
     """Failed children count as done."""
     root, children = parent_of(engine, *[{**FETCH, "on_failure": "ignore", "max_attempts": 1}] * 4, MERGE)
     held = claims(engine)
@@ -54,7 +54,7 @@ def test_the_children_of_one_handler_are_a_phase_counted_by_state(engine: Engine
     assert look(engine, root, fetch=3).fraction == pytest.approx(0.375)
 
 
-def test_nobody_who_looks_between_two_phases_sees_an_idle_tree(engine: Engine) -> None:
+def test_tree_between_two_phases_is_not_idle(engine: Engine) -> None:
     root, children = parent_of(engine, FETCH, MERGE, {"role": "work"}, serial=True)
     engine.complete(claims(engine)[children[0]])
 
@@ -69,7 +69,7 @@ def test_nobody_who_looks_between_two_phases_sees_an_idle_tree(engine: Engine) -
     assert seen.step.id == children[1]
 
 
-def test_what_is_expected_shows_before_it_stands(engine: Engine) -> None:
+def test_expected_children_are_counted_before_they_are_spawned(engine: Engine) -> None:
     root = engine.enqueue()
     claim = engine.claim_one()
     engine.report_info(claim, {"expected": {"fetch": 2, "merge": 50}})
@@ -85,7 +85,7 @@ def test_what_is_expected_shows_before_it_stands(engine: Engine) -> None:
     assert seen.fraction == pytest.approx(0.25)
 
 
-def test_the_step_counts_the_children_of_the_deepest_that_run_side_by_side(engine: Engine) -> None:
+def test_step_counts_the_deepest_concurrent_children(engine: Engine) -> None:
     root, steps = parent_of(engine, FETCH, MERGE, serial=True)
     children = spread(engine, claims(engine)[steps[0]], *[{"role": "work"}] * 4)
     held = claims(engine)
@@ -99,7 +99,7 @@ def test_the_step_counts_the_children_of_the_deepest_that_run_side_by_side(engin
     assert seen.fraction == pytest.approx(0.375)
 
 
-def test_what_children_tell_adds_up_the_tree_while_it_runs(engine: Engine) -> None:
+def test_infos_of_children_are_summed_while_the_tree_runs(engine: Engine) -> None:
     root = engine.enqueue()
     claim = engine.claim_one()
     engine.report_info(claim, {"mine": 1, "pages": "own"})
@@ -116,7 +116,7 @@ def test_what_children_tell_adds_up_the_tree_while_it_runs(engine: Engine) -> No
     assert len(grandchildren) == 2
 
 
-def test_a_tree_that_has_ended_is_whole_and_idle_and_keeps_its_info(engine: Engine) -> None:
+def test_finished_tree_is_complete_and_idle_and_keeps_its_info(engine: Engine) -> None:
     root, children = family(engine, 2)
     for claim in claims(engine).values():
         engine.report_info(claim, {"rows": 5})
@@ -128,7 +128,7 @@ def test_a_tree_that_has_ended_is_whole_and_idle_and_keeps_its_info(engine: Engi
     assert [(phase.total, phase.completed) for phase in seen.phases] == [(len(children), 2)]
 
 
-def test_a_task_that_was_retried_counts_its_new_children_only(engine: Engine) -> None:
+def test_retried_task_counts_its_new_children_only(engine: Engine) -> None:
     root, children = family(engine, 2, max_attempts=1)
     held = claims(engine)
     engine.fail(held[children[0]])
@@ -141,7 +141,7 @@ def test_a_task_that_was_retried_counts_its_new_children_only(engine: Engine) ->
     assert (phase.total, phase.completed) == (3, 0)
 
 
-def test_between_two_steps_a_tree_is_under_way(engine: Engine) -> None:
+def test_tree_between_two_steps_is_active(engine: Engine) -> None:
     root, children = parent_of(engine, FETCH, gathers=True)
     engine.complete(claims(engine)[children[0]])
 

@@ -38,7 +38,7 @@ def finish(engine: Engine, number: int) -> None:
     assert len(claims) == len(ids)
 
 
-def test_what_is_past_its_time_goes_until_there_is_nothing_left(engine: Engine) -> None:
+def test_expired_rows_are_pruned_until_none_is_left(engine: Engine) -> None:
     engine.declare({"name": "work", "keep_completed": DAY, "keep_failed": 300 * DAY})
     finish(engine, 5)
     engine.clock.advance(days=2)
@@ -47,7 +47,7 @@ def test_what_is_past_its_time_goes_until_there_is_nothing_left(engine: Engine) 
     assert engine.tasks() == []
 
 
-def test_each_kind_rests_for_an_hour_once_there_is_nothing_left(engine: Engine) -> None:
+def test_each_kind_pauses_for_an_hour_when_nothing_is_left(engine: Engine) -> None:
     prune_all(engine)
     engine.clock.advance(seconds=HOUR - 1)
     assert prune_all(engine) == {}
@@ -57,7 +57,7 @@ def test_each_kind_rests_for_an_hour_once_there_is_nothing_left(engine: Engine) 
     assert len(prune_all(engine)) == engine.value("select count(*) from rolecall.retention")
 
 
-def test_two_sessions_are_never_at_the_same_kind(engine: Engine, session: Session) -> None:
+def test_two_sessions_never_prune_the_same_kind(engine: Engine, session: Session) -> None:
     other = session()
     other.rows("begin")
     [mine] = prune_due(other)
@@ -71,7 +71,7 @@ def test_two_sessions_are_never_at_the_same_kind(engine: Engine, session: Sessio
     assert list(prune_all(engine)) == [mine]
 
 
-def test_a_day_with_nothing_past_its_time_is_not_read(engine: Engine) -> None:
+def test_day_without_expired_tasks_is_not_read(engine: Engine) -> None:
     """The rolled-up counts show that nothing has expired."""
     engine.declare({"name": "work", "keep_completed": 400 * DAY, "keep_failed": DAY})
     engine.declare({"name": "short", "keep_completed": DAY, "keep_failed": DAY})
@@ -91,7 +91,7 @@ def test_a_day_with_nothing_past_its_time_is_not_read(engine: Engine) -> None:
     assert ("2026-01-01",) not in listed
 
 
-def test_a_day_that_is_in_use_is_tried_again_in_a_minute_and_noted(engine: Engine, session: Session) -> None:
+def test_day_in_use_is_recorded_and_retried_after_a_minute(engine: Engine, session: Session) -> None:
     engine.rows("select rolecall.make_partitions(3)")
     engine.clock.advance(days=60)
     reader = session()
@@ -112,7 +112,7 @@ def test_a_day_that_is_in_use_is_tried_again_in_a_minute_and_noted(engine: Engin
     assert retention(engine, "task_partitions", "in_use_since") is None
 
 
-def test_a_new_roles_days_are_dropped_whole(engine: Engine) -> None:
+def test_days_of_a_new_role_are_dropped_entirely(engine: Engine) -> None:
     """Completed and failed tasks have the same retention, so that no task is deleted individually."""
     engine.declare({"name": "new"})
     engine.rows("delete from rolecall.roles where name = 'work'")
@@ -130,7 +130,7 @@ def test_a_new_roles_days_are_dropped_whole(engine: Engine) -> None:
     assert engine.tasks() == []
 
 
-def test_a_day_that_should_have_gone_a_day_ago_is_emptied_row_by_row(engine: Engine, session: Session) -> None:
+def test_day_overdue_by_a_day_is_emptied_row_by_row(engine: Engine, session: Session) -> None:
     engine.rows("select rolecall.make_partitions(2)")
     finish(engine, 1)
     reader = session()
@@ -141,7 +141,7 @@ def test_a_day_that_should_have_gone_a_day_ago_is_emptied_row_by_row(engine: Eng
     assert prune_all(engine)["finished_tasks"] == [1, 0]
 
 
-def test_the_audit_log_is_kept_for_four_hundred_days(engine: Engine) -> None:
+def test_audit_log_is_kept_for_four_hundred_days(engine: Engine) -> None:
     for _ in range(5):
         engine.rows("select rolecall.record_audit('ada', 'cli', null, 'tasks.retry', '{}', null)")
     engine.clock.advance(days=400)
@@ -152,7 +152,7 @@ def test_the_audit_log_is_kept_for_four_hundred_days(engine: Engine) -> None:
     assert prune_all(engine)["audit_log"] == [2, 2, 1]
 
 
-def test_how_long_the_audit_log_is_kept_can_be_said(engine: Engine) -> None:
+def test_retention_of_the_audit_log_can_be_set(engine: Engine) -> None:
     engine.rows("select rolecall.record_audit('ada', 'cli', null, 'tasks.retry', '{}', null)")
     prune_all(engine)
     engine.clock.advance(days=8)
@@ -176,7 +176,7 @@ MANY = {
 
 
 @pytest.mark.parametrize("kind", MANY)
-def test_each_kind_goes_batch_by_batch(engine: Engine, kind: str) -> None:
+def test_each_kind_is_pruned_in_batches(engine: Engine, kind: str) -> None:
     engine.rows(f"{MANY[kind]} from generate_series(1, 5) as n")
     engine.clock.advance(days=40)
 
@@ -186,7 +186,7 @@ def test_each_kind_goes_batch_by_batch(engine: Engine, kind: str) -> None:
 
 
 @pytest.mark.parametrize("outcome", ["pending", "completed"])
-def test_whose_a_task_is_is_known_as_long_as_the_task_stands(engine: Engine, outcome: str) -> None:
+def test_owner_and_title_are_kept_as_long_as_the_task(engine: Engine, outcome: str) -> None:
     task_id = engine.value("""select rolecall.enqueue_owned('{"handler": "work"}', 'key:7', 'Sales')""")
     if outcome == "completed":
         engine.complete(engine.claim_one())

@@ -52,7 +52,7 @@ def pruner(engine: Engine, session: Session) -> Iterator[Engine]:
     engine.rows(f"drop owned by {name}; drop role {name}")
 
 
-def test_a_key_that_is_taken_while_it_is_looked_for_stays(engine: Engine, session: Session, pruner: Engine) -> None:
+def test_key_taken_during_the_scan_is_kept(engine: Engine, session: Session, pruner: Engine) -> None:
     """The scan has found no user, but the key is taken and committed before it is locked."""
     idle(engine, "store:1")
     looker = session()
@@ -73,7 +73,7 @@ def test_a_key_that_is_taken_while_it_is_looked_for_stays(engine: Engine, sessio
     assert engine.claim_one().id == second
 
 
-def test_a_key_that_somebody_has_in_hand_is_left_to_him(engine: Engine, session: Session) -> None:
+def test_locked_key_is_skipped(engine: Engine, session: Session) -> None:
     idle(engine, "a", "b")
     holder = session()
     holder.rows("begin")
@@ -84,7 +84,7 @@ def test_a_key_that_somebody_has_in_hand_is_left_to_him(engine: Engine, session:
     assert keys(engine) == ["a"]
 
 
-def test_keys_are_looked_at_in_order_so_many_at_a_time(engine: Engine) -> None:
+def test_keys_are_scanned_in_order_up_to_the_limit(engine: Engine) -> None:
     """Keys in use do not block those behind them."""
     idle(engine, "a", "c", "d", "e")
     engine.enqueue(key="b")
@@ -95,7 +95,7 @@ def test_keys_are_looked_at_in_order_so_many_at_a_time(engine: Engine) -> None:
     assert prune_keys(engine, after="d", limit=2) == (1, None)
 
 
-def test_a_key_that_a_parked_task_wants_stays(engine: Engine) -> None:
+def test_key_of_a_parked_task_is_kept(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work", "key": "k"}] * 2)
     claim = engine.claim_one()
     assert engine.claim() == []

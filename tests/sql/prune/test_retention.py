@@ -19,7 +19,7 @@ def known(engine: Engine) -> list[int]:
     return [task.id for task in engine.tasks()]
 
 
-def test_a_completed_task_is_kept_for_its_roles_days(engine: Engine) -> None:
+def test_completed_task_is_kept_for_the_retention_of_its_role(engine: Engine) -> None:
     engine.declare({"name": "short", "keep_completed": DAY}, {"name": "long", "keep_completed": 3 * DAY})
     short, long = finish_one(engine, "short"), finish_one(engine, "long")
     engine.clock.set(START + timedelta(days=1))
@@ -32,7 +32,7 @@ def test_a_completed_task_is_kept_for_its_roles_days(engine: Engine) -> None:
     assert known(engine) == [long]
 
 
-def test_a_failed_or_cancelled_task_is_kept_as_long_as_failures_are(engine: Engine) -> None:
+def test_failed_and_cancelled_tasks_have_the_retention_of_failures(engine: Engine) -> None:
     engine.declare({"name": "r", "keep_completed": DAY, "keep_failed": 2 * DAY})
     failed, cancelled = engine.enqueue("r"), engine.enqueue("r")
     engine.fail(engine.claim_one("r"), final=True)
@@ -45,7 +45,7 @@ def test_a_failed_or_cancelled_task_is_kept_as_long_as_failures_are(engine: Engi
     assert done not in known(engine)
 
 
-def test_whole_days_past_every_roles_retention_are_dropped(engine: Engine) -> None:
+def test_days_past_the_retention_of_every_role_are_dropped(engine: Engine) -> None:
     """Dropping partitions leaves no dead rows."""
     engine.declare({"name": "work", "keep_completed": DAY, "keep_failed": 5 * DAY})
     engine.rows("select rolecall.make_partitions(10)")
@@ -72,7 +72,7 @@ def test_events_are_dropped_with_their_day(engine: Engine) -> None:
     assert engine.task(task_id).state == "pending"
 
 
-def test_events_in_the_net_are_forgotten_too(engine: Engine) -> None:
+def test_events_in_the_default_partition_are_deleted(engine: Engine) -> None:
     engine.declare({"name": "work", "keep_completed": DAY, "keep_failed": DAY})
     task_id = engine.enqueue(retry={"kind": "linear", "step": 0})
     engine.fail(engine.claim_one())
@@ -83,7 +83,7 @@ def test_events_in_the_net_are_forgotten_too(engine: Engine) -> None:
     assert len(engine.events(task_id)) == 1
 
 
-def test_open_work_outlives_every_retention(engine: Engine) -> None:
+def test_open_tasks_are_never_pruned(engine: Engine) -> None:
     later = engine.enqueue(after=3650 * DAY, key="a")
     engine.enqueue(key="b")
     running = engine.claim_one()
@@ -97,7 +97,7 @@ def test_open_work_outlives_every_retention(engine: Engine) -> None:
     assert engine.claim_one().id == parked
 
 
-def test_keys_that_nobody_wants_are_forgotten(engine: Engine) -> None:
+def test_unused_keys_are_deleted(engine: Engine) -> None:
     finish_one(engine, key="done")
     engine.enqueue(key="running")
     engine.claim_one()
@@ -106,13 +106,13 @@ def test_keys_that_nobody_wants_are_forgotten(engine: Engine) -> None:
     assert engine.rows("select key from rolecall.keys") == [("running",)]
 
 
-def test_a_key_with_room_of_its_own_is_a_setting_and_stays(engine: Engine) -> None:
+def test_key_with_its_own_capacity_is_kept(engine: Engine) -> None:
     engine.rows("insert into rolecall.keys (key, capacity) values ('api', 3)")
 
     assert engine.prune()["keys"] == 0
 
 
-def test_workers_are_forgotten_a_day_after_their_last_sign(engine: Engine) -> None:
+def test_workers_are_deleted_a_day_after_their_last_heartbeat(engine: Engine) -> None:
     gone, silent, alive = engine.worker(), engine.worker(), engine.worker()
     engine.rows("select rolecall.deregister_worker(%s)", gone)
     engine.clock.advance(days=1, seconds=1)
@@ -123,7 +123,7 @@ def test_workers_are_forgotten_a_day_after_their_last_sign(engine: Engine) -> No
     assert silent != alive
 
 
-def test_one_call_is_bounded(engine: Engine) -> None:
+def test_one_call_deletes_a_limited_number(engine: Engine) -> None:
     engine.declare({"name": "work", "keep_completed": 0, "keep_failed": 30 * DAY})
     ids, _ = engine.enqueue_many([{"role": "work"}] * 5001)
     engine.finish(

@@ -44,7 +44,7 @@ def parent_with(engine: Engine, *children: dict[str, object]) -> Claim:
     return parent
 
 
-def test_the_finished_tasks_of_an_open_chain_stay(engine: Engine) -> None:
+def test_finished_tasks_of_an_open_chain_are_kept(engine: Engine) -> None:
     """This includes the first task and those in between."""
     chain = engine.enqueue()
     for following in ({"role": "work"}, {"role": "work"}, LATER):
@@ -56,7 +56,7 @@ def test_the_finished_tasks_of_an_open_chain_stay(engine: Engine) -> None:
     assert engine.value("select length from rolecall.chains where id = %s", chain) == 4
 
 
-def test_the_children_whose_results_a_parent_will_gather_stay(engine: Engine) -> None:
+def test_children_with_results_that_a_parent_will_gather_are_kept(engine: Engine) -> None:
     parent = parent_with(engine, {"role": "work"}, LATER)
     child = engine.claim_one()
     engine.complete(child, result="gather me")
@@ -67,7 +67,7 @@ def test_the_children_whose_results_a_parent_will_gather_stay(engine: Engine) ->
     assert engine.task(parent.id).state == "waiting"
 
 
-def test_a_tree_is_kept_down_to_its_leaves_while_its_root_waits(engine: Engine) -> None:
+def test_tree_is_kept_down_to_its_leaves_while_its_root_waits(engine: Engine) -> None:
     root = parent_with(engine, {"role": "work"}, LATER)
     middle = engine.claim_one()
     engine.complete(middle, next={"children": [{"role": "work"}]})
@@ -82,7 +82,7 @@ def test_a_tree_is_kept_down_to_its_leaves_while_its_root_waits(engine: Engine) 
     assert {root.id, middle.id, leaf.id, last.id} <= set(known(engine))
 
 
-def test_what_an_open_task_needs_stays_though_it_has_finished(engine: Engine) -> None:
+def test_finished_need_of_an_open_task_is_kept(engine: Engine) -> None:
     engine.enqueue()
     needed = engine.claim_one()
     engine.complete(needed, result="read me")
@@ -93,7 +93,7 @@ def test_what_an_open_task_needs_stays_though_it_has_finished(engine: Engine) ->
     assert engine.task(needed.id).result == "read me"
 
 
-def test_a_chain_that_an_open_task_needs_stays_as_a_whole(engine: Engine) -> None:
+def test_chain_needed_by_an_open_task_is_kept_entirely(engine: Engine) -> None:
     chain = engine.enqueue()
     engine.complete(engine.claim_one(), next={"continuation": {"role": "work"}})
     engine.complete(engine.claim_one(), result="read me")
@@ -104,7 +104,7 @@ def test_a_chain_that_an_open_task_needs_stays_as_a_whole(engine: Engine) -> Non
     assert engine.rows("select length, result from rolecall.chains where id = %s", chain) == [(2, "read me")]
 
 
-def test_the_ancestors_of_a_child_that_was_put_back_stay(engine: Engine) -> None:
+def test_ancestors_of_a_retried_child_are_kept(engine: Engine) -> None:
     root = parent_with(engine, {"role": "work", "on_failure": "ignore"})
     child = engine.claim_one()
     engine.fail(child, final=True)
@@ -118,7 +118,7 @@ def test_the_ancestors_of_a_child_that_was_put_back_stay(engine: Engine) -> None
     assert known(engine) == [root.id, child.id]
 
 
-def test_a_closed_tree_goes_as_a_whole_once_its_root_s_time_is_up(engine: Engine) -> None:
+def test_finished_tree_is_deleted_entirely_after_its_roots_retention(engine: Engine) -> None:
     root = parent_with(engine, {"role": "work"}, {"role": "work"})
     early = engine.claim_one()
     engine.complete(early)
@@ -135,7 +135,7 @@ def test_a_closed_tree_goes_as_a_whole_once_its_root_s_time_is_up(engine: Engine
     assert known(engine) == []
 
 
-def test_a_closed_chain_goes_as_a_whole_once_its_last_task_s_time_is_up(engine: Engine) -> None:
+def test_finished_chain_is_deleted_entirely_after_its_last_tasks_retention(engine: Engine) -> None:
     first = engine.enqueue()
     engine.complete(engine.claim_one(), next={"continuation": {"role": "work"}})
     age(engine)
@@ -150,7 +150,7 @@ def test_a_closed_chain_goes_as_a_whole_once_its_last_task_s_time_is_up(engine: 
     assert known(engine) == []
 
 
-def test_a_parent_outlives_children_that_are_kept_for_longer(engine: Engine) -> None:
+def test_parent_is_kept_as_long_as_its_children(engine: Engine) -> None:
     """No child remains without its tree."""
     engine.declare({"name": "work", "keep_completed": KEEP * DAY, "keep_failed": 3 * KEEP * DAY})
     root = parent_with(engine, {"role": "work", "on_failure": "ignore"})
@@ -166,7 +166,7 @@ def test_a_parent_outlives_children_that_are_kept_for_longer(engine: Engine) -> 
     assert known(engine) == []
 
 
-def test_a_task_that_no_other_refers_to_is_pruned_beside_kept_ones(engine: Engine) -> None:
+def test_unreferenced_task_is_pruned_next_to_kept_ones(engine: Engine) -> None:
     engine.enqueue()
     engine.complete(engine.claim_one(), next={"continuation": LATER})
     engine.enqueue()
@@ -179,7 +179,7 @@ def test_a_task_that_no_other_refers_to_is_pruned_beside_kept_ones(engine: Engin
     assert len(known(engine)) == 2
 
 
-def test_the_needs_of_a_forgotten_task_are_forgotten(engine: Engine) -> None:
+def test_needs_of_a_deleted_task_are_deleted(engine: Engine) -> None:
     needed = engine.enqueue(after=365 * DAY)
     done, open_task = engine.enqueue(needs=[needed]), engine.enqueue(needs=[needed])
     engine.complete_task(done)
@@ -189,7 +189,7 @@ def test_the_needs_of_a_forgotten_task_are_forgotten(engine: Engine) -> None:
     assert engine.rows("select task_id from rolecall.needs") == [(open_task,)]
 
 
-def test_a_day_with_very_many_kept_tasks_is_emptied_row_by_row(engine: Engine) -> None:
+def test_day_with_many_kept_tasks_is_emptied_row_by_row(engine: Engine) -> None:
     """Moving them would lock the table for a long time."""
     engine.rows("select rolecall.make_partitions(20)")
     [plain, *ids], _ = engine.enqueue_many([{"role": "work"}] * 10_003)
@@ -208,7 +208,7 @@ def test_a_day_with_very_many_kept_tasks_is_emptied_row_by_row(engine: Engine) -
     assert plain not in known(engine)
 
 
-def test_the_default_partition_takes_the_kept_ones_of_a_dropped_day(engine: Engine) -> None:
+def test_kept_tasks_of_a_dropped_day_move_to_the_default_partition(engine: Engine) -> None:
     engine.rows("select rolecall.make_partitions(20)")
     engine.enqueue()
     engine.complete(engine.claim_one(), next={"continuation": LATER})

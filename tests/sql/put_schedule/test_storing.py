@@ -16,21 +16,21 @@ def stored(engine: Engine, column: str) -> Any:
     return engine.value(f"select {column} from rolecall.schedules where name = 'tick'")
 
 
-def test_a_new_schedule_runs_first_at_once(engine: Engine) -> None:
+def test_new_schedule_is_due_immediately(engine: Engine) -> None:
     engine.put_schedule()
 
     assert stored(engine, "next_run_at") == START
     assert stored(engine, "enabled")
 
 
-def test_a_new_schedule_may_name_its_first_run(engine: Engine) -> None:
+def test_new_schedule_can_set_its_first_run(engine: Engine) -> None:
     first = START + timedelta(days=1)
     engine.put_schedule(first_run_at=first.isoformat())
 
     assert stored(engine, "next_run_at") == first
 
 
-def test_the_name_is_the_schedule(engine: Engine) -> None:
+def test_storing_a_schedule_again_updates_it(engine: Engine) -> None:
     """Names are unique."""
     schedule_id = engine.put_schedule(priority=5)
 
@@ -38,7 +38,7 @@ def test_the_name_is_the_schedule(engine: Engine) -> None:
     assert engine.value("select count(*) from rolecall.schedules") == 1
 
 
-def test_what_is_not_said_keeps_its_value(engine: Engine) -> None:
+def test_omitted_fields_keep_their_values(engine: Engine) -> None:
     engine.put_schedule(priority=5, payload={"state": "AZ"}, key="k", enabled=False)
 
     engine.put_schedule(payload=None)
@@ -46,7 +46,7 @@ def test_what_is_not_said_keeps_its_value(engine: Engine) -> None:
     assert stored(engine, "(priority, payload, key, enabled)::text") == '(5,"{""state"": ""AZ""}",k,f)'
 
 
-def test_a_changed_interval_counts_from_the_last_run(engine: Engine) -> None:
+def test_changed_interval_starts_at_the_last_run(engine: Engine) -> None:
     engine.put_schedule(every=3600)
     engine.fire_schedules()
     engine.clock.advance(minutes=10)
@@ -56,7 +56,7 @@ def test_a_changed_interval_counts_from_the_last_run(engine: Engine) -> None:
     assert stored(engine, "next_run_at") == START + timedelta(minutes=30)
 
 
-def test_an_unchanged_interval_keeps_the_plan(engine: Engine) -> None:
+def test_unchanged_interval_keeps_the_next_run(engine: Engine) -> None:
     engine.put_schedule(every=3600)
     engine.fire_schedules()
     engine.clock.advance(minutes=10)
@@ -83,7 +83,7 @@ def test_an_unchanged_interval_keeps_the_plan(engine: Engine) -> None:
         ({"key": ""}, "RC040"),
     ],
 )
-def test_what_could_never_run_is_refused(engine: Engine, words: dict[str, object], code: str) -> None:
+def test_invalid_schedule_is_rejected(engine: Engine, words: dict[str, object], code: str) -> None:
     document = {"name": "tick", "every": 60, "role": "work", **words}
 
     with pytest.raises(psycopg.Error) as refusal:
@@ -92,7 +92,7 @@ def test_what_could_never_run_is_refused(engine: Engine, words: dict[str, object
     assert refusal.value.sqlstate == code
 
 
-def test_a_deleted_schedule_is_gone_and_its_tasks_stay(engine: Engine) -> None:
+def test_tasks_of_a_deleted_schedule_are_kept(engine: Engine) -> None:
     engine.put_schedule()
     [(_, task_id)] = engine.fire_schedules()
 
@@ -101,7 +101,7 @@ def test_a_deleted_schedule_is_gone_and_its_tasks_stay(engine: Engine) -> None:
     assert [task.id for task in engine.tasks()] == [task_id]
 
 
-def test_ensuring_schedules_leaves_edited_ones_alone(engine: Engine) -> None:
+def test_ensuring_schedules_does_not_overwrite_edited_ones(engine: Engine) -> None:
     defaults = Jsonb([{"name": name, "every": 60, "role": "work"} for name in ("tick", "tock")])
     engine.put_schedule(every=7200, enabled=False)
 
@@ -110,7 +110,7 @@ def test_ensuring_schedules_leaves_edited_ones_alone(engine: Engine) -> None:
     assert stored(engine, "every") == timedelta(hours=2)
 
 
-def test_moments_are_read_with_their_zone(engine: Engine) -> None:
+def test_timestamps_are_read_with_their_time_zone(engine: Engine) -> None:
     engine.rows("set timezone = 'America/Phoenix'")
     engine.put_schedule(first_run_at="2026-03-08T09:30:00Z")
 

@@ -36,7 +36,7 @@ def rows(log: Connection) -> list[tuple[str, str]]:
     ],
 )
 @pytest.mark.parametrize("age", [0, 399])
-def test_a_young_row_is_neither_changed_nor_deleted(log: Connection, clock: Clock, change: str, age: int) -> None:
+def test_recent_entry_can_be_neither_changed_nor_deleted(log: Connection, clock: Clock, change: str, age: int) -> None:
     clock.advance(days=age)
 
     with pytest.raises(errors.InsufficientPrivilege, match="the audit log cannot be changed"):
@@ -45,7 +45,7 @@ def test_a_young_row_is_neither_changed_nor_deleted(log: Connection, clock: Cloc
     assert rows(log) == [("ada", "tasks.cancel")]
 
 
-def test_a_row_whose_time_is_up_may_be_deleted_and_not_changed(log: Connection, clock: Clock) -> None:
+def test_expired_entry_can_be_deleted_but_not_changed(log: Connection, clock: Clock) -> None:
     clock.advance(days=401)
     log.execute(RECORD.replace("ada", "bob"))
 
@@ -57,7 +57,7 @@ def test_a_row_whose_time_is_up_may_be_deleted_and_not_changed(log: Connection, 
     assert rows(log) == [("bob", "tasks.cancel")]
 
 
-def test_it_goes_as_early_as_one_has_said(log: Connection, clock: Clock) -> None:
+def test_entries_expire_after_the_configured_retention(log: Connection, clock: Clock) -> None:
     log.execute("select rolecall.keep_audit(86400)")
     clock.advance(days=2)
 
@@ -66,7 +66,7 @@ def test_it_goes_as_early_as_one_has_said(log: Connection, clock: Clock) -> None
     assert rows(log) == []
 
 
-def test_more_may_be_added(log: Connection) -> None:
+def test_entries_can_be_added(log: Connection) -> None:
     log.execute(RECORD)
 
     assert len(rows(log)) == 2

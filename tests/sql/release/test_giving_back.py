@@ -7,7 +7,7 @@ import pytest
 from tests.sql.engine import Engine
 
 
-def test_a_released_task_is_claimable_at_once_and_not_charged(engine: Engine) -> None:
+def test_released_task_is_claimable_immediately_and_keeps_its_attempt(engine: Engine) -> None:
     engine.enqueue()
     engine.release(engine.claim_one())
 
@@ -16,7 +16,7 @@ def test_a_released_task_is_claimable_at_once_and_not_charged(engine: Engine) ->
     assert (again.attempt, again.fence > 1) == (1, True)
 
 
-def test_ten_releases_are_free_and_the_eleventh_spends_an_attempt(engine: Engine) -> None:
+def test_ten_releases_are_refunded_and_the_eleventh_spends_an_attempt(engine: Engine) -> None:
     """Repeated deployments must not retry a task endlessly."""
     engine.enqueue()
     for _ in range(10):
@@ -28,7 +28,7 @@ def test_ten_releases_are_free_and_the_eleventh_spends_an_attempt(engine: Engine
     assert engine.tasks()[0].attempt == 1
 
 
-def test_endless_releases_end_in_failure(engine: Engine) -> None:
+def test_repeated_releases_end_in_failure(engine: Engine) -> None:
     task_id = engine.enqueue(max_attempts=2, retry={"kind": "linear", "step": 0})
     for _ in range(12):
         engine.release(engine.claim_one())
@@ -37,7 +37,7 @@ def test_endless_releases_end_in_failure(engine: Engine) -> None:
     assert engine.task(task_id).error == "its worker was stopped, or cut off, while it ran"
 
 
-def test_a_release_frees_the_key(engine: Engine) -> None:
+def test_release_frees_the_key(engine: Engine) -> None:
     engine.enqueue(key="k")
     claim = engine.claim_one()
     urgent = engine.enqueue(key="k", priority=1)
@@ -48,7 +48,7 @@ def test_a_release_frees_the_key(engine: Engine) -> None:
     assert engine.claim_one().id == urgent
 
 
-def test_a_lost_claim_releases_nothing(engine: Engine) -> None:
+def test_lost_claim_releases_nothing(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
     engine.release(claim)
@@ -59,7 +59,7 @@ def test_a_lost_claim_releases_nothing(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("start", [0, None])
-def test_started_or_not_a_release_is_free(engine: Engine, start: int | None) -> None:
+def test_release_is_refunded_whether_started_or_not(engine: Engine, start: int | None) -> None:
     engine.enqueue()
     [claim] = engine.claim(start=start)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.sql.engine import Engine
 
 
-def test_a_prefetched_task_is_given_back_for_free_without_end(engine: Engine) -> None:
+def test_prefetched_task_can_be_returned_any_number_of_times(engine: Engine) -> None:
     task_id = engine.enqueue(max_attempts=2)
     worker = engine.worker()
 

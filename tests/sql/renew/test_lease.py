@@ -8,7 +8,7 @@ from tests.sql.conftest import Session
 from tests.sql.engine import LEASE, START, TIMEOUT, Engine
 
 
-def test_a_renewal_counts_the_lease_from_now(engine: Engine) -> None:
+def test_renewal_starts_a_new_lease_from_now(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
     engine.clock.advance(seconds=20)
@@ -17,7 +17,7 @@ def test_a_renewal_counts_the_lease_from_now(engine: Engine) -> None:
     assert engine.task(claim.id).lease_until == START + timedelta(seconds=20 + LEASE)
 
 
-def test_one_call_renews_all(engine: Engine) -> None:
+def test_one_call_renews_all_claims(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work"}] * 3)
     claims = engine.claim(3)
     engine.clock.advance(seconds=30)
@@ -26,7 +26,7 @@ def test_one_call_renews_all(engine: Engine) -> None:
     assert {task.lease_until for task in engine.tasks()} == {START + timedelta(seconds=30 + LEASE)}
 
 
-def test_a_lease_that_ran_out_is_renewed_while_nobody_took_the_task(engine: Engine) -> None:
+def test_expired_lease_is_renewed_if_the_task_was_not_rescued(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)
@@ -35,7 +35,7 @@ def test_a_lease_that_ran_out_is_renewed_while_nobody_took_the_task(engine: Engi
     assert engine.rescue() == {}
 
 
-def test_no_renewal_reaches_beyond_the_deadline(engine: Engine) -> None:
+def test_lease_is_not_renewed_beyond_the_deadline(engine: Engine) -> None:
     """A handler that hangs is not kept alive by its worker's heartbeat."""
     engine.enqueue()
     claim = engine.claim_one()
@@ -45,7 +45,7 @@ def test_no_renewal_reaches_beyond_the_deadline(engine: Engine) -> None:
     assert engine.task(claim.id).lease_until == START + timedelta(seconds=TIMEOUT)
 
 
-def test_past_the_deadline_the_answer_is_timeout_though_the_task_is_still_owned(engine: Engine) -> None:
+def test_renewal_past_the_deadline_returns_timeout_and_keeps_the_claim(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
     engine.clock.advance(seconds=TIMEOUT)
@@ -55,7 +55,7 @@ def test_past_the_deadline_the_answer_is_timeout_though_the_task_is_still_owned(
     assert engine.events(claim.id) == ["timeout"]
 
 
-def test_a_cancelled_task_is_not_renewed(engine: Engine) -> None:
+def test_cancelled_task_is_not_renewed(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
     engine.cancel(claim.id)
@@ -65,7 +65,7 @@ def test_a_cancelled_task_is_not_renewed(engine: Engine) -> None:
     assert engine.task(claim.id).lease_until == START + timedelta(seconds=LEASE)
 
 
-def test_a_lost_claim_renews_nothing(engine: Engine) -> None:
+def test_lost_claim_renews_nothing(engine: Engine) -> None:
     """A late heartbeat must not extend the lease of the new owner."""
     engine.enqueue()
     zombie = engine.claim_one()
@@ -80,7 +80,7 @@ def test_a_lost_claim_renews_nothing(engine: Engine) -> None:
     assert engine.task(owner.id).lease_until == lease_until
 
 
-def test_a_renewal_that_crosses_its_own_completion_says_completed(engine: Engine) -> None:
+def test_renewal_after_completion_returns_completed(engine: Engine) -> None:
     """Renewals do not return `already`."""
     engine.enqueue()
     claim = engine.claim_one()
@@ -89,11 +89,11 @@ def test_a_renewal_that_crosses_its_own_completion_says_completed(engine: Engine
     assert engine.renew(claim) == {claim.id: "completed"}
 
 
-def test_an_unknown_task_is_deleted(engine: Engine) -> None:
+def test_unknown_task_is_reported_as_deleted(engine: Engine) -> None:
     assert dict(engine.rows("select * from rolecall.renew(1, '{4711}', '{1}')")) == {4711: "deleted"}
 
 
-def test_nothing_to_renew_is_nothing(engine: Engine) -> None:
+def test_renewing_no_claims_returns_nothing(engine: Engine) -> None:
     assert engine.rows("select * from rolecall.renew(1, '{}', '{}')") == []
 
 

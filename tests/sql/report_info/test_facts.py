@@ -8,7 +8,7 @@ import pytest
 from tests.sql.engine import LEASE, Engine
 
 
-def test_facts_are_merged_and_the_last_word_counts(engine: Engine) -> None:
+def test_infos_are_merged_and_the_last_value_wins(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
 
@@ -18,7 +18,7 @@ def test_facts_are_merged_and_the_last_word_counts(engine: Engine) -> None:
     assert engine.task(claim.id).info == {"pages": 2, "store": 7}
 
 
-def test_facts_outlive_a_failed_attempt_and_the_task(engine: Engine) -> None:
+def test_info_is_kept_after_a_failed_attempt_and_completion(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
     engine.report_info(claim, {"pages": 1})
@@ -30,7 +30,7 @@ def test_facts_outlive_a_failed_attempt_and_the_task(engine: Engine) -> None:
     assert engine.task(task_id).info == {"pages": 1}
 
 
-def test_a_lost_claim_reports_nothing(engine: Engine) -> None:
+def test_lost_claim_cannot_report_info(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)
@@ -40,7 +40,7 @@ def test_a_lost_claim_reports_nothing(engine: Engine) -> None:
     assert engine.task(claim.id).info is None
 
 
-def test_after_the_end_the_answer_is_completed(engine: Engine) -> None:
+def test_info_after_completion_is_rejected_as_completed(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
     engine.complete(claim)
@@ -49,7 +49,7 @@ def test_after_the_end_the_answer_is_completed(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("info", [[1], "x", 1, None])
-def test_what_is_no_object_is_refused(engine: Engine, info: object) -> None:
+def test_non_object_is_rejected(engine: Engine, info: object) -> None:
     engine.enqueue()
 
     with pytest.raises(psycopg.Error) as refusal:

@@ -16,7 +16,7 @@ def order(engine: Engine) -> list[int]:
     return list(engine.claim_all())
 
 
-def test_crashed_work_comes_before_what_was_enqueued_later(engine: Engine) -> None:
+def test_crashed_task_runs_before_later_ones(engine: Engine) -> None:
     crashed = engine.enqueue()
     engine.clock.advance(seconds=1)
     later = engine.enqueue()
@@ -26,7 +26,7 @@ def test_crashed_work_comes_before_what_was_enqueued_later(engine: Engine) -> No
     assert order(engine) == [crashed, later]
 
 
-def test_a_higher_priority_still_comes_first(engine: Engine) -> None:
+def test_higher_priority_task_runs_before_a_crashed_one(engine: Engine) -> None:
     """A crash does not change the position of a task."""
     crashed = engine.enqueue()
     crash(engine)
@@ -36,7 +36,7 @@ def test_a_higher_priority_still_comes_first(engine: Engine) -> None:
     assert order(engine) == [urgent, crashed, also_later]
 
 
-def test_an_error_waits_for_its_retry_as_ever(engine: Engine) -> None:
+def test_failed_task_waits_for_its_retry(engine: Engine) -> None:
     failing = engine.enqueue()
     engine.fail(engine.claim_one())
     later = engine.enqueue()
@@ -46,7 +46,7 @@ def test_an_error_waits_for_its_retry_as_ever(engine: Engine) -> None:
     assert order(engine) == [failing]
 
 
-def test_after_a_lease_that_ran_out_it_comes_first_too(engine: Engine) -> None:
+def test_task_with_an_expired_lease_runs_before_later_ones(engine: Engine) -> None:
     crashed = engine.enqueue()
     engine.claim_one()
     engine.clock.advance(minutes=2)
@@ -56,7 +56,7 @@ def test_after_a_lease_that_ran_out_it_comes_first_too(engine: Engine) -> None:
     assert order(engine) == [crashed, later]
 
 
-def test_what_ran_over_its_deadline_does_not(engine: Engine) -> None:
+def test_task_past_its_deadline_does_not_run_before_later_ones(engine: Engine) -> None:
     """The task took too long; its worker did not die."""
     engine.enqueue(timeout=5)
     engine.claim_one()
@@ -67,7 +67,7 @@ def test_what_ran_over_its_deadline_does_not(engine: Engine) -> None:
     assert order(engine) == [later]
 
 
-def test_whoever_was_lost_with_three_workers_waits_like_after_an_error(engine: Engine) -> None:
+def test_suspect_waits_like_after_an_error(engine: Engine) -> None:
     """It may be what kills the workers, and must not keep them from other tasks."""
     suspect = engine.enqueue(max_attempts=5)
     later = engine.enqueue()
@@ -80,7 +80,7 @@ def test_whoever_was_lost_with_three_workers_waits_like_after_an_error(engine: E
     assert order(engine) == [suspect]
 
 
-def test_attempts_bound_it_as_ever(engine: Engine) -> None:
+def test_crashes_are_limited_by_max_attempts(engine: Engine) -> None:
     task_id = engine.enqueue(max_attempts=2)
     crash(engine)
     crash(engine)
@@ -88,7 +88,7 @@ def test_attempts_bound_it_as_ever(engine: Engine) -> None:
     assert engine.task(task_id).state == "failed"
 
 
-def test_what_is_never_retried_is_not_after_a_crash(engine: Engine) -> None:
+def test_task_without_retries_fails_after_a_crash(engine: Engine) -> None:
     task_id = engine.enqueue(retry={"kind": "none"})
     crash(engine)
 

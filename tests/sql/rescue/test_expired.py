@@ -12,7 +12,7 @@ def expire(engine: Engine) -> None:
     engine.clock.advance(seconds=LEASE + 1)
 
 
-def test_an_expired_task_is_pending_again(engine: Engine) -> None:
+def test_task_with_an_expired_lease_is_pending_again(engine: Engine) -> None:
     task_id = engine.enqueue()
     engine.claim_one()
     expire(engine)
@@ -26,7 +26,7 @@ def test_an_expired_task_is_pending_again(engine: Engine) -> None:
     assert engine.events(task_id) == ["crashed"]
 
 
-def test_a_lease_that_has_not_run_out_is_left_alone(engine: Engine) -> None:
+def test_unexpired_lease_is_not_rescued(engine: Engine) -> None:
     engine.enqueue()
     engine.claim_one()
     engine.clock.advance(seconds=LEASE)
@@ -34,7 +34,7 @@ def test_a_lease_that_has_not_run_out_is_left_alone(engine: Engine) -> None:
     assert engine.rescue() == {}
 
 
-def test_a_rescue_finds_each_task_once(engine: Engine) -> None:
+def test_task_is_rescued_once(engine: Engine) -> None:
     engine.enqueue()
     engine.claim_one()
     expire(engine)
@@ -43,7 +43,7 @@ def test_a_rescue_finds_each_task_once(engine: Engine) -> None:
     assert engine.rescue() == {}
 
 
-def test_a_task_that_kills_its_worker_ends_after_its_last_attempt(engine: Engine) -> None:
+def test_task_that_kills_its_worker_fails_after_its_last_attempt(engine: Engine) -> None:
     """It must not stay running or keep its key."""
     poison = engine.enqueue(key="store", max_attempts=3)
     claims = 0
@@ -59,7 +59,7 @@ def test_a_task_that_kills_its_worker_ends_after_its_last_attempt(engine: Engine
     assert len(engine.claim()) == 1
 
 
-def test_a_task_over_its_deadline_has_timed_out(engine: Engine) -> None:
+def test_task_past_its_deadline_has_timed_out(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
     for _ in range(TIMEOUT // 30 - 1):
@@ -72,7 +72,7 @@ def test_a_task_over_its_deadline_has_timed_out(engine: Engine) -> None:
     assert engine.task(task_id).error == "the deadline passed"
 
 
-def test_one_call_rescues_no_more_than_its_limit(engine: Engine) -> None:
+def test_one_call_rescues_at_most_the_limit(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work"}] * 5)
     engine.claim(5)
     expire(engine)
@@ -80,7 +80,7 @@ def test_one_call_rescues_no_more_than_its_limit(engine: Engine) -> None:
     assert [len(engine.rescue(2)) for _ in range(4)] == [2, 2, 1, 0]
 
 
-def test_a_task_of_any_role_is_rescued_whoever_lives(engine: Engine) -> None:
+def test_task_of_a_role_without_living_workers_is_rescued(engine: Engine) -> None:
     engine.declare({"name": "lonely", "lease": 10})
     task_id = engine.enqueue("lonely")
     engine.claim_one("lonely")
@@ -99,7 +99,7 @@ def test_each_task_has_the_lease_of_its_role(engine: Engine) -> None:
     assert engine.task(slow).state == "running"
 
 
-def test_a_rescued_key_is_the_crashed_tasks_again_and_then_the_next_ones(engine: Engine) -> None:
+def test_crashed_task_takes_its_key_again_before_the_next_one(engine: Engine) -> None:
     crashed = engine.enqueue(key="k", max_attempts=2)
     engine.claim_one()
     waiting = engine.enqueue(key="k")
@@ -114,7 +114,7 @@ def test_a_rescued_key_is_the_crashed_tasks_again_and_then_the_next_ones(engine:
     assert engine.claim_one().id == waiting
 
 
-def test_a_worker_that_beats_and_renews_nothing_keeps_nothing(engine: Engine) -> None:
+def test_heartbeat_without_renewal_does_not_keep_a_task(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
     expire(engine)
@@ -123,7 +123,7 @@ def test_a_worker_that_beats_and_renews_nothing_keeps_nothing(engine: Engine) ->
     assert engine.rescue() == {task_id: "pending"}
 
 
-def test_two_rescues_share_the_work(engine: Engine, session: Session) -> None:
+def test_two_concurrent_rescues_share_the_tasks(engine: Engine, session: Session) -> None:
     engine.enqueue_many([{"role": "work"}] * 4)
     engine.claim(4)
     expire(engine)
@@ -136,9 +136,7 @@ def test_two_rescues_share_the_work(engine: Engine, session: Session) -> None:
 
 
 @pytest.mark.parametrize(("moved", "rescued"), [(LEASE, 0), (LEASE + 1, 1)])
-def test_after_a_restart_of_the_server_nothing_is_rescued_for_one_lease(
-    engine: Engine, moved: int, rescued: int
-) -> None:
+def test_rescue_pauses_for_one_lease_after_a_server_restart(engine: Engine, moved: int, rescued: int) -> None:
     engine.enqueue()
     engine.claim_one()
     engine.clock.advance(days=1)
@@ -149,7 +147,7 @@ def test_after_a_restart_of_the_server_nothing_is_rescued_for_one_lease(
     assert len(engine.rescue()) == rescued
 
 
-def test_after_a_failover_nothing_is_rescued_for_one_lease(engine: Engine) -> None:
+def test_rescue_pauses_for_one_lease_after_a_failover(engine: Engine) -> None:
     """A promoted standby has been up longer than the server before it."""
     engine.enqueue()
     claim = engine.claim_one()
@@ -163,7 +161,7 @@ def test_after_a_failover_nothing_is_rescued_for_one_lease(engine: Engine) -> No
     assert engine.rescue() == {}
 
 
-def test_a_server_that_nobody_has_seen_gets_its_lease_of_grace(engine: Engine) -> None:
+def test_rescue_pauses_for_one_lease_on_an_unknown_server(engine: Engine) -> None:
     engine.enqueue()
     engine.claim_one()
     engine.rows("delete from rolecall.server_epoch")
@@ -174,7 +172,7 @@ def test_a_server_that_nobody_has_seen_gets_its_lease_of_grace(engine: Engine) -
     assert len(engine.rescue()) == 1
 
 
-def test_a_rescued_task_is_due_as_it_was(engine: Engine) -> None:
+def test_rescued_task_keeps_its_due_time(engine: Engine) -> None:
     task_id = engine.enqueue()
     due = engine.task(task_id).scheduled_for
     engine.claim_one()
@@ -185,9 +183,7 @@ def test_a_rescued_task_is_due_as_it_was(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(("minutes", "rescued"), [(9, 0), (10, 1)])
-def test_with_a_threshold_only_what_nobody_has_renewed_for_so_long_is_rescued(
-    engine: Engine, minutes: int, rescued: int
-) -> None:
+def test_threshold_limits_rescue_to_leases_expired_for_that_long(engine: Engine, minutes: int, rescued: int) -> None:
     """The lease has expired in both cases."""
     engine.rescue()
     engine.enqueue()
@@ -197,7 +193,7 @@ def test_with_a_threshold_only_what_nobody_has_renewed_for_so_long_is_rescued(
     assert len(engine.rows("select * from rolecall.rescue(10, '10 min')")) == rescued
 
 
-def test_no_threshold_takes_a_task_whose_lease_stands(engine: Engine) -> None:
+def test_valid_lease_is_not_rescued_with_any_threshold(engine: Engine) -> None:
     engine.rescue()
     engine.enqueue()
     engine.claim_one()

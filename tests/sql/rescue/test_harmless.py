@@ -28,7 +28,7 @@ def held(engine: Engine, role: str = "free", *, start: int | None = None, **word
     return task_id, worker
 
 
-def test_begun_task_of_an_idempotent_role_is_returned(engine: Engine) -> None:
+def test_started_task_of_an_idempotent_role_is_returned(engine: Engine) -> None:
     task_id, worker = held(engine)
 
     assert rescue_harmless(engine, worker) == {task_id: "pending"}
@@ -40,7 +40,7 @@ def test_begun_task_of_an_idempotent_role_is_returned(engine: Engine) -> None:
     [("work", {}), ("free", {"key": "k"}), ("free", {"max_attempts": 1})],
     ids=["not idempotent", "with a key", "last attempt"],
 )
-def test_begun_task_that_must_not_run_twice_waits_for_its_lease(
+def test_started_task_that_must_not_run_twice_waits_for_its_lease(
     engine: Engine, role: str, words: dict[str, Any]
 ) -> None:
     task_id, worker = held(engine, role, **words)
@@ -50,14 +50,14 @@ def test_begun_task_that_must_not_run_twice_waits_for_its_lease(
 
 
 @pytest.mark.parametrize("words", [{}, {"key": "k"}], ids=["without a key", "with a key"])
-def test_task_that_has_not_begun_is_returned_and_keeps_its_attempt(engine: Engine, words: dict[str, Any]) -> None:
+def test_unstarted_task_is_returned_and_refunded(engine: Engine, words: dict[str, Any]) -> None:
     task_id, worker = held(engine, "work", start=0, **words)
 
     assert rescue_harmless(engine, worker) == {task_id: "pending"}
     assert engine.task(task_id).attempt == 0
 
 
-def test_task_that_its_worker_may_still_begin_is_not_returned(engine: Engine) -> None:
+def test_task_that_its_worker_can_still_start_is_not_returned(engine: Engine) -> None:
     """A worker starts a task up to ten seconds after claiming it or renewing its lease."""
     task_id, worker = held(engine, "work", start=0)
     engine.rows("select * from rolecall.renew(%s, %s, '{1}')", worker, [task_id])
@@ -66,7 +66,7 @@ def test_task_that_its_worker_may_still_begin_is_not_returned(engine: Engine) ->
     assert rescue_harmless(engine, worker) == {}
 
 
-def test_unbegun_task_whose_lease_ends_at_its_deadline_waits_for_it(engine: Engine) -> None:
+def test_unstarted_task_whose_lease_ends_at_its_deadline_waits_for_it(engine: Engine) -> None:
     """Such a lease does not show when the task was last claimed or renewed."""
     engine.declare({**WORK, "name": "short", "timeout": LEASE / 2})
     _, worker = held(engine, "short", start=0)
@@ -74,7 +74,7 @@ def test_unbegun_task_whose_lease_ends_at_its_deadline_waits_for_it(engine: Engi
     assert rescue_harmless(engine, worker) == {}
 
 
-def test_worker_leaves_the_roll_and_may_renew_what_it_keeps(engine: Engine) -> None:
+def test_unregistered_worker_can_renew_the_tasks_that_it_keeps(engine: Engine) -> None:
     task_id = engine.enqueue(key="k")
     claim = engine.claim_one()
 
@@ -86,7 +86,7 @@ def test_worker_leaves_the_roll_and_may_renew_what_it_keeps(engine: Engine) -> N
     assert engine.state(task_id) == "completed"
 
 
-def test_role_keeps_its_declaration_until_another_one(engine: Engine) -> None:
+def test_idempotent_setting_is_kept_until_declared_again(engine: Engine) -> None:
     engine.declare({"name": "free", "description": "as before"})
     stored = "select idempotent from rolecall.roles where name = 'free'"
     assert engine.value(stored) is True

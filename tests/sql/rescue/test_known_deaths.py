@@ -14,7 +14,7 @@ def on_the_roll(engine: Engine) -> list[int]:
     return [worker_id for (worker_id,) in engine.rows("select id from rolecall.all_workers where active order by id")]
 
 
-def test_what_a_dead_worker_held_goes_back_before_its_lease_is_over(engine: Engine) -> None:
+def test_tasks_of_a_dead_worker_are_released_before_their_lease_expires(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
 
@@ -25,7 +25,7 @@ def test_what_a_dead_worker_held_goes_back_before_its_lease_is_over(engine: Engi
     assert engine.events(task_id) == ["crashed"]
 
 
-def test_what_had_not_begun_gets_its_attempt_back(engine: Engine) -> None:
+def test_attempts_of_unstarted_tasks_are_refunded(engine: Engine) -> None:
     ids, _ = engine.enqueue_many([{"role": "work"}] * 2)
     worker = engine.worker()
     begun, _ = engine.claim(2, worker=worker, start=2)
@@ -37,7 +37,7 @@ def test_what_had_not_begun_gets_its_attempt_back(engine: Engine) -> None:
     assert [engine.value("select refunds from rolecall.tasks where id = %s", task_id) for task_id in ids] == [0, 1]
 
 
-def test_a_task_that_kills_its_workers_fails_after_its_last_attempt(engine: Engine) -> None:
+def test_task_that_kills_its_workers_fails_after_its_last_attempt(engine: Engine) -> None:
     poison = engine.enqueue(max_attempts=2)
     states = []
     for _ in range(2):
@@ -48,7 +48,7 @@ def test_a_task_that_kills_its_workers_fails_after_its_last_attempt(engine: Engi
     assert engine.task(poison).error == "its worker died"
 
 
-def test_what_was_to_be_cancelled_or_is_over_its_deadline_ends_as_that(engine: Engine) -> None:
+def test_cancelled_or_timed_out_task_of_a_dead_worker_ends_accordingly(engine: Engine) -> None:
     cancelled, late = engine.enqueue_many([{"role": "work"}, {"role": "work"}])[0]
     worker = engine.worker()
     engine.claim(2, worker=worker)
@@ -60,7 +60,7 @@ def test_what_was_to_be_cancelled_or_is_over_its_deadline_ends_as_that(engine: E
     assert engine.events(late) == ["timeout"]
 
 
-def test_the_dead_are_off_the_roll_at_once(engine: Engine) -> None:
+def test_dead_workers_are_unregistered_immediately(engine: Engine) -> None:
     dead, alive = engine.worker(name="dead"), engine.worker(name="alive")
     for worker in (dead, alive):
         engine.rows("select rolecall.mark_idle(%s, true)", worker)
@@ -72,7 +72,7 @@ def test_the_dead_are_off_the_roll_at_once(engine: Engine) -> None:
     assert engine.value("select sum(active_workers) from rolecall.capacity()") == 1
 
 
-def test_a_wrong_guess_has_nothing_done_twice(engine: Engine) -> None:
+def test_task_of_a_worker_wrongly_declared_dead_is_completed_once(engine: Engine) -> None:
     """The live worker is notified, its late outcome is rejected, and it can register again."""
     task_id = engine.enqueue()
     live = engine.claim_one()
@@ -89,7 +89,7 @@ def test_a_wrong_guess_has_nothing_done_twice(engine: Engine) -> None:
     assert engine.value("select known from rolecall.beat(%s, 0, false)", live.worker_id) is False
 
 
-def test_who_was_taken_for_dead_is_told(engine: Engine) -> None:
+def test_worker_declared_dead_is_notified(engine: Engine) -> None:
     engine.enqueue()
     worker = engine.claim_one().worker_id
     for channel in ("rolecall_cancel", "rolecall_command"):
@@ -101,7 +101,7 @@ def test_who_was_taken_for_dead_is_told(engine: Engine) -> None:
     assert told == {("rolecall_cancel", str(worker)), ("rolecall_command", str(worker))}
 
 
-def test_whose_row_is_locked_lives(engine: Engine, session: Session) -> None:
+def test_worker_whose_row_is_locked_is_not_declared_dead(engine: Engine, session: Session) -> None:
     """A heartbeat in progress locks the row."""
     worker = engine.worker()
     other = session()
@@ -112,7 +112,7 @@ def test_whose_row_is_locked_lives(engine: Engine, session: Session) -> None:
     assert on_the_roll(engine) == [worker]
 
 
-def test_what_somebody_holds_is_left_to_the_next_call(engine: Engine, session: Session) -> None:
+def test_locked_task_is_left_to_the_next_call(engine: Engine, session: Session) -> None:
     held, free = engine.enqueue_many([{"role": "work"}] * 2)[0]
     worker = engine.worker()
     engine.claim(2, worker=worker)
@@ -124,7 +124,7 @@ def test_what_somebody_holds_is_left_to_the_next_call(engine: Engine, session: S
     assert bury(engine, worker) == {held: "pending"}
 
 
-def test_one_call_rescues_no_more_than_its_limit(engine: Engine) -> None:
+def test_one_call_rescues_at_most_the_limit(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work"}] * 5)
     worker = engine.worker()
     engine.claim(5, worker=worker)

@@ -14,7 +14,7 @@ def fail_for_good(engine: Engine, **words: object) -> int:
     return task_id
 
 
-def test_a_failed_task_has_all_its_attempts_before_it(engine: Engine) -> None:
+def test_retried_failed_task_has_all_attempts_again(engine: Engine) -> None:
     task_id = fail_for_good(engine, payload={"store": 7}, key="k", max_attempts=2)
 
     assert engine.retry(task_id) == {task_id: "pending"}
@@ -25,7 +25,7 @@ def test_a_failed_task_has_all_its_attempts_before_it(engine: Engine) -> None:
     assert engine.claim_one().attempt == 1
 
 
-def test_its_fence_goes_on(engine: Engine) -> None:
+def test_retry_does_not_reset_the_fence(engine: Engine) -> None:
     task_id = engine.enqueue(max_attempts=1)
     zombie = engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)
@@ -39,7 +39,7 @@ def test_its_fence_goes_on(engine: Engine) -> None:
     assert engine.complete(zombie) == "taken"
 
 
-def test_a_cancelled_task_can_be_brought_back(engine: Engine) -> None:
+def test_cancelled_task_can_be_retried(engine: Engine) -> None:
     task_id = engine.enqueue()
     engine.cancel(task_id)
 
@@ -47,7 +47,7 @@ def test_a_cancelled_task_can_be_brought_back(engine: Engine) -> None:
     assert engine.task(task_id).cancel_requested_at is None
 
 
-def test_each_id_of_a_batch_gets_its_own_answer(engine: Engine) -> None:
+def test_each_id_of_a_batch_has_its_own_answer(engine: Engine) -> None:
     failed = fail_for_good(engine)
     done = engine.enqueue()
     engine.complete(engine.claim_one())
@@ -58,7 +58,7 @@ def test_each_id_of_a_batch_gets_its_own_answer(engine: Engine) -> None:
     assert answers == {done: "completed", 4711: "missing", failed: "pending", still_open: "open"}
 
 
-def test_an_open_task_with_its_dedupe_key_keeps_it_away(engine: Engine) -> None:
+def test_retry_is_rejected_if_an_open_task_has_the_dedupe_key(engine: Engine) -> None:
     failed = fail_for_good(engine, dedupe_key="d")
     engine.enqueue(dedupe_key="d")
 
@@ -66,13 +66,13 @@ def test_an_open_task_with_its_dedupe_key_keeps_it_away(engine: Engine) -> None:
     assert engine.task(failed).state == "failed"
 
 
-def test_of_two_with_one_dedupe_key_one_comes_back(engine: Engine) -> None:
+def test_one_of_two_tasks_with_the_same_dedupe_key_is_retried(engine: Engine) -> None:
     ids = [fail_for_good(engine, dedupe_key="d") for _ in range(2)]
 
     assert sorted(engine.retry(*ids).values()) == ["duplicate", "pending"]
 
 
-def test_it_is_told_in_the_timeline(engine: Engine) -> None:
+def test_retry_is_recorded_in_the_timeline(engine: Engine) -> None:
     task_id = fail_for_good(engine)
 
     engine.retry(task_id)
@@ -80,7 +80,7 @@ def test_it_is_told_in_the_timeline(engine: Engine) -> None:
     assert engine.events(task_id) == ["error", "retried"]
 
 
-def test_its_refunds_start_anew(engine: Engine) -> None:
+def test_retry_resets_the_refunds(engine: Engine) -> None:
     task_id = engine.enqueue()
     for _ in range(10):
         engine.release(engine.claim_one())
@@ -93,7 +93,7 @@ def test_its_refunds_start_anew(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("lengths", [(2, 2)])
-def test_two_operators_bring_a_task_back_once(stage: Stage, lengths: tuple[int, int]) -> None:
+def test_concurrent_retries_by_two_operators_succeed_once(stage: Stage, lengths: tuple[int, int]) -> None:
     for play in stage.orders(*lengths):
         task_id = fail_for_good(stage.engine)
         script = (opening(lambda engine: engine.retry(task_id)), commit)

@@ -6,7 +6,7 @@ from tests.sql.engine import LEASE, Engine
 from tests.sql.procedures import COUNT, NEVER, counted, handler, run, table
 
 
-def test_a_claim_that_was_lost_runs_nothing(engine: Engine) -> None:
+def test_lost_claim_does_not_run_the_procedure(engine: Engine) -> None:
     table(engine)
     handler(engine, COUNT)
     task_id = engine.enqueue(handler="count", payload={"n": 7})
@@ -19,7 +19,7 @@ def test_a_claim_that_was_lost_runs_nothing(engine: Engine) -> None:
     assert (engine.task(task_id).state, counted(engine)) == ("pending", [])
 
 
-def test_a_claim_that_is_lost_meanwhile_undoes_the_work(engine: Engine) -> None:
+def test_losing_the_claim_during_the_run_rolls_back_the_work(engine: Engine) -> None:
     table(engine)
     handler(engine, f"{COUNT} perform rolecall.deregister_worker((select worker_id from rolecall.tasks));")
     task_id = engine.enqueue(handler="count", payload={"n": 7})
@@ -29,7 +29,7 @@ def test_a_claim_that_is_lost_meanwhile_undoes_the_work(engine: Engine) -> None:
     assert (engine.task(task_id).state, counted(engine)) == ("running", [])
 
 
-def test_a_failure_of_a_claim_that_was_lost_is_nobodys(engine: Engine) -> None:
+def test_failure_with_a_lost_claim_is_ignored(engine: Engine) -> None:
     handler(engine, "perform 1 / 0;", retry=NEVER)
     task_id = engine.enqueue(handler="count")
     claim = engine.claim_one()
@@ -39,7 +39,7 @@ def test_a_failure_of_a_claim_that_was_lost_is_nobodys(engine: Engine) -> None:
     assert engine.task(task_id).state == "pending"
 
 
-def test_a_task_that_ran_twice_by_mistake_tells_the_second_run_so(engine: Engine) -> None:
+def test_second_run_of_a_claim_returns_already(engine: Engine) -> None:
     table(engine)
     handler(engine, COUNT)
     engine.enqueue(handler="count", payload={"n": 7})
@@ -50,7 +50,7 @@ def test_a_task_that_ran_twice_by_mistake_tells_the_second_run_so(engine: Engine
     assert counted(engine) == [7]
 
 
-def test_the_session_is_named_after_worker_and_task_while_it_runs(engine: Engine) -> None:
+def test_session_is_named_after_worker_and_task_while_running(engine: Engine) -> None:
     """A hanging session is found by that name, in this database only."""
     handler(engine, "info := jsonb_build_object('name', current_setting('application_name'));")
     task_id = engine.enqueue(handler="count")

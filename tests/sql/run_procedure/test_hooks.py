@@ -25,7 +25,7 @@ def notes(engine: Engine) -> list[tuple[str, int, str]]:
     return [(name, task_id, state) for name, task_id, state in engine.rows("select * from shop.notes")]
 
 
-def test_one_hook_runs_while_the_task_runs_and_one_when_it_has_completed(noted: Engine) -> None:
+def test_hooks_run_before_the_task_and_after_its_completion(noted: Engine) -> None:
     handler(noted, "null;", before="shop.before", after="shop.after")
 
     task_id, _ = run_one(noted)
@@ -33,7 +33,7 @@ def test_one_hook_runs_while_the_task_runs_and_one_when_it_has_completed(noted: 
     assert notes(noted) == [("before", task_id, "running"), ("after", task_id, "completed")]
 
 
-def test_what_the_hook_before_says_is_seen_while_the_procedure_runs(noted: Engine, session: Session) -> None:
+def test_work_of_the_before_hook_is_visible_while_the_procedure_runs(noted: Engine, session: Session) -> None:
     """It is committed before the procedure starts."""
     handler(noted, "null;", before="shop.before")
     task_id = noted.enqueue(handler="count")
@@ -44,7 +44,7 @@ def test_what_the_hook_before_says_is_seen_while_the_procedure_runs(noted: Engin
     assert notes(session()) == [("before", task_id, "running")]
 
 
-def test_the_hook_after_hears_of_a_failure_too(noted: Engine) -> None:
+def test_after_hook_runs_for_a_failed_task(noted: Engine) -> None:
     handler(noted, "perform 1 / 0;", after="shop.after", retry=NEVER)
 
     task_id, _ = run_one(noted)
@@ -52,7 +52,7 @@ def test_the_hook_after_hears_of_a_failure_too(noted: Engine) -> None:
     assert notes(noted) == [("after", task_id, "failed")]
 
 
-def test_an_attempt_that_will_be_followed_by_another_is_no_end(noted: Engine) -> None:
+def test_after_hook_does_not_run_if_the_task_is_retried(noted: Engine) -> None:
     handler(noted, "perform 1 / 0;", after="shop.after")
 
     run_one(noted)
@@ -60,7 +60,7 @@ def test_an_attempt_that_will_be_followed_by_another_is_no_end(noted: Engine) ->
     assert notes(noted) == []
 
 
-def test_the_hook_after_a_parent_runs_when_the_parent_finishes(noted: Engine) -> None:
+def test_after_hook_of_a_parent_runs_when_the_parent_finishes(noted: Engine) -> None:
     """It does not run when the procedure of the parent returns."""
     procedure(noted, "leaf", "null;")
     declare(noted, "leaf")
@@ -73,7 +73,7 @@ def test_the_hook_after_a_parent_runs_when_the_parent_finishes(noted: Engine) ->
     assert notes(noted) == [("after", parent, "completed")]
 
 
-def test_the_hook_after_runs_for_a_task_that_a_rescue_ended(noted: Engine) -> None:
+def test_after_hook_runs_for_a_task_failed_by_a_rescue(noted: Engine) -> None:
     handler(noted, "null;", after="shop.after", max_attempts=1)
     task_id = noted.enqueue(handler="count")
     noted.claim_one()
@@ -85,7 +85,7 @@ def test_the_hook_after_runs_for_a_task_that_a_rescue_ended(noted: Engine) -> No
     assert notes(noted) == [("after", task_id, "failed")]
 
 
-def test_a_cancelled_task_has_no_hook_after_it(noted: Engine) -> None:
+def test_after_hook_does_not_run_for_a_cancelled_task(noted: Engine) -> None:
     handler(noted, "null;", after="shop.after")
 
     noted.cancel(noted.enqueue(handler="count"))
@@ -94,7 +94,7 @@ def test_a_cancelled_task_has_no_hook_after_it(noted: Engine) -> None:
 
 
 @pytest.mark.parametrize("where", ["before", "after"])
-def test_an_error_of_a_hook_is_a_warning_and_nothing_else(noted: Engine, where: str) -> None:
+def test_error_in_a_hook_is_only_a_warning(noted: Engine, where: str) -> None:
     warnings: list[str] = []
     hook(noted, where, f"{NOTE.format(where)} raise exception 'no bell to ring';")
     handler(noted, "info := '{\"done\": 1}';", **{where: f"shop.{where}"})
@@ -107,7 +107,7 @@ def test_an_error_of_a_hook_is_a_warning_and_nothing_else(noted: Engine, where: 
     assert warnings == [f"hook shop.{where} of task {task_id} failed: no bell to ring"]
 
 
-def test_a_drain_runs_the_hooks_too(noted: Engine) -> None:
+def test_drain_runs_the_hooks(noted: Engine) -> None:
     handler(noted, "null;", before="shop.before", after="shop.after")
     task_id = noted.enqueue(handler="count")
 

@@ -12,7 +12,7 @@ from tests.sql.procedures import COUNT, NEVER, counted, handler, run, run_one, t
 BOOM = "raise exception 'no such store' using detail = 'store 7', hint = 'ask the map';"
 
 
-def test_the_work_and_the_completion_commit_together(engine: Engine) -> None:
+def test_work_and_completion_commit_together(engine: Engine) -> None:
     table(engine)
     handler(engine, COUNT)
 
@@ -24,7 +24,7 @@ def test_the_work_and_the_completion_commit_together(engine: Engine) -> None:
     assert (engine.tasks(), counted(engine)) == ([], [])
 
 
-def test_an_error_undoes_the_work_and_fails_the_attempt(engine: Engine) -> None:
+def test_error_rolls_back_the_work_and_fails_the_attempt(engine: Engine) -> None:
     table(engine)
     handler(engine, f"{COUNT} {BOOM}")
 
@@ -35,7 +35,7 @@ def test_an_error_undoes_the_work_and_fails_the_attempt(engine: Engine) -> None:
     assert task.scheduled_for == START + timedelta(seconds=STEP)
 
 
-def test_an_error_is_told_with_its_detail_hint_and_context(engine: Engine) -> None:
+def test_error_is_stored_with_detail_hint_and_context(engine: Engine) -> None:
     handler(engine, BOOM)
 
     _, end = run_one(engine)
@@ -49,7 +49,7 @@ def test_an_error_is_told_with_its_detail_hint_and_context(engine: Engine) -> No
     ]
 
 
-def test_a_policy_that_never_retries_makes_the_first_error_the_last(engine: Engine) -> None:
+def test_task_without_retries_fails_at_the_first_error(engine: Engine) -> None:
     handler(engine, BOOM, retry=NEVER)
 
     task_id, end = run_one(engine)
@@ -58,7 +58,7 @@ def test_a_policy_that_never_retries_makes_the_first_error_the_last(engine: Engi
     assert engine.task(task_id).error == end.error
 
 
-def test_the_info_that_comes_back_is_merged_into_the_tasks(engine: Engine) -> None:
+def test_returned_info_is_merged_into_the_tasks_info(engine: Engine) -> None:
     handler(engine, "info := info || jsonb_build_object('stores', (payload ->> 'n')::int, 'seen', info -> 'rows');")
     task_id = engine.enqueue(handler="count", payload={"n": 3})
     claim = engine.claim_one()
@@ -69,7 +69,7 @@ def test_the_info_that_comes_back_is_merged_into_the_tasks(engine: Engine) -> No
     assert engine.task(task_id).info == {"rows": 12, "seen": 12, "stores": 3}
 
 
-def test_info_that_is_no_object_fails_the_attempt(engine: Engine) -> None:
+def test_non_object_info_fails_the_attempt(engine: Engine) -> None:
     handler(engine, "info := '[1]';")
 
     _, end = run_one(engine)
@@ -77,7 +77,7 @@ def test_info_that_is_no_object_fails_the_attempt(engine: Engine) -> None:
     assert "info must be an object" in (end.error or "")
 
 
-def test_a_procedure_knows_its_task(engine: Engine) -> None:
+def test_procedure_can_query_its_task_id(engine: Engine) -> None:
     handler(engine, "info := jsonb_build_object('me', rolecall.current_task());")
 
     task_id, _ = run_one(engine)
@@ -86,7 +86,7 @@ def test_a_procedure_knows_its_task(engine: Engine) -> None:
     assert engine.value("select rolecall.current_task()") is None
 
 
-def test_a_procedure_that_commits_fails_its_attempt(engine: Engine) -> None:
+def test_procedure_that_commits_fails_its_attempt(engine: Engine) -> None:
     """The procedure must not end the transaction that contains its work and its completion."""
     handler(engine, "commit;")
 
@@ -95,7 +95,7 @@ def test_a_procedure_that_commits_fails_its_attempt(engine: Engine) -> None:
     assert "invalid transaction termination" in (end.error or "")
 
 
-def test_what_is_deferred_to_the_commit_is_checked_before_the_completion(engine: Engine) -> None:
+def test_deferred_constraints_are_checked_before_the_completion(engine: Engine) -> None:
     table(engine)
     engine.rows("create table shop.stores (id int primary key)")
     engine.rows("alter table shop.counted add foreign key (n) references shop.stores deferrable initially deferred")
@@ -107,7 +107,7 @@ def test_what_is_deferred_to_the_commit_is_checked_before_the_completion(engine:
     assert engine.task(task_id).state == "failed"
 
 
-def test_a_procedure_runs_under_the_search_path_of_new_sessions(engine: Engine) -> None:
+def test_procedure_runs_with_the_search_path_of_new_sessions(engine: Engine) -> None:
     table(engine)
     engine.rows("do $$ begin execute format('alter database %I set search_path = shop', current_database()); end $$")
     engine.rows("set search_path = pg_catalog")
@@ -121,7 +121,7 @@ def test_a_procedure_runs_under_the_search_path_of_new_sessions(engine: Engine) 
 
 
 @pytest.mark.parametrize("gone", ["drop procedure shop.count", "delete from rolecall.handlers"])
-def test_a_procedure_that_is_gone_fails_its_tasks_with_the_reason(engine: Engine, gone: str) -> None:
+def test_missing_procedure_fails_its_task_with_an_error(engine: Engine, gone: str) -> None:
     handler(engine, "null;")
     task_id = engine.enqueue(handler="count")
     claim = engine.claim_one()

@@ -30,7 +30,7 @@ def tried(engine: Engine) -> int:
         ("serialization_failure", "Serialization failure after 3 retries"),
     ],
 )
-def test_after_three_retries_the_attempt_fails(tries: Engine, code: str, told: str) -> None:
+def test_attempt_fails_after_three_internal_retries(tries: Engine, code: str, told: str) -> None:
     handler(tries, f"{TRY} raise {code};", retry=NEVER)
 
     task_id, end = run_one(tries)
@@ -40,7 +40,7 @@ def test_after_three_retries_the_attempt_fails(tries: Engine, code: str, told: s
     assert (tries.task(task_id).attempt, tried(tries)) == (1, 4)
 
 
-def test_one_that_ends_well_in_time_is_no_failure(tries: Engine) -> None:
+def test_internal_retry_that_succeeds_completes_the_task(tries: Engine) -> None:
     handler(tries, f"{TRY} if (select last_value from shop.tries) < 3 then raise deadlock_detected; end if;")
 
     task_id, end = run_one(tries)
@@ -49,7 +49,7 @@ def test_one_that_ends_well_in_time_is_no_failure(tries: Engine) -> None:
     assert (tries.task(task_id).state, tried(tries)) == ("completed", 3)
 
 
-def test_other_errors_are_not_tried_again_inside_the_attempt(tries: Engine) -> None:
+def test_other_errors_are_not_retried_within_the_attempt(tries: Engine) -> None:
     handler(tries, f"{TRY} raise lock_not_available;", retry=NEVER)
 
     run_one(tries)
@@ -57,7 +57,7 @@ def test_other_errors_are_not_tried_again_inside_the_attempt(tries: Engine) -> N
     assert tried(tries) == 1
 
 
-def test_the_pauses_between_the_tries_double(tries: Engine) -> None:
+def test_delays_between_internal_retries_double(tries: Engine) -> None:
     handler(tries, f"{TRY} raise deadlock_detected;")
     began = tries.value("select clock_timestamp()")
 

@@ -29,14 +29,14 @@ def plain(engine: Engine) -> Engine:
     return engine
 
 
-def test_a_procedure_that_takes_the_payload_alone_runs(plain: Engine) -> None:
+def test_procedure_that_takes_only_the_payload_runs(plain: Engine) -> None:
     task_id, end = run_one(plain, payload={"n": 7})
 
     assert (end.lost, end.error) == (None, None)
     assert (plain.task(task_id).state, plain.task(task_id).info, counted(plain)) == ("completed", None, [7])
 
 
-def test_an_error_of_it_undoes_the_work_and_is_told_without_our_frames(plain: Engine) -> None:
+def test_error_rolls_back_the_work_and_is_stored_without_engine_frames(plain: Engine) -> None:
     hook(plain, "count", f"{COUNT} raise exception 'no such store';")
 
     task_id, end = run_one(plain, payload={"n": 7})
@@ -45,7 +45,7 @@ def test_an_error_of_it_undoes_the_work_and_is_told_without_our_frames(plain: En
     assert (end.error or "").split("\n")[-1] == 'SQL statement "call shop.count($1)"'
 
 
-def test_a_drain_calls_it_too(plain: Engine) -> None:
+def test_drain_calls_the_procedure(plain: Engine) -> None:
     plain.enqueue(handler="count", payload={"n": 7})
 
     process(plain, role="work")
@@ -53,7 +53,7 @@ def test_a_drain_calls_it_too(plain: Engine) -> None:
     assert counted(plain) == [7]
 
 
-def test_a_second_procedure_of_the_name_fails_the_task_and_says_so(plain: Engine) -> None:
+def test_second_procedure_with_the_same_name_fails_the_task(plain: Engine) -> None:
     """It was created after the declaration. The choice between the two is ambiguous."""
     procedure(plain, "count", COUNT)
 
@@ -63,7 +63,7 @@ def test_a_second_procedure_of_the_name_fails_the_task_and_says_so(plain: Engine
     assert (plain.task(task_id).state, counted(plain)) == ("failed", [])
 
 
-def test_a_hook_that_takes_nothing_is_called_with_nothing(engine: Engine) -> None:
+def test_hook_without_arguments_is_called_without_arguments(engine: Engine) -> None:
     table(engine)
     silent_hook(engine, "ring", "insert into shop.counted values (rolecall.current_task());")
     handler(engine, "null;", before="shop.ring", after="shop.ring")

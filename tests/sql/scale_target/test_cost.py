@@ -8,14 +8,14 @@ from tests.sql.engine import Engine
 TARGET = "select rolecall.scale_target('work', 100)"
 
 
-def test_what_is_due_later_costs_nothing(live_engine: Engine) -> None:
+def test_tasks_due_later_cost_nothing(live_engine: Engine) -> None:
     fill(live_engine, MANY, after=3600)
     fill(live_engine, 10)
 
     assert_cheap(live_engine, TARGET)
 
 
-def test_what_is_due_is_counted_no_further_than_asked(live_engine: Engine) -> None:
+def test_due_tasks_are_counted_only_up_to_the_limit(live_engine: Engine) -> None:
     fill(live_engine, MANY)
 
     assert live_engine.value(TARGET) == 100

@@ -13,7 +13,7 @@ def target(engine: Engine, role: str = "work") -> int:
     return number
 
 
-def test_due_and_running_tasks_of_the_role_are_counted_together(engine: Engine) -> None:
+def test_due_and_running_tasks_of_the_role_are_added(engine: Engine) -> None:
     engine.declare({"name": "other"})
     engine.enqueue_many([{"role": "work"}] * 5 + [{"role": "other"}] * 2)
     engine.claim(2, "work")
@@ -28,7 +28,7 @@ def test_every_line_of_the_role_counts(engine: Engine) -> None:
     assert target(engine) == 3
 
 
-def test_what_is_due_later_counts_from_then_on(engine: Engine) -> None:
+def test_scheduled_task_counts_when_it_is_due(engine: Engine) -> None:
     engine.enqueue(after=60)
     assert target(engine) == 0
 
@@ -37,14 +37,14 @@ def test_what_is_due_later_counts_from_then_on(engine: Engine) -> None:
     assert target(engine) == 1
 
 
-def test_a_task_that_waits_for_a_busy_key_needs_no_further_worker(engine: Engine) -> None:
+def test_task_waiting_for_a_busy_key_does_not_count(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work", "key": "k"}] * 3)
     engine.claim(3)
 
     assert target(engine) == 1
 
 
-def test_a_paused_role_counts_only_what_runs(engine: Engine) -> None:
+def test_paused_role_counts_only_running_tasks(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work"}] * 3)
     engine.claim_one()
     engine.rows("update rolecall.roles set paused_at = rolecall.clock()")
@@ -59,14 +59,14 @@ def test_finished_tasks_do_not_count(engine: Engine) -> None:
     assert target(engine) == 0
 
 
-def test_no_more_is_counted_than_asked_for(engine: Engine) -> None:
+def test_count_is_limited_to_the_given_maximum(engine: Engine) -> None:
     engine.declare(WORK, handlers=[{"name": "h", "role": "work"}])
     engine.enqueue_many([{"role": "work"}] * 5 + [{"handler": "h"}] * 5)
 
     assert engine.value("select rolecall.scale_target('work', 7)") == 7
 
 
-def test_a_role_that_nobody_declared_is_refused(engine: Engine) -> None:
+def test_undeclared_role_is_rejected(engine: Engine) -> None:
     with pytest.raises(psycopg.Error, match="there is no role 'wrok'") as caught:
         target(engine, "wrok")
 

@@ -29,29 +29,29 @@ def running(engine: Engine, key: str, tasks: int = 9) -> int:
     return number
 
 
-def test_one_task_of_a_key_runs_where_nothing_was_said(engine: Engine) -> None:
+def test_default_capacity_of_a_key_is_one(engine: Engine) -> None:
     assert running(engine, "tenant:1") == 1
 
 
-def test_a_keys_own_capacity_holds_for_it_alone(engine: Engine) -> None:
+def test_capacity_of_a_key_applies_to_that_key_only(engine: Engine) -> None:
     set_capacity(engine, "tenant:1", 3)
 
     assert (running(engine, "tenant:1"), running(engine, "tenant:10")) == (3, 1)
 
 
-def test_a_pattern_holds_for_every_key_that_begins_like_it(engine: Engine) -> None:
+def test_pattern_applies_to_every_key_with_its_prefix(engine: Engine) -> None:
     set_capacity(engine, "tenant:*", 3)
 
     assert [running(engine, key) for key in ("tenant:1", "tenant:2", "tenant", "store:1")] == [3, 3, 1, 1]
 
 
-def test_a_star_alone_holds_for_every_key(engine: Engine) -> None:
+def test_star_alone_applies_to_every_key(engine: Engine) -> None:
     set_capacity(engine, "*", 2)
 
     assert running(engine, "anything") == 2
 
 
-def test_the_longest_pattern_counts_and_the_keys_own_capacity_before_it(engine: Engine) -> None:
+def test_own_capacity_and_then_the_longest_pattern_take_precedence(engine: Engine) -> None:
     set_capacity(engine, "tenant:*", 2)
     set_capacity(engine, "tenant:big:*", 4)
     set_capacity(engine, "tenant:big:7", 5)
@@ -60,7 +60,7 @@ def test_the_longest_pattern_counts_and_the_keys_own_capacity_before_it(engine: 
 
 
 @pytest.mark.parametrize("pattern", ["*", "role:*"])
-def test_no_pattern_gives_a_role_with_one_root_a_second(engine: Engine, pattern: str) -> None:
+def test_patterns_do_not_apply_to_a_role_with_one_root(engine: Engine, pattern: str) -> None:
     engine.declare({"name": "solo", "one_root": True})
     set_capacity(engine, pattern, 3)
     engine.enqueue_many([{"role": "solo"}] * 3)
@@ -69,14 +69,14 @@ def test_no_pattern_gives_a_role_with_one_root_a_second(engine: Engine, pattern:
     assert running(engine, "role:work") == 3
 
 
-def test_underscores_and_percent_signs_stand_for_themselves(engine: Engine) -> None:
+def test_underscores_and_percent_signs_are_literal(engine: Engine) -> None:
     set_capacity(engine, "a_%*", 2)
 
     assert [running(engine, key) for key in ("a_%1", "abc1")] == [2, 1]
 
 
 @pytest.mark.parametrize("pattern", ["tenant:1", "tenant:*", "*"])
-def test_what_was_parked_runs_at_once_where_there_is_more_room(engine: Engine, pattern: str) -> None:
+def test_parked_tasks_are_claimable_after_an_increase(engine: Engine, pattern: str) -> None:
     assert running(engine, "tenant:1") == 1
 
     set_capacity(engine, pattern, 3)
@@ -84,7 +84,7 @@ def test_what_was_parked_runs_at_once_where_there_is_more_room(engine: Engine, p
     assert len(engine.claim(9)) == 2
 
 
-def test_with_less_room_nothing_new_begins_until_enough_have_ended(engine: Engine) -> None:
+def test_reduced_capacity_admits_no_task_until_enough_have_finished(engine: Engine) -> None:
     set_capacity(engine, "tenant:*", 2)
     engine.enqueue_many([{"role": "work", "key": "tenant:1"}] * 4)
     first, second = engine.claim(4)
@@ -98,7 +98,7 @@ def test_with_less_room_nothing_new_begins_until_enough_have_ended(engine: Engin
 
 
 @pytest.mark.parametrize("pattern", ["tenant:1", "tenant:*"])
-def test_what_is_taken_back_lets_the_declaration_hold_again(engine: Engine, pattern: str) -> None:
+def test_removing_a_set_capacity_restores_the_declared_one(engine: Engine, pattern: str) -> None:
     declare(engine, **{pattern: 2})
     set_capacity(engine, pattern, 4)
     set_capacity(engine, pattern, None)
@@ -107,7 +107,7 @@ def test_what_is_taken_back_lets_the_declaration_hold_again(engine: Engine, patt
 
 
 @pytest.mark.parametrize("pattern", ["tenant:1", "tenant:*"])
-def test_what_somebody_has_set_survives_the_next_declaration(engine: Engine, pattern: str) -> None:
+def test_set_capacity_survives_the_next_declaration(engine: Engine, pattern: str) -> None:
     declare(engine, **{pattern: 2})
     set_capacity(engine, pattern, 4)
     declare(engine, **{pattern: 3})
@@ -115,7 +115,7 @@ def test_what_somebody_has_set_survives_the_next_declaration(engine: Engine, pat
     assert running(engine, "tenant:1") == 4
 
 
-def test_a_repeated_declaration_changes_no_row(engine: Engine) -> None:
+def test_repeated_declaration_changes_no_row(engine: Engine) -> None:
     declare(engine, **{"tenant:*": 2, "api": 3})
     versions = (
         "select array(select xmin::text from rolecall.keys union all select xmin::text from rolecall.key_patterns)"
@@ -127,7 +127,7 @@ def test_a_repeated_declaration_changes_no_row(engine: Engine) -> None:
     assert engine.value(versions) == before
 
 
-def test_a_repeated_declaration_waits_for_nobody(engine: Engine, session: Session) -> None:
+def test_repeated_declaration_waits_for_no_lock(engine: Engine, session: Session) -> None:
     declare(engine, **{"tenant:*": 2, "api": 3})
     busy = session()
     busy.rows("begin")
@@ -139,12 +139,12 @@ def test_a_repeated_declaration_waits_for_nobody(engine: Engine, session: Sessio
 
 
 @pytest.mark.parametrize("pattern", ["api", "tenant:*"])
-def test_a_declaration_without_a_number_is_refused(engine: Engine, pattern: str) -> None:
+def test_declaration_without_a_number_is_rejected(engine: Engine, pattern: str) -> None:
     with refused("RC041", "a number from 1 to 32767"):
         engine.rows("select rolecall.declare_key_capacities(jsonb_build_object(%s::text, null))", pattern)
 
 
-def test_the_list_says_what_holds_what_was_declared_and_what_was_set(engine: Engine) -> None:
+def test_list_contains_effective_declared_and_set_capacities(engine: Engine) -> None:
     declare(engine, **{"tenant:*": 2, "api": 3})
     set_capacity(engine, "tenant:*", 4)
     set_capacity(engine, "store:7", 5)
@@ -157,7 +157,7 @@ def test_the_list_says_what_holds_what_was_declared_and_what_was_set(engine: Eng
     ]
 
 
-def test_the_list_goes_on_after_any_of_its_rows(engine: Engine) -> None:
+def test_list_continues_after_the_given_pattern(engine: Engine) -> None:
     for pattern in ("a", "b*", "c", "d*"):
         set_capacity(engine, pattern, 2)
 
@@ -177,14 +177,14 @@ def test_the_list_goes_on_after_any_of_its_rows(engine: Engine) -> None:
         ("a", 32_768, "a number from 1 to 32767, not 32768"),
     ],
 )
-def test_what_is_no_pattern_or_capacity_is_refused(
+def test_invalid_pattern_or_capacity_is_rejected(
     engine: Engine, pattern: str | None, capacity: int, words: str
 ) -> None:
     with refused("RC041", words):
         set_capacity(engine, pattern, capacity)
 
 
-def test_a_capacity_is_forgotten_with_its_key_only_where_nobody_said_it(engine: Engine) -> None:
+def test_unused_key_is_pruned_unless_its_capacity_was_set_or_declared(engine: Engine) -> None:
     set_capacity(engine, "set", 2)
     declare(engine, declared=2)
     for key in ("set", "declared", "neither"):
@@ -196,7 +196,7 @@ def test_a_capacity_is_forgotten_with_its_key_only_where_nobody_said_it(engine: 
     assert engine.rows("select key from rolecall.keys order by key") == [("declared",), ("set",)]
 
 
-def test_a_capacity_is_kept_while_retention_forgets_the_key(stage: Stage) -> None:
+def test_capacity_set_during_pruning_is_kept(stage: Stage) -> None:
     for play in stage.orders(2, 2):
         stage.engine.enqueue(key="tenant:1")
         stage.engine.complete(stage.engine.claim_one())

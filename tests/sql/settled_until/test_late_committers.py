@@ -58,7 +58,9 @@ def open_transaction(engine: Engine) -> Iterator[Engine]:
         yield other
 
 
-def test_another_login_that_reads_or_works_elsewhere_holds_nothing_up(live_engine: Engine, ordinary: Engine) -> None:
+def test_reading_or_unrelated_transactions_of_another_login_delay_nothing(
+    live_engine: Engine, ordinary: Engine
+) -> None:
     with open_transaction(live_engine) as stranger:
         stranger.rows("create temporary table elsewhere as select 1")
         stranger.rows("select count(*) from rolecall.tasks")
@@ -66,9 +68,7 @@ def test_another_login_that_reads_or_works_elsewhere_holds_nothing_up(live_engin
         assert ordinary.value(SETTLED)
 
 
-def test_an_uncommitted_end_by_another_login_is_waited_for_and_then_counted(
-    live_engine: Engine, ordinary: Engine
-) -> None:
+def test_uncommitted_finish_by_another_login_is_awaited_and_then_counted(live_engine: Engine, ordinary: Engine) -> None:
     live_engine.enqueue()
     claim = live_engine.claim_one()
     with open_transaction(live_engine) as stranger:
@@ -81,9 +81,7 @@ def test_an_uncommitted_end_by_another_login_is_waited_for_and_then_counted(
     assert ordinary.value(COUNTED) == 1
 
 
-def test_a_call_of_another_role_that_waits_before_it_writes_is_waited_for(
-    live_engine: Engine, ordinary: Engine
-) -> None:
+def test_call_of_another_role_that_waits_before_writing_is_awaited(live_engine: Engine, ordinary: Engine) -> None:
     task = live_engine.enqueue()
     with session(live_engine) as stranger:
         with open_transaction(live_engine) as holder:
@@ -99,9 +97,7 @@ def test_a_call_of_another_role_that_waits_before_it_writes_is_waited_for(
     assert ordinary.value(SETTLED)
 
 
-def test_short_transactions_of_another_role_that_follow_each_other_hold_nothing_up(
-    live_engine: Engine, ordinary: Engine
-) -> None:
+def test_consecutive_short_transactions_of_another_role_delay_nothing(live_engine: Engine, ordinary: Engine) -> None:
     live_engine.rows("create table go_on ()")
     live_engine.rows("insert into go_on default values")
     live_engine.rows(BUSY)
@@ -115,7 +111,7 @@ def test_short_transactions_of_another_role_that_follow_each_other_hold_nothing_
     assert sum(settled) > len(settled) / 2
 
 
-def test_our_own_login_at_work_elsewhere_holds_nothing_up(live_engine: Engine) -> None:
+def test_unrelated_transaction_of_the_same_login_delays_nothing(live_engine: Engine) -> None:
     with open_transaction(live_engine) as other:
         other.rows("create temporary table elsewhere as select 1")
 
@@ -133,18 +129,14 @@ def preparing(live_engine: Engine) -> Iterator[Connection]:
         connection.tpc_rollback()
 
 
-def test_a_prepared_transaction_that_finished_nothing_holds_nothing_up(
-    live_engine: Engine, preparing: Connection
-) -> None:
+def test_prepared_transaction_without_finished_tasks_delays_nothing(live_engine: Engine, preparing: Connection) -> None:
     preparing.execute("create table elsewhere ()")
     preparing.tpc_prepare()
 
     assert live_engine.value(SETTLED)
 
 
-def test_a_prepared_transaction_that_finished_something_is_waited_for(
-    live_engine: Engine, preparing: Connection
-) -> None:
+def test_prepared_transaction_with_a_finished_task_is_awaited(live_engine: Engine, preparing: Connection) -> None:
     task = live_engine.enqueue()
     preparing.execute("select rolecall.complete_task(%s)", (task,))
     preparing.tpc_prepare()

@@ -8,7 +8,7 @@ from tests.sql.conftest import Session
 from tests.sql.engine import LEASE, START, Engine
 
 
-def test_a_prefetched_task_starts_when_its_turn_comes(engine: Engine) -> None:
+def test_prefetched_task_is_claimed_and_then_running(engine: Engine) -> None:
     engine.enqueue()
     [claim] = engine.claim(start=0)
     assert engine.task(claim.id).status == "claimed"
@@ -20,7 +20,7 @@ def test_a_prefetched_task_starts_when_its_turn_comes(engine: Engine) -> None:
     assert (task.status, task.started_at) == ("running", START + timedelta(seconds=3))
 
 
-def test_starting_twice_keeps_the_first_moment(engine: Engine) -> None:
+def test_second_start_keeps_the_time_of_the_first(engine: Engine) -> None:
     engine.enqueue()
     [claim] = engine.claim(start=0)
     engine.start(claim)
@@ -30,7 +30,7 @@ def test_starting_twice_keeps_the_first_moment(engine: Engine) -> None:
     assert engine.task(claim.id).started_at == START
 
 
-def test_a_lost_claim_does_not_start(engine: Engine) -> None:
+def test_lost_claim_cannot_start(engine: Engine) -> None:
     engine.enqueue()
     [claim] = engine.claim(start=0)
     engine.clock.advance(seconds=LEASE + 1)
@@ -41,7 +41,7 @@ def test_a_lost_claim_does_not_start(engine: Engine) -> None:
     assert engine.task(owner.id).status == "claimed"
 
 
-def test_what_ended_meanwhile_is_said(engine: Engine) -> None:
+def test_start_of_a_completed_task_returns_completed(engine: Engine) -> None:
     engine.enqueue()
     [claim] = engine.claim(start=0)
     engine.complete(claim)
@@ -49,7 +49,7 @@ def test_what_ended_meanwhile_is_said(engine: Engine) -> None:
     assert engine.start(claim) == {claim.id: "completed"}
 
 
-def test_a_start_of_a_locked_task_is_to_be_reported_again(engine: Engine, session: Session) -> None:
+def test_start_of_a_locked_task_returns_busy_and_can_be_repeated(engine: Engine, session: Session) -> None:
     """A renewal or cancellation may have locked the row. A crash after a lost start would count as one before it."""
     engine.enqueue()
     [claim] = engine.claim(start=0)

@@ -9,7 +9,7 @@ def story(engine: Engine, task_id: int) -> list[tuple[str, int | None]]:
     return engine.rows("select kind, attempt from rolecall.timeline(%s)", task_id)
 
 
-def test_a_plain_life(engine: Engine) -> None:
+def test_completed_task_has_created_claimed_started_and_completed_events(engine: Engine) -> None:
     task_id = engine.enqueue()
     [claim] = engine.claim(start=0)
     engine.clock.advance(seconds=1)
@@ -20,7 +20,7 @@ def test_a_plain_life(engine: Engine) -> None:
     assert story(engine, task_id) == [("created", None), ("claimed", 1), ("started", 1), ("completed", 1)]
 
 
-def test_every_loss_has_its_line(engine: Engine) -> None:
+def test_every_failure_and_interruption_has_an_event(engine: Engine) -> None:
     task_id = engine.enqueue(retry={"kind": "linear", "step": 0}, max_attempts=9)
     ends = (
         engine.fail,
@@ -43,7 +43,7 @@ def test_every_loss_has_its_line(engine: Engine) -> None:
     assert [kind for kind, _ in story(engine, task_id)].count("claimed") == len(losses)
 
 
-def test_every_attempt_tells_when_it_was_claimed_and_began(engine: Engine) -> None:
+def test_every_attempt_has_claimed_and_started_events(engine: Engine) -> None:
     task_id = engine.enqueue(retry={"kind": "linear", "step": 0})
     for _ in range(2):
         engine.clock.advance(seconds=1)
@@ -61,7 +61,7 @@ def test_every_attempt_tells_when_it_was_claimed_and_began(engine: Engine) -> No
     assert workers == [(3,)]
 
 
-def test_an_event_says_who_and_why(engine: Engine) -> None:
+def test_event_contains_the_worker_and_the_error(engine: Engine) -> None:
     task_id = engine.enqueue()
     claim = engine.claim_one()
     engine.fail(claim, "boom")
@@ -71,5 +71,5 @@ def test_an_event_says_who_and_why(engine: Engine) -> None:
     ]
 
 
-def test_an_unknown_task_has_no_story(engine: Engine) -> None:
+def test_unknown_task_has_no_events(engine: Engine) -> None:
     assert story(engine, 4711) == []

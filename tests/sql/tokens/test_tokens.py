@@ -33,7 +33,7 @@ def tokens(engine: Engine) -> int:
     return number
 
 
-def test_who_shows_the_token_completes_the_task(engine: Engine) -> None:
+def test_token_completes_its_task(engine: Engine) -> None:
     task_id = engine.enqueue(after=7200)
     token = issue(engine, task_id)
 
@@ -42,7 +42,7 @@ def test_who_shows_the_token_completes_the_task(engine: Engine) -> None:
     assert (engine.task(task_id).state, engine.task(task_id).result) == ("completed", {"approved": True})
 
 
-def test_who_shows_the_token_may_fail_the_task(engine: Engine) -> None:
+def test_token_fails_its_task(engine: Engine) -> None:
     task_id = engine.enqueue()
 
     engine.value("select rolecall.fail_by_token(%s, 'declined')", issue(engine, task_id))
@@ -50,7 +50,7 @@ def test_who_shows_the_token_may_fail_the_task(engine: Engine) -> None:
     assert (engine.task(task_id).state, engine.task(task_id).error) == ("failed", "declined")
 
 
-def test_the_caller_says_what_comes_next(engine: Engine) -> None:
+def test_completion_by_token_can_continue_the_chain(engine: Engine) -> None:
     task_id = engine.enqueue(after=60)
     following = Jsonb({"continuation": {"role": "work"}})
 
@@ -59,7 +59,7 @@ def test_the_caller_says_what_comes_next(engine: Engine) -> None:
     assert engine.claim_one().chain_id == task_id
 
 
-def test_the_secret_is_long_and_stored_nowhere(engine: Engine) -> None:
+def test_token_is_long_and_only_its_digest_is_stored(engine: Engine) -> None:
     token = issue(engine, engine.enqueue())
 
     assert len(token.removeprefix("rct_")) == 64
@@ -67,14 +67,14 @@ def test_the_secret_is_long_and_stored_nowhere(engine: Engine) -> None:
     assert token.encode() not in engine.value("select digest from rolecall.task_tokens")
 
 
-def test_a_token_works_once(engine: Engine) -> None:
+def test_token_is_accepted_once(engine: Engine) -> None:
     token = issue(engine, engine.enqueue())
     complete(engine, token)
 
     assert refused(engine, token)
 
 
-def test_with_one_token_all_of_the_task_are_used_up(engine: Engine) -> None:
+def test_using_one_token_invalidates_all_tokens_of_the_task(engine: Engine) -> None:
     task_id = engine.enqueue()
     accept, decline = issue(engine, task_id), issue(engine, task_id)
     complete(engine, accept)
@@ -83,12 +83,12 @@ def test_with_one_token_all_of_the_task_are_used_up(engine: Engine) -> None:
     assert refused(engine, decline)
 
 
-def test_an_unknown_token_is_refused(engine: Engine) -> None:
+def test_unknown_token_is_rejected(engine: Engine) -> None:
     for token in ("", "rct_" + "0" * 64, "\N{SNOWMAN}"):
         assert refused(engine, token)
 
 
-def test_an_expired_token_is_refused(engine: Engine) -> None:
+def test_expired_token_is_rejected(engine: Engine) -> None:
     task_id = engine.enqueue(after=7200)
     token = issue(engine, task_id, 60)
     engine.clock.advance(seconds=60)
@@ -97,7 +97,7 @@ def test_an_expired_token_is_refused(engine: Engine) -> None:
     assert engine.task(task_id).state == "pending"
 
 
-def test_the_token_of_a_task_that_has_ended_is_refused(engine: Engine) -> None:
+def test_token_of_a_finished_task_is_rejected(engine: Engine) -> None:
     task_id = engine.enqueue()
     token = issue(engine, task_id)
     engine.complete(engine.claim_one())
@@ -105,7 +105,7 @@ def test_the_token_of_a_task_that_has_ended_is_refused(engine: Engine) -> None:
     assert refused(engine, token)
 
 
-def test_a_use_that_is_rolled_back_was_none(engine: Engine) -> None:
+def test_token_is_valid_after_a_rolled_back_use(engine: Engine) -> None:
     token = issue(engine, engine.enqueue())
     engine.rows("begin")
     complete(engine, token)
@@ -115,7 +115,7 @@ def test_a_use_that_is_rolled_back_was_none(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("ended", [False, True])
-def test_only_an_open_task_has_tokens(engine: Engine, *, ended: bool) -> None:
+def test_token_is_issued_for_open_tasks_only(engine: Engine, *, ended: bool) -> None:
     task_id = engine.enqueue() if ended else 4711
     if ended:
         engine.cancel(task_id)
@@ -127,7 +127,7 @@ def test_only_an_open_task_has_tokens(engine: Engine, *, ended: bool) -> None:
 
 
 @pytest.mark.parametrize("seconds", [0, -1, 11 * 366 * 86400])
-def test_a_time_to_live_that_is_none_is_refused(engine: Engine, seconds: int) -> None:
+def test_invalid_time_to_live_is_rejected(engine: Engine, seconds: int) -> None:
     task_id = engine.enqueue()
 
     with pytest.raises(psycopg.Error) as refusal:
@@ -136,7 +136,7 @@ def test_a_time_to_live_that_is_none_is_refused(engine: Engine, seconds: int) ->
     assert refusal.value.sqlstate == "RC040"
 
 
-def test_tokens_that_open_nothing_are_pruned(engine: Engine) -> None:
+def test_invalid_tokens_are_pruned(engine: Engine) -> None:
     open_task, ended = engine.enqueue(after=WEEK), engine.enqueue()
     issue(engine, open_task)
     issue(engine, open_task, 60)

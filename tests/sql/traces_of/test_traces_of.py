@@ -22,7 +22,7 @@ def stored(engine: Engine, table: str, task_id: int) -> str | None:
     return context
 
 
-def test_a_task_keeps_its_trace_when_it_ends_and_when_it_is_retried(engine: Engine) -> None:
+def test_task_keeps_its_trace_when_finished_and_retried(engine: Engine) -> None:
     completed, failed = engine.enqueue(trace_context=ONE), engine.enqueue(trace_context=TWO, max_attempts=1)
     engine.complete(engine.claim_one())
     engine.fail(engine.claim_one())
@@ -33,14 +33,14 @@ def test_a_task_keeps_its_trace_when_it_ends_and_when_it_is_retried(engine: Engi
     assert stored(engine, "tasks", failed) == TWO
 
 
-def test_a_task_that_nobody_traces_has_none(engine: Engine) -> None:
+def test_task_without_a_trace_has_no_traces(engine: Engine) -> None:
     task_id = engine.enqueue()
 
     assert stored(engine, "tasks", task_id) is None
     assert traces(engine, task_id) == []
 
 
-def test_what_a_task_came_from_is_told_beside_its_own(engine: Engine) -> None:
+def test_trace_of_the_origin_is_returned_with_its_own(engine: Engine) -> None:
     engine.enqueue(trace_context=ONE)
     engine.complete(engine.claim_one(), next={"follow_ups": [{**WORK, "trace_context": TWO}], "continuation": WORK})
     follow_up, continuation = (claim.id for claim in sorted(engine.claim(2), key=lambda claim: claim.chain_index))
@@ -49,7 +49,7 @@ def test_what_a_task_came_from_is_told_beside_its_own(engine: Engine) -> None:
     assert traces(engine, continuation) == [(continuation, "origin", ONE)]
 
 
-def test_a_child_is_told_its_parents_and_the_step_after_the_children_theirs(engine: Engine) -> None:
+def test_traces_of_parent_and_children_are_returned(engine: Engine) -> None:
     parent = engine.enqueue(trace_context=ONE)
     engine.complete(engine.claim_one(), next={"children": [{**WORK, "trace_context": TWO}], "gathers": True})
     child = engine.claim_one()
@@ -60,7 +60,7 @@ def test_a_child_is_told_its_parents_and_the_step_after_the_children_theirs(engi
     assert traces(engine, parent) == [(parent, "child", TWO), (parent, "own", ONE)]
 
 
-def test_what_a_task_needed_is_told(engine: Engine) -> None:
+def test_trace_of_a_need_is_returned(engine: Engine) -> None:
     needed = engine.enqueue(trace_context=ONE)
     needing = engine.enqueue(needs=[{"task": needed}])
     engine.complete(engine.claim_one())
@@ -68,6 +68,6 @@ def test_what_a_task_needed_is_told(engine: Engine) -> None:
     assert traces(engine, engine.claim_one().id) == [(needing, "need", ONE)]
 
 
-def test_a_trace_that_is_no_header_is_refused(engine: Engine) -> None:
+def test_overlong_trace_context_is_rejected(engine: Engine) -> None:
     with pytest.raises(psycopg.Error, match="trace_context has 1001 characters, allowed are 1000"):
         engine.enqueue(trace_context="x" * 1001)

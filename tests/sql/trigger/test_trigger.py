@@ -14,7 +14,7 @@ def trigger(engine: Engine, *ids: int) -> list[tuple[int, datetime]]:
     return [(task_id, due) for task_id, due in engine.rows("select * from rolecall.trigger(%s)", list(ids))]
 
 
-def test_a_task_that_is_due_later_is_due_now(engine: Engine) -> None:
+def test_scheduled_task_is_due_immediately(engine: Engine) -> None:
     task_id = engine.enqueue(after=3600)
 
     assert trigger(engine, task_id) == [(task_id, START)]
@@ -23,7 +23,7 @@ def test_a_task_that_is_due_later_is_due_now(engine: Engine) -> None:
     assert engine.events(task_id) == ["triggered"]
 
 
-def test_a_retry_that_waits_for_its_turn_is_due_now(engine: Engine) -> None:
+def test_task_waiting_for_a_retry_is_due_immediately(engine: Engine) -> None:
     engine.enqueue()
     claim = engine.claim_one()
     engine.fail(claim)
@@ -33,13 +33,13 @@ def test_a_retry_that_waits_for_its_turn_is_due_now(engine: Engine) -> None:
     assert engine.claim_one().attempt == 2
 
 
-def test_the_answers_stand_in_the_order_of_the_ids(engine: Engine) -> None:
+def test_answers_are_in_the_order_of_the_ids(engine: Engine) -> None:
     ids = [engine.enqueue(after=60, key=key) for key in (None, "a", None)]
 
     assert [task_id for task_id, _ in trigger(engine, *reversed(ids))] == ids[::-1]
 
 
-def test_what_is_due_already_keeps_its_place(engine: Engine) -> None:
+def test_due_task_keeps_its_position(engine: Engine) -> None:
     task_id = engine.enqueue()
     engine.clock.advance(seconds=60)
 
@@ -48,7 +48,7 @@ def test_what_is_due_already_keeps_its_place(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("state", ["blocked", "running", "completed", "cancelled"])
-def test_what_is_not_pending_cannot_be_triggered_and_nothing_is(engine: Engine, state: str) -> None:
+def test_non_pending_task_rejects_the_whole_batch(engine: Engine, state: str) -> None:
     """A batch is atomic, and the error names the task and the reason."""
     later = engine.enqueue(after=60)
     odd = engine.enqueue(needs=[later]) if state == "blocked" else engine.enqueue()
@@ -67,7 +67,7 @@ def test_what_is_not_pending_cannot_be_triggered_and_nothing_is(engine: Engine, 
     assert engine.task(later).status == "scheduled"
 
 
-def test_a_task_that_never_was_cannot_be_triggered(engine: Engine) -> None:
+def test_missing_task_rejects_the_whole_batch(engine: Engine) -> None:
     later = engine.enqueue(after=60)
 
     with pytest.raises(psycopg.Error) as refusal:
@@ -77,7 +77,7 @@ def test_a_task_that_never_was_cannot_be_triggered(engine: Engine) -> None:
     assert engine.task(later).status == "scheduled"
 
 
-def test_an_idle_worker_is_woken(engine: Engine) -> None:
+def test_idle_worker_is_notified(engine: Engine) -> None:
     task_id = engine.enqueue(after=60)
     worker = engine.worker("work")
     engine.rows("select rolecall.mark_idle(%s, true)", worker)
@@ -89,5 +89,5 @@ def test_an_idle_worker_is_woken(engine: Engine) -> None:
     assert notice.payload == "work"
 
 
-def test_nothing_to_trigger_is_no_error(engine: Engine) -> None:
+def test_empty_batch_triggers_nothing(engine: Engine) -> None:
     assert trigger(engine) == []

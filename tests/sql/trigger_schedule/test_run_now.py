@@ -10,7 +10,7 @@ import pytest
 from tests.sql.engine import START, Engine
 
 
-def test_a_schedule_runs_now_beside_its_plan(engine: Engine) -> None:
+def test_manual_run_does_not_affect_the_next_run(engine: Engine) -> None:
     engine.put_schedule(every=3600)
     engine.fire_schedules()
     engine.complete(engine.claim_one())
@@ -22,7 +22,7 @@ def test_a_schedule_runs_now_beside_its_plan(engine: Engine) -> None:
     assert engine.value("select next_run_at from rolecall.schedules") == START + timedelta(hours=1)
 
 
-def test_twice_while_the_task_is_open_is_once(engine: Engine) -> None:
+def test_second_manual_run_returns_the_open_task(engine: Engine) -> None:
     engine.put_schedule()
     first = engine.trigger()
     assert engine.trigger() == first
@@ -34,20 +34,20 @@ def test_twice_while_the_task_is_open_is_once(engine: Engine) -> None:
     assert engine.trigger() != first
 
 
-def test_a_disabled_schedule_can_be_run(engine: Engine) -> None:
+def test_disabled_schedule_can_be_run(engine: Engine) -> None:
     engine.put_schedule(enabled=False)
 
     assert engine.task(engine.trigger()).state == "pending"
 
 
-def test_an_unknown_name_is_refused(engine: Engine) -> None:
+def test_unknown_name_is_rejected(engine: Engine) -> None:
     with pytest.raises(psycopg.Error, match="there is no schedule 'nope'") as refusal:
         engine.trigger("nope")
 
     assert refusal.value.sqlstate == "RC020"
 
 
-def test_a_schedule_whose_task_is_refused_says_so(engine: Engine) -> None:
+def test_rejected_task_is_reported_with_the_schedule(engine: Engine) -> None:
     engine.declare({"name": "gone"})
     engine.put_schedule(role="gone")
     engine.rows("delete from rolecall.roles where name = 'gone'")

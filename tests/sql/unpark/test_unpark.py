@@ -20,7 +20,7 @@ def forget(engine: Engine, *keys: str) -> list[int]:
     return ids
 
 
-def test_a_forgotten_task_is_brought_back_and_says_so(engine: Engine) -> None:
+def test_wrongly_parked_task_is_unparked_with_an_event(engine: Engine) -> None:
     [task_id] = forget(engine, "k")
     assert engine.claim(5) == []
 
@@ -31,7 +31,7 @@ def test_a_forgotten_task_is_brought_back_and_says_so(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("has_row", [True, False])
-def test_it_makes_no_difference_whether_the_key_has_a_row(engine: Engine, has_row: bool) -> None:
+def test_unparking_works_with_and_without_a_key_row(engine: Engine, has_row: bool) -> None:
     [task_id] = forget(engine, "k")
     if has_row:
         engine.rows("insert into rolecall.keys (key) values ('k')")
@@ -39,14 +39,14 @@ def test_it_makes_no_difference_whether_the_key_has_a_row(engine: Engine, has_ro
     assert unpark(engine)[0] == [task_id]
 
 
-def test_only_as_many_come_back_as_there_is_room_for(engine: Engine) -> None:
+def test_tasks_are_unparked_up_to_the_capacity(engine: Engine) -> None:
     engine.rows("insert into rolecall.keys (key, capacity) values ('k', 2)")
     forgotten = forget(engine, "k", "k", "k")
 
     assert unpark(engine)[0] == forgotten[:2]
 
 
-def test_what_waits_for_a_busy_key_stays_parked(engine: Engine) -> None:
+def test_tasks_waiting_for_a_busy_key_stay_parked(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work", "key": "k"}] * 3)
     engine.claim(3)
 
@@ -54,7 +54,7 @@ def test_what_waits_for_a_busy_key_stays_parked(engine: Engine) -> None:
     assert engine.value("select count(*) from rolecall.tasks where parked") == 2
 
 
-def test_where_something_holds_the_key_the_rest_of_its_room_is_used_without_a_word(engine: Engine) -> None:
+def test_free_permits_of_a_held_key_are_used_without_an_event(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work", "key": "k"}] * 3)
     engine.claim(3)
     engine.rows("insert into rolecall.key_patterns (prefix, capacity) values ('', 2)")
@@ -66,7 +66,7 @@ def test_where_something_holds_the_key_the_rest_of_its_room_is_used_without_a_wo
 
 
 @pytest.mark.parametrize(("handler", "told"), [("work", False), ("other", True)])
-def test_a_task_that_only_another_handler_could_have_unparked_says_so(engine: Engine, handler: str, told: bool) -> None:
+def test_task_only_another_handler_could_have_unparked_has_an_event(engine: Engine, handler: str, told: bool) -> None:
     """A worker that has one handler may lack the other, so that the task would never be claimed."""
     engine.declare(handlers=[{"name": "other", "role": "work"}, {"name": "work", "role": "work"}])
     [task_id] = forget(engine, "k")
@@ -77,7 +77,7 @@ def test_a_task_that_only_another_handler_could_have_unparked_says_so(engine: En
     assert engine.value("select count(*) from rolecall.tasks where parked") == 0
 
 
-def test_what_is_brought_back_already_is_not_joined_by_the_next(engine: Engine) -> None:
+def test_task_is_not_unparked_next_to_an_unparked_one(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work", "key": "k"}] * 3)
     [holder] = engine.claim(3)
     engine.complete(holder)
@@ -85,7 +85,7 @@ def test_what_is_brought_back_already_is_not_joined_by_the_next(engine: Engine) 
     assert unpark(engine) == ([], None)
 
 
-def test_it_goes_through_the_keys_in_steps(engine: Engine) -> None:
+def test_keys_are_processed_in_steps(engine: Engine) -> None:
     first, second, third = forget(engine, "a", "b", "c")
 
     assert unpark(engine, "", 2) == ([first, second], "b")
@@ -100,7 +100,7 @@ def test_it_goes_through_the_keys_in_steps(engine: Engine) -> None:
         "delete from rolecall.keys where key = 'a'; select rolecall.give_key_row('a')",
     ],
 )
-def test_what_another_session_has_locked_is_left_for_the_next_time(engine: Engine, session: Session, lock: str) -> None:
+def test_locked_rows_are_left_to_the_next_call(engine: Engine, session: Session, lock: str) -> None:
     """An open transaction delays neither unrelated tasks nor other duties."""
     first, second = forget(engine, "a", "b")
     engine.rows("insert into rolecall.keys (key) values ('a')")

@@ -18,7 +18,7 @@ def forget(engine: Engine, *keys: str) -> list[int]:
     return ids
 
 
-def test_a_pass_goes_on_where_it_stopped_in_any_session(engine: Engine, session: Session) -> None:
+def test_pass_continues_where_it_stopped_in_any_session(engine: Engine, session: Session) -> None:
     first, second, third = forget(engine, "a", "b", "c")
 
     assert unpark_due(engine, 2) == [([first, second], True)]
@@ -28,7 +28,7 @@ def test_a_pass_goes_on_where_it_stopped_in_any_session(engine: Engine, session:
     assert engine.rows("select id from rolecall.tasks where parked") == [(again,)]
 
 
-def test_the_next_pass_begins_a_minute_after_the_last_one_was_through(engine: Engine) -> None:
+def test_next_pass_begins_a_minute_after_the_last_one_finished(engine: Engine) -> None:
     assert unpark_due(engine) == [([], False)]
     [task_id] = forget(engine, "a")
     engine.clock.advance(seconds=59)
@@ -39,7 +39,7 @@ def test_the_next_pass_begins_a_minute_after_the_last_one_was_through(engine: En
     assert unpark_due(engine) == [([task_id], False)]
 
 
-def test_two_sessions_are_never_at_it_together(engine: Engine, session: Session) -> None:
+def test_two_sessions_never_run_a_pass_together(engine: Engine, session: Session) -> None:
     other = session()
     other.rows("begin")
     unpark_due(other)

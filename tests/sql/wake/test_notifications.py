@@ -50,14 +50,14 @@ def idle_worker(engine: Engine, *roles: str) -> int:
     return worker
 
 
-def test_an_enqueue_wakes_the_role_that_somebody_waits_for(engine: Engine, woken: Woken) -> None:
+def test_enqueue_wakes_the_role_of_an_idle_worker(engine: Engine, woken: Woken) -> None:
     idle_worker(engine, "work")
     engine.enqueue_many([{"role": "work"}] * 5)
 
     assert woken() == ["work"]
 
 
-def test_nobody_idle_nobody_notified(engine: Engine, woken: Woken) -> None:
+def test_enqueue_without_idle_workers_sends_no_notification(engine: Engine, woken: Woken) -> None:
     """Notifications must cost nothing while all workers are busy."""
     engine.worker("work")
     engine.enqueue()
@@ -66,9 +66,7 @@ def test_nobody_idle_nobody_notified(engine: Engine, woken: Woken) -> None:
 
 
 @pytest.mark.parametrize("dedupe", [None, {"mode": "replace"}, {"mode": "merge"}], ids=str)
-def test_a_task_that_another_stands_for_wakes_all_the_same(
-    engine: Engine, woken: Woken, dedupe: Document | None
-) -> None:
+def test_duplicate_wakes_its_role(engine: Engine, woken: Woken, dedupe: Document | None) -> None:
     """An unnecessary wake-up is harmless, but an earlier start time must wake a worker."""
     engine.enqueue(dedupe_key="d", after=60)
     idle_worker(engine, "work")
@@ -77,7 +75,7 @@ def test_a_task_that_another_stands_for_wakes_all_the_same(
     assert woken() == ["work"]
 
 
-def test_a_start_that_is_put_forward_wakes_the_role_in_which_the_task_stands(engine: Engine, woken: Woken) -> None:
+def test_rescheduled_task_wakes_its_own_role(engine: Engine, woken: Woken) -> None:
     engine.declare({"name": "other"})
     engine.enqueue("other", handler="work", dedupe_key="d", after=60)
     idle_worker(engine, "other")
@@ -86,7 +84,7 @@ def test_a_start_that_is_put_forward_wakes_the_role_in_which_the_task_stands(eng
     assert woken() == ["other"]
 
 
-def test_a_worker_of_another_role_is_not_woken(engine: Engine, woken: Woken) -> None:
+def test_worker_of_another_role_is_not_woken(engine: Engine, woken: Woken) -> None:
     engine.declare({"name": "other"})
     idle_worker(engine, "other")
     engine.enqueue()
@@ -94,7 +92,7 @@ def test_a_worker_of_another_role_is_not_woken(engine: Engine, woken: Woken) -> 
     assert woken() == []
 
 
-def test_a_worker_of_every_role_is_woken_for_each(engine: Engine, woken: Woken) -> None:
+def test_worker_of_every_role_is_woken_for_each(engine: Engine, woken: Woken) -> None:
     engine.declare({"name": "other"})
     idle_worker(engine)
     engine.enqueue_many([{"role": "work"}, {"role": "other"}])
@@ -102,7 +100,7 @@ def test_a_worker_of_every_role_is_woken_for_each(engine: Engine, woken: Woken) 
     assert sorted(woken()) == ["other", "work"]
 
 
-def test_a_task_due_later_wakes_nobody(engine: Engine, woken: Woken) -> None:
+def test_task_due_later_wakes_no_worker(engine: Engine, woken: Woken) -> None:
     idle_worker(engine)
     engine.enqueue(after=60)
 
@@ -110,9 +108,7 @@ def test_a_task_due_later_wakes_nobody(engine: Engine, woken: Woken) -> None:
 
 
 @pytest.mark.parametrize("minutes", [4, 6])
-def test_a_worker_that_has_been_silent_for_five_minutes_is_not_waited_for(
-    engine: Engine, woken: Woken, minutes: int
-) -> None:
+def test_worker_silent_for_five_minutes_is_not_woken(engine: Engine, woken: Woken, minutes: int) -> None:
     idle_worker(engine)
     engine.clock.advance(minutes=minutes)
     engine.enqueue()
@@ -120,7 +116,7 @@ def test_a_worker_that_has_been_silent_for_five_minutes_is_not_waited_for(
     assert woken() == (["work"] if minutes == 4 else [])
 
 
-def test_a_rolled_back_enqueue_leaves_no_task_and_wakes_nobody(engine: Engine, woken: Woken) -> None:
+def test_rolled_back_enqueue_leaves_no_task_and_wakes_no_worker(engine: Engine, woken: Woken) -> None:
     idle_worker(engine)
     engine.rows("begin")
     engine.enqueue()
@@ -130,7 +126,7 @@ def test_a_rolled_back_enqueue_leaves_no_task_and_wakes_nobody(engine: Engine, w
     assert engine.tasks() == []
 
 
-def test_a_freed_key_wakes_the_role_of_the_task_that_waited(engine: Engine, woken: Woken) -> None:
+def test_freed_key_wakes_the_role_of_the_parked_task(engine: Engine, woken: Woken) -> None:
     engine.declare({"name": "other"})
     engine.enqueue(key="k")
     claim = engine.claim_one()
@@ -143,7 +139,7 @@ def test_a_freed_key_wakes_the_role_of_the_task_that_waited(engine: Engine, woke
     assert woken() == ["other"]
 
 
-def test_what_is_ready_again_wakes(engine: Engine, woken: Woken) -> None:
+def test_released_and_retried_tasks_wake_a_worker(engine: Engine, woken: Woken) -> None:
     idle_worker(engine)
     engine.enqueue()
     woken()
@@ -158,7 +154,7 @@ def test_what_is_ready_again_wakes(engine: Engine, woken: Woken) -> None:
     assert woken() == ["work"]
 
 
-def test_a_rescued_task_that_is_due_at_once_wakes(engine: Engine, woken: Woken) -> None:
+def test_rescued_task_that_is_due_wakes_a_worker(engine: Engine, woken: Woken) -> None:
     engine.enqueue(retry={"kind": "linear", "step": 0})
     engine.claim_one()
     engine.clock.advance(seconds=LEASE + 1)
@@ -169,7 +165,7 @@ def test_a_rescued_task_that_is_due_at_once_wakes(engine: Engine, woken: Woken) 
     assert woken() == ["work"]
 
 
-def test_a_fired_schedule_wakes(engine: Engine, woken: Woken) -> None:
+def test_fired_schedule_wakes_a_worker(engine: Engine, woken: Woken) -> None:
     idle_worker(engine)
     engine.put_schedule()
 
@@ -185,7 +181,7 @@ def chosen(payload: str) -> set[int]:
 
 
 @pytest.mark.parametrize(("tasks", "number"), [(1, 2), (5, 6), (9, 10)])
-def test_one_idle_worker_more_is_woken_than_there_are_tasks(
+def test_one_more_idle_worker_is_woken_than_there_are_tasks(
     engine: Engine, woken: Woken, tasks: int, number: int
 ) -> None:
     """A single task must not make all workers claim at once."""
@@ -198,7 +194,7 @@ def test_one_idle_worker_more_is_woken_than_there_are_tasks(
 
 
 @pytest.mark.parametrize("tasks", [2, 25])
-def test_where_nobody_is_to_be_left_out_all_are_woken_by_their_role(engine: Engine, woken: Woken, tasks: int) -> None:
+def test_all_workers_are_woken_by_role_if_all_are_needed(engine: Engine, woken: Woken, tasks: int) -> None:
     for _ in range(2 if tasks == 2 else 30):
         idle_worker(engine, "work")
     engine.enqueue_many([{"role": "work"}] * tasks)
@@ -206,7 +202,7 @@ def test_where_nobody_is_to_be_left_out_all_are_woken_by_their_role(engine: Engi
     assert woken() == ["work"]
 
 
-def test_a_single_task_wakes_a_random_idle_worker(engine: Engine, woken: Woken) -> None:
+def test_single_task_wakes_a_random_idle_worker(engine: Engine, woken: Woken) -> None:
     for _ in range(10):
         idle_worker(engine, "work")
         engine.clock.advance(seconds=5)
@@ -216,7 +212,7 @@ def test_a_single_task_wakes_a_random_idle_worker(engine: Engine, woken: Woken) 
     assert len(set.union(*map(chosen, woken()))) == 10
 
 
-def test_only_workers_that_have_the_handler_are_woken(engine: Engine, woken: Woken) -> None:
+def test_only_workers_with_the_handler_are_woken(engine: Engine, woken: Woken) -> None:
     for _ in range(5):
         idle_worker(engine, "work")
     engine.declare(handlers=[{"name": "new", "role": "work"}])
@@ -227,7 +223,7 @@ def test_only_workers_that_have_the_handler_are_woken(engine: Engine, woken: Wok
     assert chosen(payload) < able
 
 
-def test_a_worker_that_has_learned_a_handler_while_it_waits_is_woken_for_it(engine: Engine, woken: Woken) -> None:
+def test_idle_worker_that_adds_a_handler_is_woken_for_it(engine: Engine, woken: Woken) -> None:
     worker = idle_worker(engine, "work")
     engine.declare(handlers=[{"name": "new", "role": "work"}])
     engine.rows("select rolecall.serve(%s, '{work,new}')", worker)
@@ -236,9 +232,7 @@ def test_a_worker_that_has_learned_a_handler_while_it_waits_is_woken_for_it(engi
     assert woken() == ["work"]
 
 
-def test_a_dispatcher_that_watches_is_notified_of_a_handler_that_was_declared_later(
-    engine: Engine, woken: Woken
-) -> None:
+def test_watching_dispatcher_is_notified_of_a_handler_declared_later(engine: Engine, woken: Woken) -> None:
     engine.rows("select rolecall.watch()")
     engine.declare(handlers=[{"name": "late", "role": "work"}])
     engine.enqueue(handler="late")
@@ -246,7 +240,7 @@ def test_a_dispatcher_that_watches_is_notified_of_a_handler_that_was_declared_la
     assert woken() == ["work"]
 
 
-def test_a_worker_with_an_old_idle_mark_is_woken_only_if_others_do_not_suffice(engine: Engine, woken: Woken) -> None:
+def test_workers_with_old_idle_marks_are_woken_only_if_needed(engine: Engine, woken: Woken) -> None:
     """A task must not wait for a dead worker while others are alive."""
     dead = {idle_worker(engine, "work") for _ in range(9)}
     engine.clock.advance(seconds=61)
@@ -260,7 +254,7 @@ def test_a_worker_with_an_old_idle_mark_is_woken_only_if_others_do_not_suffice(e
     assert four - alive <= dead
 
 
-def test_a_resumed_role_wakes_all_that_wait_for_it(engine: Engine, woken: Woken) -> None:
+def test_resumed_role_wakes_all_idle_workers(engine: Engine, woken: Woken) -> None:
     for _ in range(5):
         idle_worker(engine, "work")
     engine.rows("select rolecall.pause_role('work')")
@@ -269,7 +263,7 @@ def test_a_resumed_role_wakes_all_that_wait_for_it(engine: Engine, woken: Woken)
     assert woken() == ["work"]
 
 
-def test_a_mark_is_taken_back_after_a_second_at_the_soonest(engine: Engine, woken: Woken) -> None:
+def test_idle_mark_is_removed_after_one_second_at_the_earliest(engine: Engine, woken: Woken) -> None:
     worker = idle_worker(engine, "work")
     for _ in range(2):
         engine.rows("select rolecall.mark_idle(%s, false)", worker)
@@ -279,7 +273,7 @@ def test_a_mark_is_taken_back_after_a_second_at_the_soonest(engine: Engine, woke
     assert woken() == ["work"]
 
 
-def test_an_old_snapshot_does_not_make_an_enqueue_pay_for_past_marks(engine: Engine) -> None:
+def test_cost_of_an_enqueue_does_not_depend_on_old_idle_marks(engine: Engine) -> None:
     """It reads the marks of the last minutes only, however long the snapshot is held."""
     worker = idle_worker(engine, "work")
     engine.enqueue()
@@ -294,7 +288,7 @@ def test_an_old_snapshot_does_not_make_an_enqueue_pay_for_past_marks(engine: Eng
     assert costs[1] <= 2 * costs[0]
 
 
-def test_a_worker_without_room_wakes_others_for_due_tasks_and_is_not_idle(engine: Engine, woken: Woken) -> None:
+def test_full_worker_wakes_others_for_due_tasks_and_is_not_idle(engine: Engine, woken: Woken) -> None:
     full = idle_worker(engine, "work")
     engine.enqueue()
     assert woken() == ["work"]
@@ -306,7 +300,7 @@ def test_a_worker_without_room_wakes_others_for_due_tasks_and_is_not_idle(engine
     assert engine.rows("select worker_id from rolecall.idle_marks where worker_id = %s", full) == []
 
 
-def test_for_nothing_that_is_due_nobody_is_woken(engine: Engine, woken: Woken) -> None:
+def test_full_worker_wakes_no_others_without_due_tasks(engine: Engine, woken: Woken) -> None:
     full, _ = idle_worker(engine, "work"), idle_worker(engine, "work")
 
     engine.rows("select rolecall.wake_others(%s, '{work}', '{work}')", full)
@@ -314,7 +308,7 @@ def test_for_nothing_that_is_due_nobody_is_woken(engine: Engine, woken: Woken) -
     assert woken() == []
 
 
-def test_nobody_else_idle_nobody_is_woken(engine: Engine, woken: Woken) -> None:
+def test_full_worker_sends_no_notification_without_other_idle_workers(engine: Engine, woken: Woken) -> None:
     full = idle_worker(engine, "work")
     engine.enqueue()
     woken()

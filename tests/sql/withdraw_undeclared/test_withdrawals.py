@@ -72,7 +72,7 @@ def test_declaration_of_another_live_app_counts(shop: Engine) -> None:
     assert withdraw(shop) == []
 
 
-def test_schedule_that_a_person_edited_goes_on(shop: Engine) -> None:
+def test_manually_edited_schedule_stays_enabled(shop: Engine) -> None:
     stop(shop, start(shop, "1", schedule=["nightly"]))
     shop.put_schedule(name="nightly", every=30)
     start(shop, "2", schedule=[])
@@ -82,7 +82,7 @@ def test_schedule_that_a_person_edited_goes_on(shop: Engine) -> None:
     assert schedule(shop) == (True, "app shop no longer declares it")
 
 
-def test_schedule_that_a_person_stored_is_not_withdrawn(shop: Engine) -> None:
+def test_manually_stored_schedule_is_not_withdrawn(shop: Engine) -> None:
     shop.put_schedule(name="by-hand")
     stop(shop, start(shop, "1", schedule=["by-hand"]))
     start(shop, "2", schedule=[])
@@ -123,7 +123,7 @@ def test_capacities_of_keys_are_withdrawn(shop: Engine) -> None:
     assert shop.rows("select declared from rolecall.keys where key = 'till'") == [(None,)]
 
 
-def test_settings_of_a_role_are_the_defaults_again_until_it_is_declared_again(shop: Engine) -> None:
+def test_role_has_default_settings_until_it_is_declared_again(shop: Engine) -> None:
     stop(shop, start(shop, "1", role=["sums"]))
     start(shop, "2", role=[])
     lease = "select extract(epoch from lease)::int, withdrawn is null from rolecall.roles where name = 'sums'"
@@ -147,7 +147,7 @@ def test_handler_is_marked_until_it_is_declared_again(shop: Engine) -> None:
     assert shop.value(reason) is None
 
 
-def test_releases_that_ended_are_forgotten(shop: Engine) -> None:
+def test_stopped_releases_are_deleted(shop: Engine) -> None:
     for release in ("1", "2", "3"):
         stop(shop, start(shop, release, schedule=["nightly"]))
     start(shop, "4", schedule=["nightly"])

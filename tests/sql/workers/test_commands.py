@@ -27,7 +27,7 @@ def tell(engine: Engine, worker: int, command: str | None) -> None:
     engine.rows("select rolecall.command_worker(%s, %s)", worker, command)
 
 
-def test_a_beat_tells_what_the_worker_uses_and_why_it_backs_off(engine: Engine) -> None:
+def test_heartbeat_stores_resource_usage_and_the_back_off_reason(engine: Engine) -> None:
     worker = engine.worker()
     beat(engine, worker, cpu=0.25, memory=0.9, memory_bytes=10**10, backing_off="memory at 90%")
 
@@ -35,7 +35,7 @@ def test_a_beat_tells_what_the_worker_uses_and_why_it_backs_off(engine: Engine) 
     assert row == (0.25, 0.9, 10**10, "memory at 90%", "backing off")
 
 
-def test_what_the_next_beat_does_not_say_is_unknown_again(engine: Engine) -> None:
+def test_values_missing_from_the_next_heartbeat_are_reset(engine: Engine) -> None:
     worker = engine.worker()
     beat(engine, worker, cpu=0.25, backing_off="cpu at 95%")
     beat(engine, worker)
@@ -44,7 +44,7 @@ def test_what_the_next_beat_does_not_say_is_unknown_again(engine: Engine) -> Non
 
 
 @pytest.mark.parametrize("ahead", [-300, 0, 300])
-def test_a_beat_shows_how_far_the_workers_clock_is_ahead(engine: Engine, ahead: int) -> None:
+def test_heartbeat_stores_the_clock_offset_of_the_worker(engine: Engine, ahead: int) -> None:
     """The offset is only shown by the doctor."""
     worker = engine.worker()
     beat(engine, worker, clock=time.time() + ahead)
@@ -52,7 +52,7 @@ def test_a_beat_shows_how_far_the_workers_clock_is_ahead(engine: Engine, ahead: 
     assert engine.value("select clock_ahead from rolecall.workers") == pytest.approx(ahead, abs=60)
 
 
-def test_a_command_stands_until_the_worker_hears_it_and_until_it_is_taken_back(engine: Engine) -> None:
+def test_command_is_returned_with_each_heartbeat_until_revoked(engine: Engine) -> None:
     worker = engine.worker()
     assert beat(engine, worker) == (True, None)
 
@@ -63,7 +63,7 @@ def test_a_command_stands_until_the_worker_hears_it_and_until_it_is_taken_back(e
     assert beat(engine, worker) == (True, None)
 
 
-def test_a_draining_worker_is_drained_when_it_runs_nothing(engine: Engine) -> None:
+def test_draining_worker_is_drained_when_it_runs_nothing(engine: Engine) -> None:
     engine.enqueue()
     worker = engine.worker()
     claim = engine.claim_one(worker=worker)
@@ -79,7 +79,7 @@ def test_a_draining_worker_is_drained_when_it_runs_nothing(engine: Engine) -> No
     assert state(engine, worker) == "leaving"
 
 
-def test_a_command_is_notified_to_its_worker(engine: Engine, session: Session) -> None:
+def test_worker_is_notified_of_a_command(engine: Engine, session: Session) -> None:
     worker, listener = engine.worker(), session()
     listener.rows("listen rolecall_command")
 
@@ -89,7 +89,7 @@ def test_a_command_is_notified_to_its_worker(engine: Engine, session: Session) -
     assert notice.payload == str(worker)
 
 
-def test_who_is_not_on_the_roll_cannot_be_told(engine: Engine) -> None:
+def test_command_to_an_unregistered_worker_is_rejected(engine: Engine) -> None:
     gone = engine.worker()
     engine.rows("select rolecall.deregister_worker(%s)", gone)
 
@@ -99,7 +99,7 @@ def test_who_is_not_on_the_roll_cannot_be_told(engine: Engine) -> None:
         assert raised.value.sqlstate == "RC030"
 
 
-def test_a_drain_in_the_database_takes_no_more_once_told(engine: Engine) -> None:
+def test_sql_worker_claims_no_more_tasks_after_a_drain_command(engine: Engine) -> None:
     engine.rows("create procedure public.work(payload jsonb, inout info jsonb) language plpgsql as 'begin end'")
     engine.rows("select rolecall.declare_procedure('work', 'public.work')")
     engine.enqueue("work")
@@ -113,7 +113,7 @@ def test_a_drain_in_the_database_takes_no_more_once_told(engine: Engine) -> None
     assert len(engine.rows(claim, worker)) == 1
 
 
-def test_the_roll_reads_the_running_tasks_through_an_index(engine: Engine) -> None:
+def test_worker_registry_reads_running_tasks_through_an_index(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work"}] * 5_000)
     worker = engine.worker()
     claims = engine.claim(3, worker=worker)

@@ -57,17 +57,17 @@ def crew(engine: Engine) -> Iterator[Crew]:
     crew.session.close()
 
 
-def test_a_worker_whose_session_stands_lives(crew: Crew) -> None:
+def test_worker_with_a_session_is_alive(crew: Crew) -> None:
     assert crew.looks() == []
 
 
-def test_worker_without_a_session_at_two_looks_is_found(crew: Crew) -> None:
+def test_worker_without_a_session_in_two_checks_is_found(crew: Crew) -> None:
     crew.end_session()
 
     assert crew.looks() == [crew.worker_id]
 
 
-def test_one_look_is_not_enough(crew: Crew) -> None:
+def test_one_check_is_not_sufficient(crew: Crew) -> None:
     crew.end_session()
 
     assert crew.look() == []
@@ -75,7 +75,7 @@ def test_one_look_is_not_enough(crew: Crew) -> None:
     assert crew.look() == []
 
 
-def test_a_session_that_came_back_starts_it_anew(crew: Crew) -> None:
+def test_returning_session_restarts_the_proof(crew: Crew) -> None:
     crew.end_session()
     crew.look()
     crew.come_back()
@@ -86,7 +86,7 @@ def test_a_session_that_came_back_starts_it_anew(crew: Crew) -> None:
     assert crew.look() == []
 
 
-def test_a_beat_between_the_looks_proves_that_it_lives(crew: Crew) -> None:
+def test_heartbeat_between_the_checks_proves_that_the_worker_is_alive(crew: Crew) -> None:
     crew.end_session()
     crew.look()
     crew.engine.clock.advance(seconds=10)
@@ -95,7 +95,7 @@ def test_a_beat_between_the_looks_proves_that_it_lives(crew: Crew) -> None:
     assert crew.look() == []
 
 
-def test_a_session_that_runs_a_procedure_is_its_workers(crew: Crew) -> None:
+def test_session_that_runs_a_procedure_belongs_to_its_worker(crew: Crew) -> None:
     """The session can outlive its client, and is named after its task meanwhile."""
     with crew.session.transaction():
         crew.session.execute("select rolecall.name_session(%s, 5)", [crew.worker_id])
@@ -103,7 +103,7 @@ def test_a_session_that_runs_a_procedure_is_its_workers(crew: Crew) -> None:
         assert crew.looks() == []
 
 
-def test_another_server_proves_nothing_for_a_lease(crew: Crew) -> None:
+def test_server_change_delays_the_proof_by_one_lease(crew: Crew) -> None:
     """Live workers reconnect within a lease."""
     crew.end_session()
     crew.look()
@@ -116,7 +116,7 @@ def test_another_server_proves_nothing_for_a_lease(crew: Crew) -> None:
     assert crew.looks() == [crew.worker_id]
 
 
-def test_another_server_proves_nothing_for_the_lease_of_what_is_held(crew: Crew) -> None:
+def test_server_change_delays_the_proof_by_the_lease_of_held_tasks(crew: Crew) -> None:
     crew.engine.declare({"name": "long", "lease": 600})
     crew.engine.enqueue("long")
     crew.engine.claim_one(worker=crew.worker_id)
@@ -130,7 +130,7 @@ def test_another_server_proves_nothing_for_the_lease_of_what_is_held(crew: Crew)
     assert crew.looks() == [crew.worker_id]
 
 
-def test_a_name_that_is_not_the_sessions_own_proves_nothing(crew: Crew) -> None:
+def test_session_name_set_by_the_dsn_proves_nothing(crew: Crew) -> None:
     """The DSN may set application_name."""
     crew.tell(crew.engine.connection, MARK)
     crew.end_session()
@@ -138,14 +138,14 @@ def test_a_name_that_is_not_the_sessions_own_proves_nothing(crew: Crew) -> None:
     assert crew.looks() == []
 
 
-def test_a_worker_that_says_no_name_is_never_found(crew: Crew) -> None:
+def test_worker_without_a_session_name_is_never_found(crew: Crew) -> None:
     crew.tell(crew.session, None)
     crew.end_session()
 
     assert crew.looks() == []
 
 
-def test_a_worker_that_took_itself_off_the_roll_is_not_looked_for(crew: Crew) -> None:
+def test_unregistered_worker_is_not_checked(crew: Crew) -> None:
     crew.engine.rows("select rolecall.deregister_worker(%s)", crew.worker_id)
     crew.end_session()
 
@@ -153,7 +153,7 @@ def test_a_worker_that_took_itself_off_the_roll_is_not_looked_for(crew: Crew) ->
 
 
 @pytest.mark.parametrize("idempotent", [True, False])
-def test_worker_off_the_roll_is_found_while_it_holds_something_harmless(crew: Crew, *, idempotent: bool) -> None:
+def test_unregistered_worker_is_found_while_it_holds_an_idempotent_task(crew: Crew, *, idempotent: bool) -> None:
     crew.engine.declare({"name": "work", "idempotent": idempotent})
     crew.engine.enqueue()
     crew.engine.claim_one(worker=crew.worker_id)
@@ -163,7 +163,7 @@ def test_worker_off_the_roll_is_found_while_it_holds_something_harmless(crew: Cr
     assert crew.looks() == ([crew.worker_id] if idempotent else [])
 
 
-def test_session_that_completes_a_task_is_its_workers(crew: Crew) -> None:
+def test_session_that_completes_a_task_belongs_to_its_worker(crew: Crew) -> None:
     crew.engine.enqueue()
     claim = crew.engine.claim_one(worker=crew.worker_id)
     with crew.session.transaction():
@@ -174,7 +174,7 @@ def test_session_that_completes_a_task_is_its_workers(crew: Crew) -> None:
         assert crew.looks() == []
 
 
-def test_every_login_sees_whose_sessions_stand(crew: Crew) -> None:
+def test_every_login_can_see_the_names_of_all_sessions(crew: Crew) -> None:
     """The server hides the queries of other roles but not the names of their sessions."""
     name = "rolecall_stranger"
     crew.engine.rows(f"drop role if exists {name}")
@@ -188,7 +188,7 @@ def test_every_login_sees_whose_sessions_stand(crew: Crew) -> None:
         crew.engine.rows(f"drop role {name}")
 
 
-def test_a_look_writes_nothing_while_all_live(crew: Crew) -> None:
+def test_check_writes_nothing_while_all_workers_are_alive(crew: Crew) -> None:
     version = "select xmin::text from rolecall.workers"
     before = crew.engine.rows(version)
 
@@ -201,13 +201,13 @@ def beside(engine: Engine, space: str = "here", host: str = "host") -> list[tupl
     return engine.rows("select * from rolecall.workers_beside(%s, %s)", host, space)
 
 
-def test_a_worker_is_found_where_its_pid_means_something(crew: Crew) -> None:
+def test_worker_is_found_on_the_same_host_and_pid_namespace(crew: Crew) -> None:
     assert beside(crew.engine) == [(crew.worker_id, 1, 7)]
     assert beside(crew.engine, "another pid namespace") == []
     assert beside(crew.engine, host="another host") == []
 
 
-def test_a_worker_of_the_release_before_is_at_no_place(engine: Engine) -> None:
+def test_worker_of_the_previous_release_has_no_known_host(engine: Engine) -> None:
     engine.worker()
 
     assert beside(engine) == []

@@ -25,7 +25,7 @@ def row(engine: Engine, worker: int, columns: str) -> tuple[object, ...]:
     return found
 
 
-def test_a_worker_stands_on_the_roll_with_what_it_said(engine: Engine) -> None:
+def test_registered_worker_is_stored_with_its_fields(engine: Engine) -> None:
     worker = engine.worker("work", name="pod-1", slots=4)
 
     assert row(engine, worker, "name, roles, slots, held, idle, host, pid, version, started_at, stopped_at") == (
@@ -33,19 +33,19 @@ def test_a_worker_stands_on_the_roll_with_what_it_said(engine: Engine) -> None:
     )  # fmt: skip
 
 
-def test_one_name_twice_is_two_workers(engine: Engine) -> None:
+def test_same_name_registers_two_workers(engine: Engine) -> None:
     """A restarted pod with its old name is another worker."""
     first, second = engine.worker(name="pod-1"), engine.worker(name="pod-1")
 
     assert first != second
 
 
-def test_a_worker_needs_a_slot(engine: Engine) -> None:
+def test_worker_requires_at_least_one_slot(engine: Engine) -> None:
     with pytest.raises(psycopg.errors.CheckViolation, match="slots_are_positive"):
         engine.worker(slots=0)
 
 
-def test_a_beat_says_that_it_lives_and_what_it_does(engine: Engine) -> None:
+def test_heartbeat_stores_time_held_tasks_and_idleness(engine: Engine) -> None:
     worker = engine.worker()
     engine.clock.advance(seconds=30)
 
@@ -53,11 +53,11 @@ def test_a_beat_says_that_it_lives_and_what_it_does(engine: Engine) -> None:
     assert row(engine, worker, "heartbeat_at, held, idle") == (START + timedelta(seconds=30), 3, True)
 
 
-def test_a_beat_of_an_unknown_worker_says_register_again(engine: Engine) -> None:
+def test_heartbeat_of_an_unknown_worker_returns_false(engine: Engine) -> None:
     assert not beat(engine, 4711)
 
 
-def test_a_worker_that_has_left_is_unknown(engine: Engine) -> None:
+def test_unregistered_worker_is_unknown(engine: Engine) -> None:
     worker = engine.worker()
     deregister(engine, worker)
 
@@ -65,7 +65,7 @@ def test_a_worker_that_has_left_is_unknown(engine: Engine) -> None:
     assert row(engine, worker, "stopped_at, idle") == (START, False)
 
 
-def test_leaving_gives_back_what_it_held(engine: Engine) -> None:
+def test_unregistering_returns_the_workers_tasks(engine: Engine) -> None:
     """This includes a claim whose response was lost."""
     ids, _ = engine.enqueue_many([{"role": "work", "key": str(n)} for n in range(3)])
     worker, other = engine.worker(), engine.worker()
@@ -80,7 +80,7 @@ def test_leaving_gives_back_what_it_held(engine: Engine) -> None:
     assert [claim.id for claim in engine.claim(3)] == ids[:2]
 
 
-def test_what_a_leaving_worker_had_not_begun_is_returned(engine: Engine) -> None:
+def test_unregistering_returns_tasks_that_have_not_started(engine: Engine) -> None:
     ids, _ = engine.enqueue_many([{"role": "work"}] * 2)
     worker = engine.worker()
     begun, _ = engine.claim(2, worker=worker, start=0)
@@ -91,7 +91,7 @@ def test_what_a_leaving_worker_had_not_begun_is_returned(engine: Engine) -> None
     assert [engine.events(task_id) for task_id in ids] == [["shutdown"], ["returned"]]
 
 
-def test_leaving_twice_is_leaving_once(engine: Engine) -> None:
+def test_unregistering_twice_has_no_further_effect(engine: Engine) -> None:
     worker = engine.worker()
     deregister(engine, worker)
     engine.clock.advance(seconds=9)
@@ -100,7 +100,7 @@ def test_leaving_twice_is_leaving_once(engine: Engine) -> None:
     assert row(engine, worker, "stopped_at") == (START,)
 
 
-def test_a_mark_that_changes_nothing_writes_nothing(engine: Engine) -> None:
+def test_unchanged_idle_mark_writes_nothing(engine: Engine) -> None:
     worker = engine.worker()
     with engine.connection.transaction():
         engine.rows("select rolecall.mark_idle(%s, false)", worker)

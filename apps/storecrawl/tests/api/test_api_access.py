@@ -24,7 +24,7 @@ async def door(database: str, app: App) -> AsyncIterator[Door]:
         yield door
 
 
-async def test_every_route_stands_in_the_table_and_no_other(door: Door) -> None:
+async def test_route_table_contains_exactly_the_existing_routes(door: Door) -> None:
     """A new route needs a line in routes.txt."""
     own = routes_of(build("postgresql://", App("bare")))
 
@@ -32,11 +32,11 @@ async def test_every_route_stands_in_the_table_and_no_other(door: Door) -> None:
 
 
 @pytest.mark.parametrize("identity", list(IDENTITIES))
-async def test_each_role_reaches_exactly_the_paths_of_the_table(door: Door, identity: str) -> None:
+async def test_each_role_has_access_to_exactly_the_paths_in_the_table(door: Door, identity: str) -> None:
     headers = {} if identity == "nobody" else await door.key(Scope(identity))
 
     assert await departures(door.application, TABLE, identity, headers) == []
 
 
-async def test_every_route_of_the_api_refuses_a_word_that_it_does_not_know(door: Door) -> None:
+async def test_every_api_route_rejects_unknown_query_parameters(door: Door) -> None:
     assert await passed_over(door.application, await door.key(Scope.ADMIN)) == []

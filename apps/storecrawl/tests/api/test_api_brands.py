@@ -32,7 +32,7 @@ async def shops(database: str, shop: Any, make_document: Any) -> list[int]:
     return stores
 
 
-async def test_brands_are_listed_by_name_or_by_their_products_page_by_page(
+async def test_brands_are_listed_by_name_or_product_count_with_pagination(
     http: httpx2.AsyncClient, shops: list[int]
 ) -> None:
     assert len(shops) == 2
@@ -49,7 +49,7 @@ async def test_brands_are_listed_by_name_or_by_their_products_page_by_page(
         assert found[0] == names[0], sort
 
 
-async def test_a_brand_tells_what_all_menus_have_of_it(http: httpx2.AsyncClient, shops: list[int]) -> None:
+async def test_brand_shows_its_products_across_all_menus(http: httpx2.AsyncClient, shops: list[int]) -> None:
     [kite] = (await http.get("/api/brands?text=KIT")).json()["items"]
 
     brand = (await http.get(f"/api/brands/{kite['id']}")).json()
@@ -61,7 +61,7 @@ async def test_a_brand_tells_what_all_menus_have_of_it(http: httpx2.AsyncClient,
     assert (missing.status_code, missing.json()["type"]) == (404, "urn:rolecall:brand-not-found")
 
 
-async def test_a_store_tells_what_it_has_by_category(http: httpx2.AsyncClient, shops: list[int]) -> None:
+async def test_store_shows_its_products_by_category(http: httpx2.AsyncClient, shops: list[int]) -> None:
     categories = (await http.get(f"/api/stores/{shops[0]}/categories")).json()
 
     assert [(each["category"], each["products"], each["brands"]) for each in categories] == [
@@ -71,7 +71,7 @@ async def test_a_store_tells_what_it_has_by_category(http: httpx2.AsyncClient, s
     assert (await http.get("/api/stores/987654/categories")).status_code == 404
 
 
-async def test_the_pages_show_the_same(http: httpx2.AsyncClient, shops: list[int]) -> None:
+async def test_pages_show_the_same_brands(http: httpx2.AsyncClient, shops: list[int]) -> None:
     listed = (await http.get("/brands?sort=")).text
     [kite] = (await http.get("/api/brands?text=Kite")).json()["items"]
     shown = (await http.get(f"/brands/{kite['id']}")).text

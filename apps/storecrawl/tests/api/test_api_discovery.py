@@ -11,7 +11,7 @@ LOCATIONS = "/api/discovery/platforms/dt/locations"
 OTHERS = ("jn", "wm", "lf", "tz", "bl", "fl")
 
 
-async def test_locations_are_listed_page_by_page(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_locations_are_listed_in_pages(http: httpx2.AsyncClient, shop: Any) -> None:
     ids = [shop.location() for _ in range(3)]
 
     first = (await http.get(f"{LOCATIONS}?limit=2")).json()
@@ -21,7 +21,7 @@ async def test_locations_are_listed_page_by_page(http: httpx2.AsyncClient, shop:
     assert second["next_cursor"] is None
 
 
-async def test_locations_are_found_by_status_place_and_text(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_locations_can_be_filtered_by_status_place_and_text(http: httpx2.AsyncClient, shop: Any) -> None:
     sun = shop.location(name="Sun", city="Mesa")
     moon = shop.location(
         name="Moon", state="NV", city="Reno", status="rejected", because="closed", decided_by="ann", decided_at="now"
@@ -36,7 +36,7 @@ async def test_locations_are_found_by_status_place_and_text(http: httpx2.AsyncCl
 
 
 @pytest.mark.parametrize("platform", OTHERS)
-async def test_the_other_platforms_are_known_and_empty(http: httpx2.AsyncClient, shop: Any, platform: str) -> None:
+async def test_other_platforms_are_known_and_empty(http: httpx2.AsyncClient, shop: Any, platform: str) -> None:
     location = shop.location()
     path = f"/api/discovery/platforms/{platform}/locations"
 
@@ -45,13 +45,13 @@ async def test_the_other_platforms_are_known_and_empty(http: httpx2.AsyncClient,
     assert (await http.post(f"{path}/{location}/reject", json={"because": "x"})).status_code == 404
 
 
-async def test_an_unknown_platform_is_a_problem_document(http: httpx2.AsyncClient) -> None:
+async def test_unknown_platform_returns_a_problem_document(http: httpx2.AsyncClient) -> None:
     answer = await http.get("/api/discovery/platforms/xx/locations")
 
     assert (answer.status_code, answer.json()["type"]) == (404, "urn:rolecall:platform-not-found")
 
 
-async def test_a_location_becomes_a_store_that_is_crawled(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_location_becomes_a_store_and_is_crawled(http: httpx2.AsyncClient, shop: Any) -> None:
     location = shop.location(name="Sun", slug=None, state=None)
 
     decided = (await http.post(f"{LOCATIONS}/{location}/verify-create", json={"because": "I was there"})).json()
@@ -62,9 +62,7 @@ async def test_a_location_becomes_a_store_that_is_crawled(http: httpx2.AsyncClie
     assert task["payload"] == {"store_id": decided["location"]["store_id"]}
 
 
-async def test_a_location_is_linked_to_a_store_that_takes_its_id_if_it_has_none(
-    http: httpx2.AsyncClient, shop: Any
-) -> None:
+async def test_location_is_linked_to_a_store_which_takes_its_id_if_missing(http: httpx2.AsyncClient, shop: Any) -> None:
     without, with_id = shop.store(platform_store_id=None), shop.store()
     first, second = shop.location(platform_store_id="a" * 24), shop.location()
 
@@ -77,7 +75,7 @@ async def test_a_location_is_linked_to_a_store_that_takes_its_id_if_it_has_none(
     assert ([task["id"] for task in shop.tasks("payload_fetch")], kept["task_id"]) == ([taken["task_id"]], None)
 
 
-async def test_a_rejection_is_taken_back(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_rejection_can_be_undone(http: httpx2.AsyncClient, shop: Any) -> None:
     location = shop.location()
 
     await http.post(f"{LOCATIONS}/{location}/reject", json={"because": "a warehouse"})
@@ -100,7 +98,7 @@ async def test_a_rejection_is_taken_back(http: httpx2.AsyncClient, shop: Any) ->
         ("reject", "reject"),
     ],
 )
-async def test_a_decision_that_the_status_does_not_allow_is_refused(
+async def test_decision_that_the_status_does_not_allow_is_rejected(
     http: httpx2.AsyncClient, shop: Any, first: str, then: str
 ) -> None:
     location = shop.location()
@@ -111,9 +109,7 @@ async def test_a_decision_that_the_status_does_not_allow_is_refused(
     assert (answer.status_code, answer.json()["type"]) == (409, "urn:rolecall:location-refused")
 
 
-async def test_a_location_is_not_linked_to_a_store_other_than_the_one_with_its_id(
-    http: httpx2.AsyncClient, shop: Any
-) -> None:
+async def test_location_cannot_be_linked_to_a_store_with_another_id(http: httpx2.AsyncClient, shop: Any) -> None:
     owner, other = shop.store(platform_store_id="b" * 24), shop.store()
     location = shop.location(platform_store_id="b" * 24)
 
@@ -124,7 +120,7 @@ async def test_a_location_is_not_linked_to_a_store_other_than_the_one_with_its_i
     assert f"store {owner}" in refused.json()["detail"]
 
 
-async def test_every_decision_stands_in_the_audit_log(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_every_decision_is_recorded_in_the_audit_log(http: httpx2.AsyncClient, shop: Any) -> None:
     location = shop.location()
     await http.post(f"{LOCATIONS}/{location}/reject", json={"because": "closed"})
     await http.post(f"{LOCATIONS}/{location}/reject", json={"because": "refused, so that nothing was done"})
@@ -137,7 +133,7 @@ async def test_every_decision_stands_in_the_audit_log(http: httpx2.AsyncClient, 
     assert shown["decided_by"] == items[0]["actor"]
 
 
-async def test_states_and_cities_tell_what_is_there_and_what_failed(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_states_and_cities_show_their_stores_and_failures(http: httpx2.AsyncClient, shop: Any) -> None:
     shop.city(name="Mesa", crawled_at="now", stores_found=3, stores_told=4)
     shop.city(name="Phoenix", failures=2, failed_at="now", error="HTTP 503")
     shop.location()
@@ -153,7 +149,7 @@ async def test_states_and_cities_tell_what_is_there_and_what_failed(http: httpx2
     assert [(city["name"], city["error"]) for city in failing] == [("Phoenix", "HTTP 503")]
 
 
-async def test_contradictory_settings_are_refused(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_invalid_parameters_are_rejected(http: httpx2.AsyncClient, shop: Any) -> None:
     location = shop.location()
     for question in ("status=gone", "state=A", "cursor=x", "limit=0", "text="):
         assert (await http.get(f"{LOCATIONS}?{question}")).status_code == 422, question

@@ -25,14 +25,14 @@ async def found(http: httpx2.AsyncClient, check: str) -> list[tuple[str, str, st
     ]
 
 
-async def test_with_a_route_and_no_blocked_store_nothing_is_found(http: httpx2.AsyncClient, shop: Shop) -> None:
+async def test_doctor_finds_nothing_with_a_route_and_no_blocked_store(http: httpx2.AsyncClient, shop: Shop) -> None:
     shop.route(), shop.store()
 
     assert await found(http, "routes") == await found(http, "blocked_stores") == []
 
 
 @pytest.mark.parametrize(("number", "which"), [(0, "there are none"), (2, "all 2 are disabled")])
-async def test_having_no_active_route_is_trouble(
+async def test_missing_active_route_is_trouble(
     http: httpx2.AsyncClient, shop: Shop, connection: psycopg.Connection[Any], number: int, which: str
 ) -> None:
     for port in range(1, number + 1):
@@ -46,7 +46,7 @@ async def test_having_no_active_route_is_trouble(
 
 
 @pytest.mark.parametrize(("paused", "severity"), [(1, "warning"), (2, "trouble")])
-async def test_paused_routes_are_a_warning_and_all_of_them_trouble(
+async def test_paused_routes_are_a_warning_and_trouble_if_all_are_paused(
     http: httpx2.AsyncClient, shop: Shop, connection: psycopg.Connection[Any], paused: int, severity: str
 ) -> None:
     routes = [shop.route(port=port) for port in (1, 2)]
@@ -59,7 +59,7 @@ async def test_paused_routes_are_a_warning_and_all_of_them_trouble(
 
 
 @pytest.mark.parametrize(("blocked", "severity"), [(1, "warning"), (2, "trouble")])
-async def test_blocked_stores_are_a_warning_and_half_of_all_trouble(
+async def test_blocked_stores_are_a_warning_and_trouble_from_half_of_all(
     http: httpx2.AsyncClient, shop: Shop, blocked: int, severity: str
 ) -> None:
     stores = shop.stores(4)
@@ -74,9 +74,7 @@ async def test_blocked_stores_are_a_warning_and_half_of_all_trouble(
     assert listed == stores[:blocked]
 
 
-async def test_a_store_tells_since_when_it_is_blocked_and_when_it_is_asked_again(
-    http: httpx2.AsyncClient, shop: Shop
-) -> None:
+async def test_store_shows_since_when_it_is_blocked_and_its_next_visit(http: httpx2.AsyncClient, shop: Shop) -> None:
     blocked, other = shop.stores(2)
     shop.block(blocked, "HTTP 403")
 
@@ -87,7 +85,7 @@ async def test_a_store_tells_since_when_it_is_blocked_and_when_it_is_asked_again
     assert [each["blocked_until"] is None for each in told] == [False, True]
 
 
-async def test_the_overview_tells_that_no_route_is_active(http: httpx2.AsyncClient, shop: Shop) -> None:
+async def test_overview_reports_that_no_route_is_active(http: httpx2.AsyncClient, shop: Shop) -> None:
     shop.store()
 
     async with asyncio.timeout(40):

@@ -34,7 +34,7 @@ PATHS = {
 }
 
 
-async def test_every_route_of_the_crawler_stands_in_it(http: httpx2.AsyncClient) -> None:
+async def test_openapi_document_contains_every_crawler_route(http: httpx2.AsyncClient) -> None:
     paths = (await http.get("/openapi.json")).json()["paths"]
 
     assert {path: next(iter(paths.get(path, [None]))) for path in PATHS} == PATHS

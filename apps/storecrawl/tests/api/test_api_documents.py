@@ -33,7 +33,7 @@ async def server(database: str, app: App) -> AsyncIterator[str]:
     await serving
 
 
-async def test_a_captured_menu_comes_back_byte_by_byte(
+async def test_captured_menu_is_returned_byte_for_byte(
     http: httpx2.AsyncClient, shop: Any, captured: Callable[[str], bytes]
 ) -> None:
     menu = captured(CAPTURE)
@@ -47,7 +47,7 @@ async def test_a_captured_menu_comes_back_byte_by_byte(
     assert (plain.headers["content-length"], packed.headers["content-encoding"]) == (str(len(menu)), "gzip")
 
 
-async def test_a_packed_document_is_the_file_as_it_lies_on_the_disk(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_compressed_document_equals_the_stored_file(http: httpx2.AsyncClient, shop: Any) -> None:
     payload = shop.payload(shop.store(), {"a": 1})
 
     async with http.stream("GET", f"/api/payloads/{payload}/data", headers={"Accept-Encoding": "gzip"}) as answer:
@@ -56,7 +56,7 @@ async def test_a_packed_document_is_the_file_as_it_lies_on_the_disk(http: httpx2
     assert raw == shop.file_of(payload).read_bytes()
 
 
-async def test_a_document_is_a_download_of_json(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_document_is_a_json_download(http: httpx2.AsyncClient, shop: Any) -> None:
     payload = shop.payload(shop.store(), {})
 
     headers = (await http.get(f"/api/payloads/{payload}/data")).headers
@@ -66,7 +66,9 @@ async def test_a_document_is_a_download_of_json(http: httpx2.AsyncClient, shop: 
     assert (headers["x-content-type-options"], headers["vary"]) == ("nosniff", "Accept-Encoding")
 
 
-async def test_damage_is_a_problem_document_whoever_asks(http: httpx2.AsyncClient, shop: Any, tmp_path: Path) -> None:
+async def test_damaged_file_returns_a_problem_document_for_every_encoding(
+    http: httpx2.AsyncClient, shop: Any, tmp_path: Path
+) -> None:
     store = shop.store()
     damages: dict[str, tuple[int, int]] = {}
     for hour, (kind, status, damage) in enumerate(DAMAGES):
@@ -82,7 +84,7 @@ async def test_damage_is_a_problem_document_whoever_asks(http: httpx2.AsyncClien
             assert "store_" not in answer.text
 
 
-async def test_a_bomb_is_refused_and_never_unpacked(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_gzip_bomb_is_rejected_and_never_decompressed(http: httpx2.AsyncClient, shop: Any) -> None:
     bomb = bytes(30 * MEBIBYTE)
     payload = shop.payload(shop.store(), bomb)
     before = psutil.Process().memory_info().rss
@@ -93,7 +95,7 @@ async def test_a_bomb_is_refused_and_never_unpacked(http: httpx2.AsyncClient, sh
     assert psutil.Process().memory_info().rss - before < 20 * MEBIBYTE
 
 
-async def test_a_document_too_large_to_be_parsed_is_still_handed_out(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_document_too_large_to_parse_is_still_returned(http: httpx2.AsyncClient, shop: Any) -> None:
     store = shop.store()
     large = b'{"a": "' + os.urandom(17 * MEBIBYTE).hex().encode() + b'"}'
     payload = shop.payload(store, large)
@@ -105,7 +107,7 @@ async def test_a_document_too_large_to_be_parsed_is_still_handed_out(http: httpx
     assert (query.status_code, query.json()["type"]) == (409, "urn:rolecall:payload-too-large")
 
 
-async def test_a_client_that_leaves_takes_its_file_and_connection_along(server: str, shop: Any) -> None:
+async def test_disconnecting_client_releases_its_file_and_connection(server: str, shop: Any) -> None:
     payload = shop.payload(shop.store(), os.urandom(8 * MEBIBYTE).hex().encode())
     file = str(shop.file_of(payload))
 
@@ -125,7 +127,7 @@ async def test_a_client_that_leaves_takes_its_file_and_connection_along(server: 
         ("", False), ("identity", False), ("gzip;q=0", False), ("gzip;q=0, *", False), ("gzip;q=x", False), ("*;q=0", False),
     ],
 )  # fmt: skip
-def test_gzip_is_sent_to_clients_that_accept_it(header: str, accepted: bool) -> None:
+def test_gzip_is_sent_only_to_clients_that_accept_it(header: str, accepted: bool) -> None:
     assert accepts_gzip(header) is accepted
 
 

@@ -20,7 +20,7 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
-async def test_300_stores_are_50_a_batch_at_six_hours_of_the_day(
+async def test_resync_of_300_stores_has_batches_of_50_every_four_hours(
     http: httpx2.AsyncClient, shop: Any, today: date
 ) -> None:
     stores = shop.stores(300)
@@ -40,7 +40,7 @@ async def test_300_stores_are_50_a_batch_at_six_hours_of_the_day(
 
 
 @pytest.mark.usefixtures("direct_route")
-async def test_a_day_is_generated_once_even_when_its_tasks_have_run(
+async def test_resync_of_a_day_is_generated_once_even_after_it_ran(
     http: httpx2.AsyncClient, shop: Any, app: App, database: str, today: date
 ) -> None:
     store = shop.store()
@@ -56,7 +56,7 @@ async def test_a_day_is_generated_once_even_when_its_tasks_have_run(
     assert second.json()["task_ids"] == first.json()["task_ids"]
 
 
-async def test_another_day_is_another_resync(http: httpx2.AsyncClient, shop: Any, today: date) -> None:
+async def test_different_days_have_separate_resyncs(http: httpx2.AsyncClient, shop: Any, today: date) -> None:
     shop.stores(2)
 
     for day in (today, today + DAY):
@@ -64,9 +64,7 @@ async def test_another_day_is_another_resync(http: httpx2.AsyncClient, shop: Any
         assert answer.json()["stored"] == 2
 
 
-async def test_batches_of_an_uneven_number_differ_by_one_store(
-    http: httpx2.AsyncClient, shop: Any, today: date
-) -> None:
+async def test_batch_sizes_differ_by_at_most_one_store(http: httpx2.AsyncClient, shop: Any, today: date) -> None:
     shop.stores(7)
     shop.store(crawl_enabled=False)
     shop.store(platform_store_id=None)
@@ -76,7 +74,7 @@ async def test_batches_of_an_uneven_number_differ_by_one_store(
     assert [batch["stores"] for batch in answer.json()["batches"]] == [2, 2, 3]
 
 
-async def test_a_resync_that_cannot_be_is_refused(http: httpx2.AsyncClient, shop: Any, today: date) -> None:
+async def test_invalid_resync_is_rejected(http: httpx2.AsyncClient, shop: Any, today: date) -> None:
     far = (today + 400 * DAY).isoformat()
     past = (today - DAY).isoformat()
     bodies: list[Any] = [
@@ -88,7 +86,7 @@ async def test_a_resync_that_cannot_be_is_refused(http: httpx2.AsyncClient, shop
         assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json"), body
 
 
-async def test_a_search_for_stores_is_open_once(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_store_discovery_has_at_most_one_open_task(http: httpx2.AsyncClient, shop: Any) -> None:
     first = await http.post("/api/tasks/generate/discovery", json={})
     again = await http.post("/api/tasks/generate/discovery", json={})
     other = await http.post("/api/tasks/generate/discovery", json={"states": ["co", "AZ"], "priority": 9})
@@ -100,7 +98,7 @@ async def test_a_search_for_stores_is_open_once(http: httpx2.AsyncClient, shop: 
 
 
 @pytest.mark.parametrize("role", ["payload_fetch", "product_discovery", "product_resync"])
-async def test_one_store_is_crawled_on_demand_once_at_a_time(http: httpx2.AsyncClient, shop: Any, role: str) -> None:
+async def test_store_crawl_on_demand_has_at_most_one_open_task(http: httpx2.AsyncClient, shop: Any, role: str) -> None:
     store = shop.store()
     body = {"store_id": store, "role": role, "priority": 7, "scheduled_for": "2030-01-01T12:00:00+02:00"}
 
@@ -114,7 +112,7 @@ async def test_one_store_is_crawled_on_demand_once_at_a_time(http: httpx2.AsyncC
     assert (second.status_code, second.json()["standing"]) == (200, 1)
 
 
-async def test_a_task_scheduled_for_later_runs_at_once_on_request(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_scheduled_task_can_be_triggered_to_run_immediately(http: httpx2.AsyncClient, shop: Any) -> None:
     store = shop.store()
     await http.post("/api/job-queue/enqueue", json={"store_id": store, "scheduled_for": "2030-01-01T12:00:00Z"})
 
@@ -124,7 +122,7 @@ async def test_a_task_scheduled_for_later_runs_at_once_on_request(http: httpx2.A
     assert (answer.json()["standing"], task["status"]) == (1, "ready")
 
 
-async def test_a_batch_of_stores_is_stored_wholly_or_not_at_all(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_batch_of_stores_is_stored_completely_or_not_at_all(http: httpx2.AsyncClient, shop: Any) -> None:
     stores = shop.stores(3)
     disabled, unknown = shop.store(crawl_enabled=False), 404
 
@@ -138,7 +136,7 @@ async def test_a_batch_of_stores_is_stored_wholly_or_not_at_all(http: httpx2.Asy
     assert [task["payload"]["store_id"] for task in shop.tasks("payload_fetch")] == stores
 
 
-async def test_all_stores_of_a_state_are_enqueued(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_all_stores_of_a_state_can_be_enqueued(http: httpx2.AsyncClient, shop: Any) -> None:
     mine = shop.stores(2, state="NV")
     shop.stores(2, state="AZ")
     busy = await http.post("/api/job-queue/enqueue", json={"store_id": mine[0]})
@@ -151,7 +149,7 @@ async def test_all_stores_of_a_state_are_enqueued(http: httpx2.AsyncClient, shop
     assert (nowhere.status_code, nowhere.json()["task_ids"]) == (200, [])
 
 
-async def test_stores_follow_each_other_in_the_order_given(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_staggered_stores_keep_the_given_order(http: httpx2.AsyncClient, shop: Any) -> None:
     stores = list(reversed(shop.stores(3)))
     body = {"store_ids": stores, "stagger_seconds": 2.5, "scheduled_for": "2030-01-01T00:00:00Z"}
 
@@ -163,7 +161,7 @@ async def test_stores_follow_each_other_in_the_order_given(http: httpx2.AsyncCli
     ]
 
 
-async def test_the_stores_of_a_state_follow_each_other_from_now_on(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_stores_of_a_state_are_staggered_from_now_on(http: httpx2.AsyncClient, shop: Any) -> None:
     mine = shop.stores(3, state="AZ")
     shop.store(state="NV")
 
@@ -176,7 +174,7 @@ async def test_the_stores_of_a_state_follow_each_other_from_now_on(http: httpx2.
     assert abs(second - first - timedelta(seconds=60)) < timedelta(seconds=10)  # the first is due when it is stored
 
 
-async def test_jobs_that_cannot_be_are_refused(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_invalid_jobs_are_rejected(http: httpx2.AsyncClient, shop: Any) -> None:
     store = shop.store()
     refused: dict[str, list[dict[str, Any]]] = {
         "/api/job-queue/enqueue": [

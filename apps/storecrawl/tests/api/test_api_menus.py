@@ -65,7 +65,7 @@ def menu_store(shop: Any, make_document: Callable[..., Any]) -> int:
     return store
 
 
-async def test_the_difference_of_the_latest_two_has_exactly_this_form(
+async def test_diff_of_the_latest_two_payloads_has_exactly_this_form(
     http: httpx2.AsyncClient, shop: Any, make_document: Callable[..., Any]
 ) -> None:
     store = shop.store()
@@ -100,7 +100,7 @@ async def test_the_difference_of_the_latest_two_has_exactly_this_form(
     }  # fmt: skip
 
 
-async def test_any_two_payloads_of_the_store_can_be_compared(
+async def test_any_two_payloads_of_a_store_can_be_compared(
     http: httpx2.AsyncClient, shop: Any, make_document: Callable[..., Any]
 ) -> None:
     store = shop.store()
@@ -112,7 +112,7 @@ async def test_any_two_payloads_of_the_store_can_be_compared(
         assert (answer["from"]["id"], answer["to"]["id"]) == (ids[earlier], ids[later])
 
 
-async def test_only_payloads_of_the_store_are_compared(
+async def test_payloads_of_different_stores_cannot_be_compared(
     http: httpx2.AsyncClient, shop: Any, make_document: Callable[..., Any]
 ) -> None:
     mine, other = shop.stores(2)
@@ -126,7 +126,7 @@ async def test_only_payloads_of_the_store_are_compared(
         assert (await http.get(f"/api/payloads/store/{mine}/diff{question}")).status_code == 422
 
 
-async def test_a_broken_document_is_reported_on_the_page_without_a_server_error(
+async def test_damaged_document_is_reported_on_the_page_without_a_server_error(
     http: httpx2.AsyncClient, shop: Any
 ) -> None:
     store = shop.store()
@@ -141,7 +141,7 @@ async def test_a_broken_document_is_reported_on_the_page_without_a_server_error(
     assert (answer.status_code, answer.json()["type"]) == (410, "urn:rolecall:payload-missing")
 
 
-async def test_a_menu_answers_with_every_field(http: httpx2.AsyncClient, menu_store: int) -> None:
+async def test_menu_item_contains_every_field(http: httpx2.AsyncClient, menu_store: int) -> None:
     answer = (await http.get(f"/api/payloads/store/{menu_store}/query", params={"search": "sunset"})).json()
 
     assert {**answer, "payload": answer["payload"]["product_count"]} == {
@@ -162,7 +162,7 @@ async def test_a_menu_answers_with_every_field(http: httpx2.AsyncClient, menu_st
     }  # fmt: skip
 
 
-async def test_a_menu_tells_doses_effects_and_specials(
+async def test_menu_item_contains_doses_effects_and_specials(
     http: httpx2.AsyncClient, shop: Any, make_document: Callable[..., Any]
 ) -> None:
     store = shop.store()
@@ -179,19 +179,19 @@ async def test_a_menu_tells_doses_effects_and_specials(
     assert (special["name"], special["kind"], special["discount"]) == ("25% OFF", "sale", 25.0)
 
 
-async def test_a_menu_can_be_asked(http: httpx2.AsyncClient, menu_store: int) -> None:
+async def test_menu_can_be_queried(http: httpx2.AsyncClient, menu_store: int) -> None:
     for question, found in QUESTIONS.items():
         answer = await http.get(f"/api/payloads/store/{menu_store}/query?{question}")
         assert "".join(item["id"] for item in answer.json()["items"]) == found, question
 
 
-async def test_only_the_fields_that_were_asked_for_come(http: httpx2.AsyncClient, menu_store: int) -> None:
+async def test_query_returns_only_the_requested_fields(http: httpx2.AsyncClient, menu_store: int) -> None:
     answer = await http.get(f"/api/payloads/store/{menu_store}/query?fields=price,brand&search=lighter")
 
     assert answer.json()["items"] == [{"price": None, "brand": None}]
 
 
-async def test_a_meaningless_query_is_refused(http: httpx2.AsyncClient, menu_store: int) -> None:
+async def test_invalid_query_is_rejected(http: httpx2.AsyncClient, menu_store: int) -> None:
     for question in (
         "limit=0", "limit=1001", "offset=-1", "sort=id", "order=up", "fields=name,secret", "category=spaceships",
         "price_min=1.5", "thc_min=nan", "thc_max=inf", "thc_min=-1", "in_stock=perhaps", "brand=a&colour=red", "fields=",
@@ -200,7 +200,7 @@ async def test_a_meaningless_query_is_refused(http: httpx2.AsyncClient, menu_sto
         assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json"), question
 
 
-async def test_a_menu_sums_up_by_brand_and_by_category(http: httpx2.AsyncClient, menu_store: int) -> None:
+async def test_menu_can_be_aggregated_by_brand_and_category(http: httpx2.AsyncClient, menu_store: int) -> None:
     by_category = (await http.get(f"/api/payloads/store/{menu_store}/aggregate?group_by=category")).json()
     by_brand = (await http.get(f"/api/payloads/store/{menu_store}/aggregate")).json()
 
@@ -214,7 +214,7 @@ async def test_a_menu_sums_up_by_brand_and_by_category(http: httpx2.AsyncClient,
     assert (await http.get(f"/api/payloads/store/{menu_store}/aggregate?group_by=price")).status_code == 422
 
 
-async def test_a_captured_menu_is_asked_whole(
+async def test_captured_menu_can_be_queried_completely(
     http: httpx2.AsyncClient, shop: Any, captured: Callable[[str], bytes]
 ) -> None:
     store, document = shop.store(), captured(JOINT)

@@ -29,7 +29,7 @@ PATHS_WITH_IDS = ["/api/payloads/{}", "/api/payloads/{}/data", "/api/payloads/st
 HOSTILE = ["0", "-1", "9223372036854775808", "1" * 400, "1.0", "1e3", "..%2f..%2fetc%2fpasswd", "%00", "%2e%2e", "a"]
 
 
-async def test_payloads_are_listed_by_fetch_page_by_page(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_payloads_are_listed_by_fetch_time_in_pages(http: httpx2.AsyncClient, shop: Any) -> None:
     stores = shop.stores(2)
     ids = [shop.payload(stores[number % 2], {}, hour=number) for number in (3, 0, 4, 1, 2)]
     newest_first = [ids[2], ids[0], ids[4], ids[3], ids[1]]
@@ -46,7 +46,7 @@ async def test_payloads_are_listed_by_fetch_page_by_page(http: httpx2.AsyncClien
     assert seen == newest_first
 
 
-async def test_the_payloads_of_one_store_are_its_own(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_payload_list_of_a_store_contains_only_its_own(http: httpx2.AsyncClient, shop: Any) -> None:
     mine, other = shop.stores(2)
     old, new = (shop.payload(mine, {}, hour=hour) for hour in (1, 2))
     shop.payload(other, {}, hour=3)
@@ -56,7 +56,7 @@ async def test_the_payloads_of_one_store_are_its_own(http: httpx2.AsyncClient, s
     assert (await http.get(f"/api/payloads/store/{mine}/latest")).json()["id"] == new
 
 
-async def test_a_payload_tells_everything_but_where_its_file_lies(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_payload_response_contains_everything_except_the_file_path(http: httpx2.AsyncClient, shop: Any) -> None:
     payload = shop.payload(shop.store(), {"a": 1}, product_count=5)
 
     answer = (await http.get(f"/api/payloads/{payload}")).json()
@@ -65,13 +65,13 @@ async def test_a_payload_tells_everything_but_where_its_file_lies(http: httpx2.A
     assert (answer["id"], answer["product_count"], answer["size_raw"]) == (payload, 5, 7)
 
 
-async def test_an_unknown_id_is_404(http: httpx2.AsyncClient) -> None:
+async def test_unknown_id_returns_404(http: httpx2.AsyncClient) -> None:
     for path, kind in UNKNOWN.items():
         answer = await http.get(path)
         assert (answer.status_code, answer.json()["type"]) == (404, f"urn:rolecall:{kind}")
 
 
-async def test_an_invalid_id_is_refused(http: httpx2.AsyncClient) -> None:
+async def test_invalid_id_is_rejected(http: httpx2.AsyncClient) -> None:
     for path in PATHS_WITH_IDS:
         for hostile in HOSTILE:
             answer = await http.get(path.format(hostile))
@@ -79,13 +79,13 @@ async def test_an_invalid_id_is_refused(http: httpx2.AsyncClient) -> None:
             assert answer.headers["content-type"] == "application/problem+json"
 
 
-async def test_a_page_with_invalid_parameters_is_refused(http: httpx2.AsyncClient) -> None:
+async def test_page_with_invalid_parameters_is_rejected(http: httpx2.AsyncClient) -> None:
     for question in ("limit=0", "limit=501", "limit=1e9", "cursor=abc", "cursor=%00", "store_id=x", "store_id=-1"):
         answer = await http.get(f"/api/payloads?{question}")
         assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
 
 
-async def test_a_replay_is_a_refresh_of_that_payload_stored_once(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_replay_enqueues_one_refresh_of_that_payload(http: httpx2.AsyncClient, shop: Any) -> None:
     store = shop.store()
     payload = shop.payload(store, {})
 
@@ -98,13 +98,13 @@ async def test_a_replay_is_a_refresh_of_that_payload_stored_once(http: httpx2.As
     assert (second.status_code, second.json()) == (200, {"task_id": task["id"], "deduplicated": True})
 
 
-async def test_a_replay_of_an_unknown_payload_is_404(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_replay_of_an_unknown_payload_is_404(http: httpx2.AsyncClient, shop: Any) -> None:
     assert (await http.post("/api/payloads/404/replay")).status_code == 404
     assert shop.tasks("product_refresh") == []
 
 
 @pytest.mark.usefixtures("direct_route")
-async def test_the_replay_of_an_older_payload_takes_nothing_back(
+async def test_replay_of_an_older_payload_reverts_nothing(
     http: httpx2.AsyncClient, shop: Any, make_document: Any, app: App, database: str, connection: Any
 ) -> None:
     store = shop.store()
@@ -121,7 +121,7 @@ async def test_the_replay_of_an_older_payload_takes_nothing_back(
     assert connection.execute(snapshots).fetchall() == [(1000,), (3000,)]
 
 
-async def test_the_actor_of_a_replay_is_recorded(http: httpx2.AsyncClient, shop: Any, connection: Any) -> None:
+async def test_actor_of_a_replay_is_recorded(http: httpx2.AsyncClient, shop: Any, connection: Any) -> None:
     await http.post(f"/api/payloads/{shop.payload(shop.store(), {})}/replay")
 
     events = connection.execute("select via, action, detail from rolecall.audit_log").fetchall()

@@ -21,7 +21,7 @@ def raw(shop: Shop) -> int:
     return shop.raw_menu(shop.store(), write_raw_pages(ANSWERS), problem="Malformed: no JSON", page_count=2)
 
 
-async def test_the_answers_are_told_and_each_is_sent_as_it_came(http: httpx2.AsyncClient, raw: int) -> None:
+async def test_raw_responses_are_listed_and_each_is_returned_unchanged(http: httpx2.AsyncClient, raw: int) -> None:
     told = (await http.get(f"/api/raw-menus/{raw}/pages")).json()
     sent = [await http.get(f"/api/raw-menus/{raw}/pages/{each['index']}") for each in told]
 
@@ -34,7 +34,7 @@ async def test_the_answers_are_told_and_each_is_sent_as_it_came(http: httpx2.Asy
     assert {each.headers["x-content-type-options"] for each in sent} == {"nosniff"}
 
 
-async def test_an_unknown_payload_is_404_and_an_expired_one_410(http: httpx2.AsyncClient, shop: Shop, raw: int) -> None:
+async def test_unknown_payload_is_404_and_an_expired_one_410(http: httpx2.AsyncClient, shop: Shop, raw: int) -> None:
     gone = shop.raw_menu(shop.store(), b"", problem="x", page_count=0, expired_at="2026-05-02")
 
     codes = [
@@ -45,7 +45,9 @@ async def test_an_unknown_payload_is_404_and_an_expired_one_410(http: httpx2.Asy
     assert codes == [404, 404, 404, 410]
 
 
-async def test_raw_menus_are_listed_all_or_the_refused_ones(http: httpx2.AsyncClient, shop: Shop, raw: int) -> None:
+async def test_raw_menus_can_be_listed_completely_or_only_rejected_ones(
+    http: httpx2.AsyncClient, shop: Shop, raw: int
+) -> None:
     store = shop.store()
     payload = shop.payload(store, {})
     merged = shop.raw_menu(store, write_raw_pages(ANSWERS), payload_id=payload, page_count=2)
@@ -62,7 +64,7 @@ async def test_raw_menus_are_listed_all_or_the_refused_ones(http: httpx2.AsyncCl
     assert (await http.get(f"/api/payloads/{payload}")).json()["raw_menu_id"] == merged
 
 
-async def test_refusals_are_listed_by_payload_and_by_store(http: httpx2.AsyncClient, shop: Shop) -> None:
+async def test_refusals_can_be_listed_by_payload_and_by_store(http: httpx2.AsyncClient, shop: Shop) -> None:
     store, other = shop.stores(2)
     first, second, third = shop.payload(store, {}, hour=0), shop.payload(store, {}, hour=1), shop.payload(other, {})
     for payload, whose in ((first, store), (second, store), (third, other)):
@@ -86,7 +88,7 @@ async def test_refusals_are_listed_by_payload_and_by_store(http: httpx2.AsyncCli
     assert (await http.get("/api/payloads/store/404/refusals")).status_code == 404
 
 
-async def test_many_refusals_come_page_by_page(http: httpx2.AsyncClient, shop: Shop) -> None:
+async def test_many_refusals_are_paginated(http: httpx2.AsyncClient, shop: Shop) -> None:
     store = shop.store()
     payload = shop.payload(store, {})
     ids = [shop.refusal(store, payload, reason="x") for _ in range(5)]

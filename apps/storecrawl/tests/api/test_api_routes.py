@@ -13,7 +13,7 @@ YES = {"confirmed": "true"}
 PROXY = {"protocol": "socks5", "host": "10.0.0.1", "port": 1080, "username": "me", "password": CANARY, "state": "AZ"}
 
 
-async def test_a_route_is_added_shown_disabled_enabled_and_removed(http: httpx2.AsyncClient) -> None:
+async def test_route_can_be_added_shown_disabled_enabled_and_removed(http: httpx2.AsyncClient) -> None:
     added = (await http.post("/api/routes", json=PROXY)).json()
     address = f"/api/routes/{added['id']}"
 
@@ -26,7 +26,7 @@ async def test_a_route_is_added_shown_disabled_enabled_and_removed(http: httpx2.
     assert (await http.get(address)).status_code == 404
 
 
-async def test_a_password_goes_in_and_never_comes_out(
+async def test_password_can_be_written_and_never_read(
     http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
 ) -> None:
     added = await http.post("/api/routes", json=PROXY)
@@ -41,7 +41,7 @@ async def test_a_password_goes_in_and_never_comes_out(
     assert "password" not in worse.text or CANARY not in worse.json().get("detail", "")
 
 
-async def test_the_actor_of_a_route_change_is_in_the_audit_log(
+async def test_actor_of_a_route_change_is_recorded_in_the_audit_log(
     http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
 ) -> None:
     route = (await http.post("/api/routes", json={"protocol": "direct"})).json()["id"]
@@ -57,11 +57,11 @@ async def test_the_actor_of_a_route_change_is_in_the_audit_log(
     "change",
     [{"protocol": "ftp"}, {"host": None}, {"port": 0}, {"host": "a/b"}, {"timezone": "Mars"}, {"protocol": "direct"}],
 )
-async def test_an_impossible_route_is_refused(http: httpx2.AsyncClient, change: dict[str, object]) -> None:
+async def test_invalid_route_is_rejected(http: httpx2.AsyncClient, change: dict[str, object]) -> None:
     assert (await http.post("/api/routes", json=PROXY | change)).status_code == 422
 
 
-async def test_the_page_shows_state_figures_and_reason_and_has_the_switch(
+async def test_page_shows_state_figures_and_reason_and_has_a_switch(
     http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
 ) -> None:
     assert "There is no route yet" in (await http.get("/routes")).text

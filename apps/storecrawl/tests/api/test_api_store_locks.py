@@ -18,7 +18,7 @@ select claimed.key from rolecall.claim(
 """
 
 
-def test_whatever_takes_a_store_has_a_key_of_that_store(app: App) -> None:
+def test_every_handler_of_a_store_uses_the_key_of_that_store(app: App) -> None:
     of_stores = {name: each.settings.key for name, each in app.handlers.items() if "store_id" in each.signature.fields}
 
     assert of_stores.pop("image_fetch") == "images:{store_id}", "images are fetched beside the menus"
@@ -28,7 +28,7 @@ def test_whatever_takes_a_store_has_a_key_of_that_store(app: App) -> None:
 
 
 @pytest.mark.usefixtures("direct_route")
-async def test_of_tasks_that_name_no_key_one_of_a_store_is_claimed(
+async def test_only_one_task_of_a_store_is_claimed_without_an_explicit_key(
     http: httpx2.AsyncClient, shop: Any, app: App, connection: psycopg.Connection[Any]
 ) -> None:
     store, other = shop.stores(2)

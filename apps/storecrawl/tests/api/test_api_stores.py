@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 
 
-async def test_stores_are_listed_page_by_page(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_stores_are_listed_in_pages(http: httpx2.AsyncClient, shop: Any) -> None:
     ids = shop.stores(5)
 
     first = (await http.get("/api/stores?limit=3")).json()
@@ -17,7 +17,7 @@ async def test_stores_are_listed_page_by_page(http: httpx2.AsyncClient, shop: An
     assert second["next_cursor"] is None
 
 
-async def test_stores_are_found_by_state_and_text(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_stores_can_be_filtered_by_state_and_text(http: httpx2.AsyncClient, shop: Any) -> None:
     phoenix = shop.store(name="Sun_Door", city="Phoenix", slug="sun-door")
     reno = shop.store(name="100% Green", city="Reno", state="NV")
 
@@ -29,7 +29,7 @@ async def test_stores_are_found_by_state_and_text(http: httpx2.AsyncClient, shop
         assert [store["id"] for store in items] == found, question
 
 
-async def test_a_store_is_shown(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_store_is_shown(http: httpx2.AsyncClient, shop: Any) -> None:
     store = shop.store(name="Sun", city="Mesa", crawl_enabled=False)
 
     answer = (await http.get(f"/api/stores/{store}")).json()
@@ -37,7 +37,7 @@ async def test_a_store_is_shown(http: httpx2.AsyncClient, shop: Any) -> None:
     assert (answer["name"], answer["city"], answer["crawl_enabled"]) == ("Sun", "Mesa", False)
 
 
-async def test_a_list_with_invalid_parameters_is_refused(http: httpx2.AsyncClient) -> None:
+async def test_list_with_invalid_parameters_is_rejected(http: httpx2.AsyncClient) -> None:
     for question in ("state=A", "state=A%25", "text=", "text=%00", "limit=0", "limit=501", "cursor=x"):
         answer = await http.get(f"/api/stores?{question}")
         assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json"), question

@@ -156,17 +156,19 @@ def rows(connection: psycopg.Connection[Any], query: str, *parameters: object) -
 
 
 @pytest.mark.parametrize("subject", list(REQUESTS))
-async def test_the_requests_of_before_are_answered(
+async def test_requests_of_earlier_releases_still_get_their_responses(
     http: httpx2.AsyncClient, places: dict[str, int], subject: str
 ) -> None:
     assert [wrong async for wrong in answered_otherwise(http, REQUESTS[subject], places)] == []
 
 
-async def test_what_would_be_half_understood_is_refused(http: httpx2.AsyncClient, places: dict[str, int]) -> None:
+async def test_ambiguous_requests_of_earlier_releases_are_rejected(
+    http: httpx2.AsyncClient, places: dict[str, int]
+) -> None:
     assert [wrong async for wrong in answered_otherwise(http, REFUSED, places)] == []
 
 
-async def test_a_task_of_a_store_is_kept_and_found_by_either_name(
+async def test_task_of_a_store_is_stored_and_found_under_either_field_name(
     http: httpx2.AsyncClient, places: dict[str, int]
 ) -> None:
     body = {"role": "product_resync", "dispensary_id": places["other"], "platform": "dutchie", "max_retries": 2}
@@ -184,7 +186,7 @@ async def test_a_task_of_a_store_is_kept_and_found_by_either_name(
     assert [(task["id"], task["dispensary_id"]) for task in found] == [(sent.json()["task_ids"][0], places["other"])]
 
 
-async def test_the_schedules_are_named_and_told_as_before(http: httpx2.AsyncClient, places: dict[str, int]) -> None:
+async def test_schedules_keep_their_former_names_and_settings(http: httpx2.AsyncClient, places: dict[str, int]) -> None:
     told = {each["name"]: each for each in (await http.get("/api/schedules")).json()["items"]}
 
     named = {name: (told[name]["role"], told[name]["interval_hours"], told[name]["priority"]) for name in told}
@@ -196,7 +198,7 @@ async def test_the_schedules_are_named_and_told_as_before(http: httpx2.AsyncClie
     }
 
 
-async def test_a_discovery_schedule_of_the_release_before_keeps_what_was_set(
+async def test_discovery_schedule_of_the_previous_release_keeps_its_settings(
     app: App, connection: psycopg.Connection[Any], http: httpx2.AsyncClient
 ) -> None:
     before = '[{"name": "store_discovery", "handler": "store_discovery", "every": 86400, "priority": 5}]'

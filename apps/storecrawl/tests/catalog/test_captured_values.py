@@ -52,7 +52,7 @@ def apply(connection: psycopg.AsyncConnection, new_payload: Callable[..., Awaita
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
-async def test_the_catalog_has_every_value_of_a_captured_menu(
+async def test_catalog_contains_every_value_of_a_captured_menu(
     file: Path, new_store: Callable[..., Awaitable[int]], apply: Apply, query: Query
 ) -> None:
     reading = read(file)

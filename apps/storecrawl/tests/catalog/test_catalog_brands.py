@@ -22,7 +22,7 @@ BRANDS = "select name, slug, external_id, logo_url from storecrawl.brands order 
 LOGO = "https://images.example/logo.png"
 
 
-async def test_products_of_all_stores_refer_to_one_brand_whatever_its_spelling(
+async def test_products_of_all_stores_share_one_brand_regardless_of_spelling(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     kite = {"brandName": "Dr. Kite's", "brandId": "b7", "brandLogo": LOGO}
@@ -41,7 +41,7 @@ async def test_products_of_all_stores_refer_to_one_brand_whatever_its_spelling(
     assert [tuple(row.values()) for row in named] == [("-", 1), ("dr-kite-s", 2), ("wana", 1)]
 
 
-async def test_a_logo_that_comes_later_is_kept_and_one_that_stands_is_not_replaced(
+async def test_logo_is_added_later_but_never_replaced(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()
@@ -51,7 +51,7 @@ async def test_a_logo_that_comes_later_is_kept_and_one_that_stands_is_not_replac
     assert [row["logo_url"] for row in await query(BRANDS)] == [LOGO]
 
 
-async def test_price_changes_of_an_option_are_counted_and_nothing_else(
+async def test_price_change_count_includes_only_price_changes_of_an_option(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()
@@ -63,7 +63,7 @@ async def test_price_changes_of_an_option_are_counted_and_nothing_else(
     assert (row["price_changes"], row["price_changed_at"].hour) == (4, 4)
 
 
-async def test_the_threshold_of_misses_is_a_setting(
+async def test_miss_threshold_is_configurable(
     connection: Any, new_store: NewStore, new_payload: Any, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()

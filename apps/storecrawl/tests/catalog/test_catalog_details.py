@@ -40,7 +40,7 @@ Refresh = Callable[..., Awaitable[RefreshReport]]
 Query = Callable[..., Awaitable[list[dict[str, Any]]]]
 
 
-async def test_everything_that_is_told_of_a_product_is_kept(
+async def test_all_product_details_are_stored(
     connection: psycopg.AsyncConnection, new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     await refresh(await new_store(), 0, make_menu({"a": TELLING}))
@@ -62,7 +62,7 @@ async def test_everything_that_is_told_of_a_product_is_kept(
     assert (details.net_weight, details.volume) == (Measure(values=(Decimal(3500),), unit="mg"), None)
 
 
-async def test_details_are_figures_in_sql_too(
+async def test_details_are_numbers_in_sql_too(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     await refresh(await new_store(), 0, make_menu({"a": TELLING}))
@@ -75,7 +75,7 @@ async def test_details_are_figures_in_sql_too(
     assert row == {"name": "Limonene", "value": Decimal("12.5"), "tags": ["Staff pick"]}
 
 
-async def test_what_is_told_no_longer_goes(
+async def test_missing_details_are_removed(
     connection: psycopg.AsyncConnection, new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()
@@ -88,7 +88,7 @@ async def test_what_is_told_no_longer_goes(
     assert await product_details(connection, row["id"]) == NO_DETAILS
 
 
-async def test_an_older_payload_takes_no_details_back(
+async def test_older_payload_does_not_revert_details(
     connection: psycopg.AsyncConnection, new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()
@@ -101,7 +101,7 @@ async def test_an_older_payload_takes_no_details_back(
     assert (await product_details(connection, row["id"])).effects == (Effect(name="new", score=Decimal(1)),)
 
 
-async def test_that_the_platform_touched_a_product_is_noted_and_no_change(
+async def test_platform_update_time_is_recorded_without_counting_as_a_change(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     """Platforms change the timestamps of whole menus for no reason: option and detail rows stay."""

@@ -10,13 +10,13 @@ from storecrawl.catalog.normalize import Menu
 MakeMenu = Callable[..., Menu]
 
 
-def test_equal_menus_have_no_difference(make_menu: MakeMenu) -> None:
+def test_equal_menus_have_no_differences(make_menu: MakeMenu) -> None:
     diff = diff_payloads(make_menu(["a", "b"]), make_menu(["b", "a"]))
 
     assert (diff.added, diff.removed, diff.price_changes, diff.stock_changes) == ((), (), (), ())
 
 
-def test_products_come_and_go_by_their_id_and_not_by_name(make_menu: MakeMenu) -> None:
+def test_products_are_matched_by_id_and_not_by_name(make_menu: MakeMenu) -> None:
     same_name = {"Name": "Runtz"}
     diff = diff_payloads(make_menu({"a": same_name, "b": same_name}), make_menu({"b": same_name, "c": same_name}))
 
@@ -24,7 +24,7 @@ def test_products_come_and_go_by_their_id_and_not_by_name(make_menu: MakeMenu) -
     assert diff.removed == (ProductChange(external_id="a", name="Runtz"),)
 
 
-def test_a_price_change_tells_option_field_and_cents(make_menu: MakeMenu) -> None:
+def test_price_change_contains_option_field_and_cents(make_menu: MakeMenu) -> None:
     diff = diff_payloads(make_menu({"a": {"recPrices": [20]}}), make_menu({"a": {"recPrices": [18.5]}}))
 
     assert diff.price_changes == (
@@ -33,7 +33,7 @@ def test_a_price_change_tells_option_field_and_cents(make_menu: MakeMenu) -> Non
     assert diff.stock_changes == ()
 
 
-def test_stock_changes_tell_quantity_and_verdict(make_menu: MakeMenu) -> None:
+def test_stock_change_contains_quantity_and_availability(make_menu: MakeMenu) -> None:
     before, after = (make_menu({"a": {"manualInventory": [{"option": "1g", "inventory": count}]}}) for count in (4, 0))
 
     changes = diff_payloads(before, after).stock_changes
@@ -43,7 +43,7 @@ def test_stock_changes_tell_quantity_and_verdict(make_menu: MakeMenu) -> None:
     ]
 
 
-def test_an_option_that_appears_changes_from_nothing(make_menu: MakeMenu) -> None:
+def test_new_option_changes_from_none(make_menu: MakeMenu) -> None:
     after = make_menu({"a": {"Options": ["1g", "1oz"], "recPrices": [20, 300]}})
 
     changes = diff_payloads(make_menu(["a"]), after).price_changes

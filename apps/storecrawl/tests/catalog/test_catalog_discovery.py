@@ -36,7 +36,7 @@ async def _discover(connection: psycopg.AsyncConnection, *stores: DiscoveredStor
     return await promote_locations(connection, [store.platform_store_id for store in stores], US_STATES, "task 1")
 
 
-async def test_a_store_object_is_read_with_its_place() -> None:
+async def test_store_object_is_read_with_its_location() -> None:
     record = {
         "id": "621900cebbc5580e15476deb",
         "name": "Ethos &amp; Co ",
@@ -73,7 +73,7 @@ async def test_impossible_coordinates_are_none(coordinates: object) -> None:
     assert (store.latitude, store.longitude) == (None, None)
 
 
-async def test_valid_locations_are_promoted_and_the_ids_of_new_stores_returned(
+async def test_valid_locations_are_promoted_and_the_new_store_ids_returned(
     connection: psycopg.AsyncConnection, query: Query
 ) -> None:
     new_ids = await _discover(connection, _store(1), _store(2), _store(3, platform_store_id="acMFAfbvyQ9CKsrNy"))
@@ -84,11 +84,11 @@ async def test_valid_locations_are_promoted_and_the_ids_of_new_stores_returned(
     assert {row["status"] for row in statuses} == {"verified"}
 
 
-async def test_a_second_discovery_promotes_nothing_again(connection: psycopg.AsyncConnection) -> None:
+async def test_second_discovery_promotes_nothing_again(connection: psycopg.AsyncConnection) -> None:
     assert [len(await _discover(connection, _store(1))) for _ in range(2)] == [1, 0]
 
 
-async def test_a_store_that_there_is_already_is_linked(connection: psycopg.AsyncConnection, query: Query) -> None:
+async def test_existing_store_is_linked(connection: psycopg.AsyncConnection, query: Query) -> None:
     store = _store(1)
     await query(
         "insert into storecrawl.stores (platform_store_id, name) values (%s, 'Known') returning id",
@@ -115,7 +115,7 @@ async def test_a_store_that_there_is_already_is_linked(connection: psycopg.Async
         (_store(1, name=None, state=None), "it has no name; it has no state"),
     ],
 )
-async def test_an_invalid_location_is_rejected_with_its_reasons(
+async def test_invalid_location_is_rejected_with_its_problems(
     connection: psycopg.AsyncConnection, query: Query, store: DiscoveredStore, reason: str
 ) -> None:
     assert await _discover(connection, store) == []
@@ -124,11 +124,11 @@ async def test_an_invalid_location_is_rejected_with_its_reasons(
     assert tuple(row.values()) == ("rejected", reason, reason.split("; "), None)
 
 
-async def test_a_state_may_be_written_out(connection: psycopg.AsyncConnection) -> None:
+async def test_state_can_be_spelled_out(connection: psycopg.AsyncConnection) -> None:
     assert len(await _discover(connection, _store(1, state="New Mexico"))) == 1
 
 
-async def test_a_rejected_location_is_promoted_once_it_validates(
+async def test_rejected_location_is_promoted_once_it_is_valid(
     connection: psycopg.AsyncConnection, query: Query
 ) -> None:
     await _discover(connection, _store(1, slug=None))
@@ -140,16 +140,14 @@ async def test_a_rejected_location_is_promoted_once_it_validates(
     ]  # fmt: skip
 
 
-async def test_a_repeated_rejection_is_logged_once(connection: psycopg.AsyncConnection, query: Query) -> None:
+async def test_repeated_rejection_is_logged_once(connection: psycopg.AsyncConnection, query: Query) -> None:
     for _ in range(3):
         await _discover(connection, _store(1, slug=None))
 
     assert len(await query("select from storecrawl.promotions")) == 1
 
 
-async def test_a_location_rejected_by_a_person_stays_rejected(
-    connection: psycopg.AsyncConnection, query: Query
-) -> None:
+async def test_location_rejected_by_a_person_stays_rejected(connection: psycopg.AsyncConnection, query: Query) -> None:
     await discover_locations(connection, [_store(1)])
     [found] = await query("select id from storecrawl.locations")
     await reject_location(connection, found["id"], by="ann", because="closed")
@@ -157,9 +155,7 @@ async def test_a_location_rejected_by_a_person_stays_rejected(
     assert await _discover(connection, _store(1)) == []
 
 
-async def test_a_store_takes_over_what_a_later_discovery_says(
-    connection: psycopg.AsyncConnection, query: Query
-) -> None:
+async def test_store_is_updated_by_a_later_discovery(connection: psycopg.AsyncConnection, query: Query) -> None:
     await _discover(connection, _store(1, city="Old", state="PA"))
 
     report = await discover_locations(connection, [_store(1, name="Renamed", city="New", state=None)])
@@ -169,7 +165,7 @@ async def test_a_store_takes_over_what_a_later_discovery_says(
     assert tuple(row.values()) == ("Renamed", "New", "PA")
 
 
-async def test_locations_that_a_discovery_does_not_see_stay_as_they_were(
+async def test_locations_missing_from_a_discovery_stay_unchanged(
     connection: psycopg.AsyncConnection, query: Query
 ) -> None:
     await _discover(connection, _store(1), _store(2))
@@ -181,7 +177,7 @@ async def test_locations_that_a_discovery_does_not_see_stay_as_they_were(
     assert [row["status"] for row in statuses] == ["verified", "verified"]
 
 
-async def test_hostile_text_in_a_store_object_is_stored_harmlessly(
+async def test_hostile_text_in_a_store_object_is_stored_safely(
     connection: psycopg.AsyncConnection,
 ) -> None:
     place = {"state": "AZ"}
@@ -191,9 +187,7 @@ async def test_hostile_text_in_a_store_object_is_stored_harmlessly(
     assert len(await _discover(connection, *read_stores([record, record]))) == 1
 
 
-async def test_a_store_is_due_when_its_interval_has_passed(
-    connection: psycopg.AsyncConnection, new_store: NewStore
-) -> None:
+async def test_store_is_due_after_its_interval(connection: psycopg.AsyncConnection, new_store: NewStore) -> None:
     never = await new_store()
     longest = await new_store(last_fetch_at=NOW - 9 * HOUR)
     just_due = await new_store(last_fetch_at=NOW - 4 * HOUR)
@@ -215,7 +209,7 @@ async def test_only_enabled_stores_of_the_state_are_due(
     assert [store.id for store in await stores_due(connection, HOUR, state="PA", limit=1)] == wanted[:1]
 
 
-async def test_a_store_without_a_platform_id_is_never_due(connection: psycopg.AsyncConnection, query: Query) -> None:
+async def test_store_without_a_platform_id_is_never_due(connection: psycopg.AsyncConnection, query: Query) -> None:
     await query("insert into storecrawl.stores (name) values ('No id yet') returning id")
 
     assert await stores_due(connection, timedelta(0)) == []

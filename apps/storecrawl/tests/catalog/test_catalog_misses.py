@@ -29,7 +29,7 @@ STATE_OF_B = "select consecutive_misses, availability::text, in_stock from store
         (5, (3, "removed_from_menu", False)),
     ],
 )
-async def test_the_third_miss_in_a_row_removes_a_product(
+async def test_third_consecutive_miss_removes_a_product(
     new_store: NewStore,
     make_menu: MakeMenu,
     refresh: Refresh,
@@ -46,7 +46,7 @@ async def test_the_third_miss_in_a_row_removes_a_product(
     assert tuple(row.values()) == expected
 
 
-async def test_the_report_tells_what_was_missed_and_removed(
+async def test_report_contains_missed_and_removed_products(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh
 ) -> None:
     store = await new_store()
@@ -57,7 +57,7 @@ async def test_the_report_tells_what_was_missed_and_removed(
     assert [(report.missing, report.out_of_stock) for report in reports] == [(2, 0), (2, 0), (2, 2), (0, 0)]
 
 
-async def test_nothing_of_a_removed_product_is_in_stock(
+async def test_removed_product_has_nothing_in_stock(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()
@@ -71,7 +71,7 @@ async def test_nothing_of_a_removed_product_is_in_stock(
     assert [tuple(row.values()) for row in rows] == [("a", True), ("b", False)]
 
 
-async def test_a_removed_product_is_never_deleted(
+async def test_removed_product_is_never_deleted(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()
@@ -84,7 +84,7 @@ async def test_a_removed_product_is_never_deleted(
 
 
 @pytest.mark.parametrize("absences", [1, 2, 3, 4])
-async def test_a_product_that_returns_starts_anew(
+async def test_returning_product_resets_its_miss_count(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query, absences: int
 ) -> None:
     store = await new_store()
@@ -100,7 +100,7 @@ async def test_a_product_that_returns_starts_anew(
     assert await query("select id from storecrawl.variants where not in_stock") == []
 
 
-async def test_a_product_that_could_not_be_read_is_not_missed(
+async def test_unreadable_product_does_not_count_as_missed(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()
@@ -113,7 +113,7 @@ async def test_a_product_that_could_not_be_read_is_not_missed(
     assert tuple(row.values()) == (0, "in_stock", True)
 
 
-async def test_products_that_an_incomplete_menu_lacks_do_not_count_as_missed(
+async def test_products_absent_from_an_incomplete_menu_do_not_count_as_missed(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()

@@ -32,7 +32,7 @@ async def _record(
     return await record_payload(connection, written, store_id=store, task_id=41, fetched_at=at, product_count=600)
 
 
-async def test_a_row_tells_all_that_reading_the_file_needs(
+async def test_row_contains_everything_needed_to_read_the_file(
     connection: psycopg.AsyncConnection, new_store: NewStore
 ) -> None:
     store = await new_store()
@@ -44,7 +44,7 @@ async def test_a_row_tells_all_that_reading_the_file_needs(
     assert payload.applied_at is None
 
 
-async def test_recording_one_file_twice_gives_one_row(
+async def test_file_recorded_twice_has_one_row(
     connection: psycopg.AsyncConnection, new_store: NewStore, query: Query
 ) -> None:
     store = await new_store()
@@ -53,7 +53,7 @@ async def test_recording_one_file_twice_gives_one_row(
     assert len(await query("select id from storecrawl.payloads")) == 1
 
 
-async def test_a_path_belongs_to_one_document(connection: psycopg.AsyncConnection, new_store: NewStore) -> None:
+async def test_path_belongs_to_one_document(connection: psycopg.AsyncConnection, new_store: NewStore) -> None:
     store = await new_store()
     await _record(connection, store)
 
@@ -61,7 +61,7 @@ async def test_a_path_belongs_to_one_document(connection: psycopg.AsyncConnectio
         await _record(connection, store, replace(WRITTEN, sha256="cd" * 32))
 
 
-async def test_recording_notes_the_newest_fetch_at_the_store(
+async def test_recording_a_payload_updates_the_newest_fetch_of_the_store(
     connection: psycopg.AsyncConnection, new_store: NewStore, query: Query
 ) -> None:
     store = await new_store()
@@ -72,7 +72,7 @@ async def test_recording_notes_the_newest_fetch_at_the_store(
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/../x"])
-async def test_a_path_outside_the_root_is_no_row(
+async def test_path_outside_the_root_is_rejected(
     connection: psycopg.AsyncConnection, new_store: NewStore, path: str
 ) -> None:
     store = await new_store()
@@ -81,12 +81,12 @@ async def test_a_path_outside_the_root_is_no_row(
         await _record(connection, store, replace(WRITTEN, path=path))
 
 
-async def test_a_path_that_no_row_names_is_told(connection: psycopg.AsyncConnection, new_store: NewStore) -> None:
+async def test_path_without_a_row_is_reported(connection: psycopg.AsyncConnection, new_store: NewStore) -> None:
     await _record(connection, await new_store())
 
     assert await without_row(connection, [WRITTEN.path, "another"]) == ["another"]
 
 
-async def test_an_unknown_payload_is_told(connection: psycopg.AsyncConnection) -> None:
+async def test_unknown_payload_is_reported(connection: psycopg.AsyncConnection) -> None:
     with pytest.raises(UnknownPayload, match="no crawl payload 12"):
         await find_payload(connection, 12)

@@ -22,18 +22,20 @@ def _keys(count: int) -> list[str]:
     return [f"{number:03}" for number in range(count)]
 
 
-async def test_a_page_of_a_menu_is_no_menu(new_store: NewStore, make_menu: MakeMenu, refresh: Refresh) -> None:
+async def test_single_page_of_a_menu_is_rejected_as_a_menu(
+    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh
+) -> None:
     with pytest.raises(ImplausibleMenu, match="25 products, but the document claims 814"):
         await refresh(await new_store(), 0, make_menu(_keys(25), total=814))
 
 
-async def test_a_few_products_that_shifted_between_pages_do_no_harm(
+async def test_few_products_shifted_between_pages_are_tolerated(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh
 ) -> None:
     assert (await refresh(await new_store(), 0, make_menu(_keys(97), total=100))).new == 97
 
 
-async def test_a_menu_of_less_than_half_is_refused_and_nothing_written(
+async def test_menu_of_less_than_half_is_rejected_and_nothing_written(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()
@@ -47,14 +49,14 @@ async def test_a_menu_of_less_than_half_is_refused_and_nothing_written(
     assert len(await query("select id from storecrawl.payloads where applied_at is null")) == 1
 
 
-async def test_a_menu_of_half_is_believed(new_store: NewStore, make_menu: MakeMenu, refresh: Refresh) -> None:
+async def test_menu_of_half_is_accepted(new_store: NewStore, make_menu: MakeMenu, refresh: Refresh) -> None:
     store = await new_store()
     await refresh(store, 0, make_menu(_keys(40)))
 
     assert (await refresh(store, 1, make_menu(_keys(20)))).missing == 20
 
 
-async def test_an_emptied_menu_is_refused(new_store: NewStore, make_menu: MakeMenu, refresh: Refresh) -> None:
+async def test_emptied_menu_is_rejected(new_store: NewStore, make_menu: MakeMenu, refresh: Refresh) -> None:
     store = await new_store()
     await refresh(store, 0, make_menu(_keys(40)))
 
@@ -62,14 +64,14 @@ async def test_an_emptied_menu_is_refused(new_store: NewStore, make_menu: MakeMe
         await refresh(store, 1, make_menu([]))
 
 
-async def test_a_small_store_may_shrink_as_it_likes(new_store: NewStore, make_menu: MakeMenu, refresh: Refresh) -> None:
+async def test_small_store_can_shrink_by_any_amount(new_store: NewStore, make_menu: MakeMenu, refresh: Refresh) -> None:
     store = await new_store()
     await refresh(store, 0, make_menu(_keys(19)))
 
     assert (await refresh(store, 1, make_menu(_keys(1)))).missing == 18
 
 
-async def test_a_store_that_stays_small_is_believed_the_third_time(
+async def test_store_that_stays_small_is_accepted_the_third_time(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh
 ) -> None:
     store = await new_store()
@@ -81,7 +83,7 @@ async def test_a_store_that_stays_small_is_believed_the_third_time(
     assert (await refresh(store, 3, make_menu(_keys(10)))).missing == 30
 
 
-async def test_trying_one_cut_payload_again_and_again_confirms_nothing(
+async def test_repeated_attempts_with_one_cut_payload_confirm_nothing(
     new_store: NewStore, new_payload: NewPayload, make_menu: MakeMenu, refresh: Refresh
 ) -> None:
     store = await new_store()
@@ -93,7 +95,7 @@ async def test_trying_one_cut_payload_again_and_again_confirms_nothing(
             await refresh(store, 1, make_menu(_keys(10)), payload)
 
 
-async def test_an_older_payload_is_judged_by_what_came_before_it(
+async def test_older_payload_is_compared_with_the_payloads_before_it(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh
 ) -> None:
     store = await new_store()

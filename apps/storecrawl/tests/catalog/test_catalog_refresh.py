@@ -22,7 +22,7 @@ Refresh = Callable[..., Awaitable[RefreshReport]]
 Query = Callable[..., Awaitable[list[dict[str, Any]]]]
 
 
-async def test_the_first_payload_makes_products_variants_and_snapshots(
+async def test_first_payload_creates_products_variants_and_snapshots(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh
 ) -> None:
     menu = make_menu({"a": {}, "b": {"Options": ["1g", "1oz"], "recPrices": [10, 200]}})
@@ -33,7 +33,7 @@ async def test_the_first_payload_makes_products_variants_and_snapshots(
     assert (report.product_snapshots, report.variant_snapshots) == (2, 3)
 
 
-async def test_a_product_is_stored_as_normalized_beside_its_raw_spelling(
+async def test_product_is_stored_normalized_next_to_its_raw_spelling(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     members = {
@@ -71,7 +71,7 @@ async def test_a_product_is_stored_as_normalized_beside_its_raw_spelling(
     }
 
 
-async def test_a_variant_is_stored_in_cents_with_its_special(
+async def test_variant_is_stored_in_cents_with_its_special(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     members = {
@@ -103,7 +103,7 @@ async def test_a_variant_is_stored_in_cents_with_its_special(
     }
 
 
-async def test_an_unchanged_product_is_only_seen_again(
+async def test_unchanged_product_only_updates_its_last_seen_time(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()
@@ -118,7 +118,7 @@ async def test_an_unchanged_product_is_only_seen_again(
     assert row["last_payload_id"] == report.payload_id
 
 
-async def test_a_changed_price_is_written_and_both_stay_in_the_snapshots(
+async def test_changed_price_is_stored_and_both_prices_stay_in_the_snapshots(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()
@@ -132,7 +132,7 @@ async def test_a_changed_price_is_written_and_both_stay_in_the_snapshots(
     assert [row["price_rec_cents"] for row in snapshots] == [2000, 1800]
 
 
-async def test_an_option_that_is_gone_stays_unlisted(
+async def test_missing_option_stays_as_unlisted(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()
@@ -143,7 +143,7 @@ async def test_an_option_that_is_gone_stays_unlisted(
     assert [tuple(row.values()) for row in rows] == [("1g", True, True), ("1oz", False, False)]
 
 
-async def test_an_option_that_comes_back_is_listed_again(
+async def test_returning_option_is_listed_again(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()
@@ -154,7 +154,7 @@ async def test_an_option_that_comes_back_is_listed_again(
     assert [tuple(row.values()) for row in rows] == [("1g", True, True), ("1oz", True, True)]
 
 
-async def test_equal_products_of_two_stores_stay_apart(
+async def test_equal_products_of_two_stores_stay_separate(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     for _ in range(2):
@@ -163,13 +163,13 @@ async def test_equal_products_of_two_stores_stay_apart(
     assert len(await query("select id from storecrawl.products")) == 2
 
 
-async def test_an_empty_first_menu_is_applied(new_store: NewStore, make_menu: MakeMenu, refresh: Refresh) -> None:
+async def test_empty_first_menu_is_applied(new_store: NewStore, make_menu: MakeMenu, refresh: Refresh) -> None:
     report = await refresh(await new_store(), 0, make_menu([]))
 
     assert (report.new, report.product_snapshots) == (0, 0)
 
 
-async def test_a_payload_of_another_store_is_refused(
+async def test_payload_of_another_store_is_rejected(
     connection: psycopg.AsyncConnection, new_store: NewStore, new_payload: NewPayload, make_menu: MakeMenu
 ) -> None:
     payload = await new_payload(await new_store(), 0)
@@ -179,7 +179,7 @@ async def test_a_payload_of_another_store_is_refused(
         await apply_menu(connection, payload, other, START, make_menu(["a"]))
 
 
-async def test_nothing_is_committed_for_the_caller(
+async def test_refresh_does_not_commit_the_callers_transaction(
     connection: psycopg.AsyncConnection,
     new_store: NewStore,
     new_payload: NewPayload,

@@ -71,7 +71,7 @@ def repeat(connection: psycopg.AsyncConnection, new_payload: NewPayload) -> Repe
     return run
 
 
-async def test_what_was_not_read_is_known_as_if_it_had_been(
+async def test_repeat_has_the_same_effect_as_reading_the_payload(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, repeat: Repeat, query: Query
 ) -> None:
     read, unread = await new_store(), await new_store()
@@ -88,7 +88,7 @@ async def test_what_was_not_read_is_known_as_if_it_had_been(
     assert [_but(report, left_out) for report in said] == [_but(report, left_out) for report in told]
 
 
-async def test_what_was_not_read_adds_no_snapshot(
+async def test_repeat_adds_no_snapshot(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, repeat: Repeat, query: Query
 ) -> None:
     store = await new_store()
@@ -102,7 +102,7 @@ async def test_what_was_not_read_adds_no_snapshot(
     assert await query(SNAPSHOTS) == before
 
 
-async def test_a_product_has_a_history_of_every_payload_read_or_not(
+async def test_product_history_includes_every_payload_even_repeats(
     connection: psycopg.AsyncConnection,
     new_store: NewStore,
     make_menu: MakeMenu,
@@ -125,7 +125,7 @@ async def test_a_product_has_a_history_of_every_payload_read_or_not(
     assert last == history[-2:]
 
 
-async def test_the_price_history_has_the_days_on_which_nothing_changed(
+async def test_price_history_contains_the_days_without_a_change(
     connection: psycopg.AsyncConnection,
     new_store: NewStore,
     make_menu: MakeMenu,
@@ -144,7 +144,7 @@ async def test_the_price_history_has_the_days_on_which_nothing_changed(
     assert [tuple(row.values()) for row in days] == [(date(2026, 5, day), 2000) for day in (1, 2, 3)]
 
 
-async def test_a_later_run_on_what_was_not_read_changes_nothing(
+async def test_later_replay_of_a_repeat_changes_nothing(
     new_store: NewStore, new_payload: NewPayload, make_menu: MakeMenu, refresh: Refresh, repeat: Repeat, query: Query
 ) -> None:
     store = await new_store()
@@ -173,7 +173,7 @@ async def test_a_later_run_on_what_was_not_read_changes_nothing(
     ],
     ids=["another normalizer", "an older release", "another document", "not complete", "much refused", "later", "few"],
 )
-async def test_a_payload_is_read_where_the_last_one_is_not_just_that(
+async def test_payload_is_read_if_the_last_one_cannot_be_repeated(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, repeat: Repeat, query: Query, otherwise: LiteralString
 ) -> None:
     store = await new_store()
@@ -185,7 +185,7 @@ async def test_a_payload_is_read_where_the_last_one_is_not_just_that(
     assert await query(PRODUCTS, store) == before
 
 
-async def test_a_first_payload_and_one_that_was_applied_are_read(
+async def test_first_payload_and_an_already_applied_one_are_read(
     new_store: NewStore, new_payload: NewPayload, make_menu: MakeMenu, refresh: Refresh, repeat: Repeat
 ) -> None:
     store = await new_store()
@@ -196,7 +196,7 @@ async def test_a_first_payload_and_one_that_was_applied_are_read(
     assert await repeat(store, 0, payload) is None
 
 
-async def test_after_another_normalizer_a_document_is_read_once(
+async def test_document_is_read_once_after_a_normalizer_change(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, repeat: Repeat, query: Query
 ) -> None:
     store = await new_store()
@@ -208,7 +208,7 @@ async def test_after_another_normalizer_a_document_is_read_once(
     assert await repeat(store, 3) is not None
 
 
-async def test_refusals_of_what_was_not_read_are_listed(
+async def test_refusals_of_a_repeat_are_listed(
     connection: psycopg.AsyncConnection,
     new_store: NewStore,
     new_payload: NewPayload,

@@ -37,7 +37,7 @@ async def _everything(query: Query) -> list[list[dict[str, Any]]]:
     return [await query(f"select * from storecrawl.{table} as t order by t::text") for table in TABLES]
 
 
-async def test_a_second_run_on_one_payload_changes_nothing(
+async def test_second_refresh_with_one_payload_changes_nothing(
     new_store: NewStore, new_payload: NewPayload, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()
@@ -54,7 +54,7 @@ async def test_a_second_run_on_one_payload_changes_nothing(
     assert await _everything(query) == before
 
 
-async def test_a_late_second_run_changes_nothing_either(
+async def test_late_second_refresh_changes_nothing_either(
     new_store: NewStore, new_payload: NewPayload, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()
@@ -70,7 +70,7 @@ async def test_a_late_second_run_changes_nothing_either(
     assert await _everything(query) == before
 
 
-async def test_an_older_payload_does_not_regress_a_product_but_adds_its_snapshots(
+async def test_older_payload_does_not_revert_a_product_but_adds_its_snapshots(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()
@@ -84,7 +84,7 @@ async def test_an_older_payload_does_not_regress_a_product_but_adds_its_snapshot
     assert row["first_seen_at"] == START + timedelta(hours=1)
 
 
-async def test_a_product_that_only_an_older_payload_has_is_known_as_missed_since(
+async def test_product_only_in_an_older_payload_counts_as_missed_since(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()
@@ -124,7 +124,7 @@ async def test_any_order_of_payloads_leads_to_the_same_products(
     assert [row["consecutive_misses"] for row in outcomes[0]] == [0, 1, 2, 3]
 
 
-async def test_refreshes_of_one_store_at_once_neither_deadlock_nor_double(
+async def test_concurrent_refreshes_of_one_store_neither_deadlock_nor_duplicate(
     database: str, new_store: NewStore, new_payload: NewPayload, make_menu: MakeMenu, query: Query
 ) -> None:
     store = await new_store()

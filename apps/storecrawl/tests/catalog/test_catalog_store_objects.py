@@ -53,7 +53,7 @@ ROW: dict[str, Any] = {
 }
 
 
-def test_a_whole_row_is_typed_and_kept_as_it_is() -> None:
+def test_complete_row_is_typed_and_preserved() -> None:
     [store] = stores_of(STORES, [ROW])
 
     assert (store.id, store.slug, store.chain_name, store.status) == (ROW["id"], ROW["cName"], "Green Door", "open")
@@ -62,7 +62,7 @@ def test_a_whole_row_is_typed_and_kept_as_it_is() -> None:
     assert store.raw == ROW
 
 
-def test_a_whole_row_becomes_what_discovery_keeps() -> None:
+def test_complete_row_becomes_a_discovered_location() -> None:
     [store] = read_stores([ROW])
 
     assert (store.platform_store_id, store.name, store.slug) == (ROW["id"], "Green Door & Sons", "Green-Door-Mesa")
@@ -73,20 +73,20 @@ def test_a_whole_row_becomes_what_discovery_keeps() -> None:
 
 
 @pytest.mark.parametrize("missing", sorted(ROW.keys() - {"id", "name", "cName"}))
-def test_everything_but_its_identity_may_be_missing(missing: str) -> None:
+def test_all_fields_except_the_identity_are_optional(missing: str) -> None:
     row = {name: value for name, value in ROW.items() if name != missing}
 
     assert stores_of(STORES, [row])[0].id == read_stores([row])[0].platform_store_id == ROW["id"]
 
 
 @pytest.mark.parametrize("platform_id", ["acMFAfbvyQ9CKsrNy", "605b64fa3da35500d1dd9d05"])
-def test_ids_of_both_forms_are_ids(platform_id: str) -> None:
+def test_ids_of_both_forms_are_valid(platform_id: str) -> None:
     """Older stores have ids of 17 letters and digits, others of 24 hex digits."""
     assert read_stores([{**ROW, "id": platform_id}])[0].platform_store_id == platform_id
 
 
 @pytest.mark.parametrize("coordinates", [[33.41, -111.83], [0], None, ["x", "y"], [-200, 10]])
-def test_an_impossible_location_is_dropped(coordinates: object) -> None:
+def test_impossible_coordinates_are_dropped(coordinates: object) -> None:
     [store] = read_stores([{**ROW, "location": {"geometry": {"coordinates": coordinates}}}])
 
     assert (store.latitude, store.longitude) == (None, None)

@@ -21,7 +21,7 @@ Refresh = Callable[..., Awaitable[RefreshReport]]
 Query = Callable[..., Awaitable[list[dict[str, Any]]]]
 
 
-async def test_the_figures_follow_from_the_products(
+async def test_view_figures_match_the_products(
     connection: psycopg.AsyncConnection,
     new_store: NewStore,
     make_menu: MakeMenu,
@@ -49,7 +49,7 @@ async def test_the_figures_follow_from_the_products(
     assert tuple(counts.values()) == (3, 2, 2)
 
 
-async def test_the_price_history_has_the_last_price_of_each_day(
+async def test_price_history_contains_the_last_price_of_each_day(
     connection: psycopg.AsyncConnection,
     new_store: NewStore,
     make_menu: MakeMenu,
@@ -65,7 +65,7 @@ async def test_the_price_history_has_the_last_price_of_each_day(
     assert [tuple(row.values()) for row in rows] == [(date(2026, 5, 1), 1100), (date(2026, 5, 2), 1200)]
 
 
-async def test_a_reader_does_not_wait_for_a_refresh(database: str, connection: psycopg.AsyncConnection) -> None:
+async def test_reader_does_not_wait_for_a_refresh(database: str, connection: psycopg.AsyncConnection) -> None:
     async with connection.transaction():
         await refresh_views(connection)
         async with await psycopg.AsyncConnection.connect(database, options="-c lock_timeout=500") as reader:
@@ -73,7 +73,7 @@ async def test_a_reader_does_not_wait_for_a_refresh(database: str, connection: p
                 await reader.execute(psycopg.sql.SQL("table {}").format(psycopg.sql.Identifier("storecrawl", view)))
 
 
-async def test_a_view_that_was_never_filled_is_filled(connection: psycopg.AsyncConnection, query: Query) -> None:
+async def test_never_populated_view_is_populated(connection: psycopg.AsyncConnection, query: Query) -> None:
     await connection.execute("refresh materialized view storecrawl.store_product_counts with no data")
 
     await refresh_views(connection)

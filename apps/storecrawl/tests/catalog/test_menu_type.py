@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 
-def test_the_menu_that_threads_read_is_worked_out_at_import() -> None:
+def test_menu_type_read_by_threads_is_resolved_at_import() -> None:
     """msgspec crashes if two threads resolve a type at once."""
     program = "from storecrawl.catalog.files import Menu; assert '__msgspec_cache__' in vars(Menu)"
 

@@ -49,7 +49,7 @@ def _printed(report: NormalizeReport) -> str:
     return console.file.getvalue()
 
 
-def test_the_json_has_shape_counts_products_and_refusals(file: Path) -> None:
+def test_json_output_has_shape_counts_products_and_refusals(file: Path) -> None:
     code, report = normalize_file(file)
     answer = json.loads(render_json(report))
 
@@ -84,7 +84,7 @@ def test_the_json_has_shape_counts_products_and_refusals(file: Path) -> None:
     assert answer["refused"] == [{"index": 1, "external_id": "b", "option": None, "reason": "it has no name"}]
 
 
-def test_a_person_sees_counts_prices_and_refusals(file: Path) -> None:
+def test_text_output_shows_counts_prices_and_refusals(file: Path) -> None:
     text = _printed(normalize_file(file)[1])
 
     for part in (
@@ -98,7 +98,7 @@ def test_a_person_sees_counts_prices_and_refusals(file: Path) -> None:
         assert part in text
 
 
-def test_a_gzipped_menu_is_read_as_it_is(file: Path) -> None:
+def test_gzipped_menu_is_read_directly(file: Path) -> None:
     packed = file.with_suffix(".json.gz")
     packed.write_bytes(gzip.compress(file.read_bytes()))
 
@@ -116,7 +116,7 @@ def test_a_gzipped_menu_is_read_as_it_is(file: Path) -> None:
         (gzip.compress(bytes(10_000_000), mtime=0), "decompresses to more than"),
     ],
 )
-def test_a_file_that_is_not_a_menu_ends_with_code_two_and_a_reason(tmp_path: Path, content: bytes, seen: str) -> None:
+def test_non_menu_file_exits_with_code_2_and_a_reason(tmp_path: Path, content: bytes, seen: str) -> None:
     written = tmp_path / "file"
     written.write_bytes(content)
 
@@ -127,7 +127,7 @@ def test_a_file_that_is_not_a_menu_ends_with_code_two_and_a_reason(tmp_path: Pat
     assert "not a menu" in _printed(report)
 
 
-def test_a_missing_file_and_a_folder_end_with_code_two(tmp_path: Path) -> None:
+def test_missing_file_or_folder_exits_with_code_2(tmp_path: Path) -> None:
     missing, folder = normalize_file(tmp_path / "none"), normalize_file(tmp_path)
 
     assert (missing[0], missing[1].error) == (2, "cannot be read: No such file or directory")

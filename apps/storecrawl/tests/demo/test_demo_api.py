@@ -13,7 +13,7 @@ ADDRESS = re.compile(r"the dashboard: (http://127\.0\.0\.1:\d+)(/enter\?token=(r
 SMALL = ("--stores", "2", "--step-seconds", "60", "--processes", "1")
 
 
-def test_the_api_answers_where_the_demo_says_and_comes_back_when_it_is_killed(demo: DemoFolder) -> None:
+def test_api_responds_at_the_printed_address_and_restarts_after_a_kill(demo: DemoFolder) -> None:
     process = demo.start(*SMALL)
     assert process.stdout is not None
     found = next(found for line in process.stdout if (found := ADDRESS.search(line)))
@@ -31,7 +31,7 @@ def test_the_api_answers_where_the_demo_says_and_comes_back_when_it_is_killed(de
     demo.expect_nothing_left()
 
 
-def test_without_it_nothing_is_served(demo: DemoFolder) -> None:
+def test_demo_with_no_api_serves_nothing(demo: DemoFolder) -> None:
     outcome = demo.run("--once", "--json", "--stores", "1", "--no-api")
 
     assert (outcome.code, outcome.summary["api"]) == (0, None)

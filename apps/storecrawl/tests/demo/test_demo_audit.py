@@ -42,7 +42,7 @@ def problems(figures: Figures, inventory: Inventory, folder: Path, expected: int
     return list(find_problems(inventory, Gaps(), figures, folder, expected))
 
 
-def test_nothing_is_missing_from_a_whole_cycle(tmp_path: Path) -> None:
+def test_complete_cycle_misses_nothing(tmp_path: Path) -> None:
     assert problems(FIGURES, INVENTORY, tmp_path) == []
 
 
@@ -68,7 +68,7 @@ def test_missing_stores_and_products_are_named(
     assert found == [problem]
 
 
-def test_an_upstream_of_unknown_size_must_have_a_store_at_least(tmp_path: Path) -> None:
+def test_upstream_of_unknown_size_must_have_at_least_one_store(tmp_path: Path) -> None:
     nothing = Inventory(unapplied_payloads=0, snapshots=0, analysed_stores=0, paths=[], failure=None)
 
     assert problems(Figures(), nothing, tmp_path, expected=None) == ["no stores were found"]
@@ -89,7 +89,7 @@ def test_products_missing_from_the_catalog_are_named(connection: psycopg.Connect
     assert missing.sentence().startswith("store 2 (S) offers 2 products that the catalog lacks: ")
 
 
-def test_stores_that_were_fetched_before_this_cycle_are_not_compared(connection: psycopg.Connection[Any]) -> None:
+def test_stores_fetched_before_this_cycle_are_not_compared(connection: psycopg.Connection[Any]) -> None:
     memory = Memory(port=1, stores=1, seed=1, step=3.0, since=time.time() + 60, step_seconds=0.0)
     [store] = [store["id"] for store in World(UpstreamOptions(stores=1, seed=1)).stores({})]
     connection.execute(ENTER, {"id": 1, "store": store, "shown": []})

@@ -19,13 +19,13 @@ def cycle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[DemoFolder
     demo.clear()
 
 
-def test_a_cycle_ends_with_exit_code_0_and_nothing_to_complain_about(cycle: tuple[DemoFolder, Outcome]) -> None:
+def test_cycle_exits_with_code_0_and_reports_no_problems(cycle: tuple[DemoFolder, Outcome]) -> None:
     _, outcome = cycle
 
     assert (outcome.code, outcome.err) == (0, "")
 
 
-def test_the_summary_has_exactly_the_keys_that_were_promised(cycle: tuple[DemoFolder, Outcome]) -> None:
+def test_summary_has_exactly_the_documented_keys(cycle: tuple[DemoFolder, Outcome]) -> None:
     summary = cycle[1].summary
 
     counted = ["stores", "payloads", "products", "variants", "snapshots", "tasks", "seconds"]
@@ -51,11 +51,11 @@ def test_every_task_of_a_cycle_is_completed(cycle: tuple[DemoFolder, Outcome]) -
     assert outcome.summary["tasks"] == {**dict.fromkeys(STATES, 0), "completed": 1 + places + 4 + 4 + rounds}
 
 
-def test_a_cycle_leaves_no_process_behind(cycle: tuple[DemoFolder, Outcome]) -> None:
+def test_cycle_leaves_no_process_behind(cycle: tuple[DemoFolder, Outcome]) -> None:
     cycle[0].expect_nothing_left()
 
 
-def test_every_payload_row_names_a_file_and_every_file_has_a_row(cycle: tuple[DemoFolder, Outcome]) -> None:
+def test_payload_rows_and_files_match_one_to_one(cycle: tuple[DemoFolder, Outcome]) -> None:
     demo, _ = cycle
 
     crawled = demo.value("select array_agg(storage_path) from storecrawl.payloads")
@@ -65,7 +65,7 @@ def test_every_payload_row_names_a_file_and_every_file_has_a_row(cycle: tuple[De
     assert sorted(crawled + raw + discovered) == sorted(_files(demo.data / "payloads"))
 
 
-def test_the_folder_keeps_its_world(cycle: tuple[DemoFolder, Outcome]) -> None:
+def test_folder_keeps_its_simulated_world(cycle: tuple[DemoFolder, Outcome]) -> None:
     other_seed = cycle[0].run("--once", "--seed", "2")
     fewer_stores = cycle[0].run("--once", "--stores", "3")
 
@@ -74,7 +74,7 @@ def test_the_folder_keeps_its_world(cycle: tuple[DemoFolder, Outcome]) -> None:
     assert "has a world of 4 stores; use another --data-dir for a smaller one" in fewer_stores.err
 
 
-def test_a_second_cycle_finds_all_done_and_says_so_in_a_sentence(cycle: tuple[DemoFolder, Outcome]) -> None:
+def test_second_cycle_finds_everything_done_and_reports_it_in_one_sentence(cycle: tuple[DemoFolder, Outcome]) -> None:
     demo, first = cycle
 
     second = demo.run("--once")
@@ -85,7 +85,7 @@ def test_a_second_cycle_finds_all_done_and_says_so_in_a_sentence(cycle: tuple[De
     assert second.out.splitlines()[-1].startswith(words.format(**counts))
 
 
-def test_a_store_that_is_left_out_is_named_with_its_reason(cycle: tuple[DemoFolder, Outcome]) -> None:
+def test_skipped_store_is_named_with_its_reason(cycle: tuple[DemoFolder, Outcome]) -> None:
     demo, _ = cycle
     demo.value(
         "insert into storecrawl.stores (platform_store_id, name, state, crawl_enabled)"

@@ -28,7 +28,7 @@ def site(demo: DemoFolder) -> Iterator[Site]:
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_a_cycle_is_followed_in_the_browser_without_loading_a_page_again(visit: Visit, site: Site) -> None:
+async def test_cycle_can_be_followed_in_the_browser_without_reloading(visit: Visit, site: Site) -> None:
     page = await visit(site.address)
     await expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
 

@@ -60,7 +60,7 @@ def value(connection: psycopg.Connection[Any], query: str) -> Any:
 
 
 @pytest.mark.usefixtures("direct_route")
-async def test_at_the_maximum_every_store_is_refreshed_or_named_with_its_reason(
+async def test_every_store_is_refreshed_or_named_with_its_reason_at_maximum_failures(
     database: str, connection: psycopg.Connection[Any], tmp_path: Path
 ) -> None:
     async with LocalUpstream(WORLD) as upstream:
@@ -97,7 +97,7 @@ async def test_every_store_without_a_menu_is_named(
     assert not any("Traceback" in each or "\n" in each for each in problems)
 
 
-def test_each_kind_of_gap_says_what_happened(connection: psycopg.Connection[Any], shop: Shop) -> None:
+def test_each_kind_of_gap_is_explained(connection: psycopg.Connection[Any], shop: Shop) -> None:
     forgotten, moved = shop.store(name="Forgotten", state=None), shop.store(name="Moved")
     shop.disable(shop.store(name="Closed"))
     connection.execute(

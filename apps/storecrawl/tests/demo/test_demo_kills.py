@@ -33,7 +33,7 @@ def expect_whole(demo: DemoFolder, *, code: int, summary: dict[str, object]) -> 
 
 
 @pytest.mark.parametrize("kind", ["worker", "upstream", "postgres"])
-def test_a_cycle_survives_the_kill_of(demo: DemoFolder, kind: str) -> None:
+def test_cycle_survives_the_kill_of_any_process(demo: DemoFolder, kind: str) -> None:
     demo.start(*CYCLE)
     eventually(lambda: demo.sees(PAYLOADS))
 
@@ -43,7 +43,7 @@ def test_a_cycle_survives_the_kill_of(demo: DemoFolder, kind: str) -> None:
     expect_whole(demo, code=outcome.code, summary=outcome.summary)
 
 
-def test_a_killed_demo_leaves_nothing_running_and_the_next_goes_on(demo: DemoFolder) -> None:
+def test_killed_demo_leaves_nothing_running_and_the_next_continues(demo: DemoFolder) -> None:
     """The workers and the upstream end with it, and Postgres with the last worker."""
     process = demo.start(*CYCLE)
     eventually(lambda: demo.sees(PAYLOADS))
@@ -56,7 +56,7 @@ def test_a_killed_demo_leaves_nothing_running_and_the_next_goes_on(demo: DemoFol
     expect_whole(demo, code=outcome.code, summary=outcome.summary)
 
 
-def test_a_demo_killed_before_its_workers_are_up_leaves_its_database_to_the_next(demo: DemoFolder) -> None:
+def test_demo_killed_during_worker_startup_leaves_its_database_to_the_next(demo: DemoFolder) -> None:
     process = demo.start(*CYCLE)
     eventually(lambda: demo.sees(FIRST_TASK))
 
@@ -69,7 +69,7 @@ def test_a_demo_killed_before_its_workers_are_up_leaves_its_database_to_the_next
 
 
 @pytest.mark.parametrize("moment", [FIRST_TASK, PAYLOADS])
-def test_after_a_kill_of_everything_the_next_demo_goes_on(demo: DemoFolder, moment: str) -> None:
+def test_next_demo_continues_after_all_processes_were_killed(demo: DemoFolder, moment: str) -> None:
     """An enqueued task survives the death of all processes, including the database's."""
     demo.start(*CYCLE)
     eventually(lambda: demo.sees(moment))
@@ -80,7 +80,7 @@ def test_after_a_kill_of_everything_the_next_demo_goes_on(demo: DemoFolder, mome
     expect_whole(demo, code=outcome.code, summary=outcome.summary)
 
 
-def test_the_workers_follow_a_database_that_comes_back_under_another_port(demo: DemoFolder) -> None:
+def test_workers_follow_a_database_that_restarts_on_another_port(demo: DemoFolder) -> None:
     process = demo.start(*CYCLE)
     eventually(lambda: demo.sees(PAYLOADS))
     process.send_signal(signal.SIGSTOP)

@@ -22,13 +22,13 @@ def staying(tmp_path: Path) -> DemoOptions:
     return DemoOptions(data_dir=tmp_path, stores=7, seed=3, step_seconds=100.0)
 
 
-def test_a_new_folder_gets_the_world_that_was_asked_for(tmp_path: Path, staying: DemoOptions) -> None:
+def test_new_folder_gets_the_requested_world(tmp_path: Path, staying: DemoOptions) -> None:
     memory = recall(tmp_path, staying, NOW)
 
     assert (memory.stores, memory.seed, memory.step, memory.since) == (7, 3, 0.0, NOW)
 
 
-def test_a_known_folder_keeps_its_world_where_nothing_else_is_asked_for(tmp_path: Path, staying: DemoOptions) -> None:
+def test_existing_folder_keeps_its_world_by_default(tmp_path: Path, staying: DemoOptions) -> None:
     recall(tmp_path, staying, NOW)
 
     memory = recall(tmp_path, DemoOptions(data_dir=tmp_path), NOW)
@@ -36,7 +36,7 @@ def test_a_known_folder_keeps_its_world_where_nothing_else_is_asked_for(tmp_path
     assert (memory.stores, memory.seed) == (7, 3)
 
 
-def test_time_goes_on_with_the_demo(tmp_path: Path, staying: DemoOptions) -> None:
+def test_simulated_time_advances_while_the_demo_runs(tmp_path: Path, staying: DemoOptions) -> None:
     assert recall(tmp_path, staying, NOW).at(NOW + 250.0).step == 2.5
 
 
@@ -48,7 +48,7 @@ def test_simulated_time_stands_still_between_demos(tmp_path: Path, staying: Demo
     assert memory.step == 2.5 + KEEP_SECONDS / 100.0
 
 
-def test_another_pace_does_not_move_the_world(tmp_path: Path, staying: DemoOptions) -> None:
+def test_changed_pace_does_not_move_the_simulated_time(tmp_path: Path, staying: DemoOptions) -> None:
     keep(tmp_path, replace(recall(tmp_path, staying, NOW), step=4.0, step_seconds=0.0))
 
     memory = recall(tmp_path, replace(staying, step_seconds=5.0), NOW)
@@ -57,7 +57,7 @@ def test_another_pace_does_not_move_the_world(tmp_path: Path, staying: DemoOptio
 
 
 @pytest.mark.parametrize(("once", "later", "steps"), [(True, 3_600.0, 4), (False, 3_600.0, 40), (False, 0.0, 4)])
-def test_a_single_cycle_sees_one_step_of_the_upstream(
+def test_single_cycle_sees_one_step_of_the_upstream(
     staying: DemoOptions, once: bool, later: float, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = Memory(port=1, stores=7, seed=3, step=4.3, since=NOW, step_seconds=0.0 if once else 100.0)
@@ -70,7 +70,7 @@ def test_a_single_cycle_sees_one_step_of_the_upstream(
     assert SimulatedClock(step_seconds=pace, epoch=epoch).step == steps
 
 
-def test_a_port_that_somebody_else_has_taken_is_given_up(tmp_path: Path, staying: DemoOptions) -> None:
+def test_port_taken_by_another_program_is_replaced(tmp_path: Path, staying: DemoOptions) -> None:
     before = recall(tmp_path, staying, NOW).port
     with socket.socket() as squatter:
         squatter.bind(("127.0.0.1", before))
@@ -79,7 +79,7 @@ def test_a_port_that_somebody_else_has_taken_is_given_up(tmp_path: Path, staying
         assert recall(tmp_path, staying, NOW).port != before
 
 
-def test_a_damaged_memory_is_named(tmp_path: Path, staying: DemoOptions) -> None:
+def test_damaged_memory_file_is_named(tmp_path: Path, staying: DemoOptions) -> None:
     (tmp_path / FILE).write_text('{"port": ')
 
     with pytest.raises(ConfigError, match="is damaged: remove it"):

@@ -19,7 +19,7 @@ def child(folder: Path, program: str) -> ChildProcess:
     return ChildProcess(["-c", program, str(folder)], environment={}, log=folder / "child.log")
 
 
-def test_a_killed_process_is_started_again(tmp_path: Path) -> None:
+def test_killed_process_is_restarted(tmp_path: Path) -> None:
     sleeper = child(tmp_path, SLEEPER)
     sleeper.keep_running()
     first = eventually(lambda: _running(tmp_path))
@@ -34,14 +34,14 @@ def test_a_killed_process_is_started_again(tmp_path: Path) -> None:
     sleeper.stop()
 
 
-def test_a_process_that_keeps_dying_is_given_up_with_its_last_output(tmp_path: Path) -> None:
+def test_process_that_keeps_dying_is_abandoned_with_its_last_output(tmp_path: Path) -> None:
     failing = child(tmp_path, FAILURE)
 
     with pytest.raises(KeepsDying, match=r"child\.log says: the disk is full"):
         eventually(lambda: failing.keep_running())  # noqa: PLW0108 - returns nothing, so it is called again
 
 
-def test_an_interrupted_wait_kills_what_does_not_listen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_wait_kills_processes_that_ignore_the_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("storecrawl.demo.processes.STOP_SECONDS", 0.1)
     deaf = child(tmp_path, DEAF)
     deaf.keep_running()

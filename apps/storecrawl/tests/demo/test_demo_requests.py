@@ -23,7 +23,7 @@ def app(tmp_path: Path) -> App:
 
 
 @pytest.mark.usefixtures("direct_route")
-async def test_tasks_that_failed_permanently_are_retried_by_the_next_demo(
+async def test_permanently_failed_tasks_are_retried_by_the_next_demo(
     app: App, database: str, connection: psycopg.Connection[Any]
 ) -> None:
     with Client(database, app=app) as client:
@@ -36,9 +36,7 @@ async def test_tasks_that_failed_permanently_are_retried_by_the_next_demo(
     assert connection.execute(STATES).fetchall() == [("pending", 1)]
 
 
-def test_a_task_that_an_earlier_demo_left_open_stands_for_the_new_one(
-    app: App, connection: psycopg.Connection[Any]
-) -> None:
+def test_open_task_of_an_earlier_demo_is_reused(app: App, connection: psycopg.Connection[Any]) -> None:
     first = enqueue(connection, app=app, handler="store_discovery")
     second = enqueue(connection, app=app, handler="store_discovery")
 

@@ -21,7 +21,7 @@ SMALL = ("--stores", "2", "--step-seconds", "5", "--processes", "1")
 GOODBYE = "Stopped. All data is in storecrawl-data; the next demo there continues."
 
 
-def test_without_a_terminal_it_says_in_lines_how_it_goes_and_sigterm_ends_it(demo: DemoFolder) -> None:
+def test_output_without_a_terminal_is_line_based_until_sigterm(demo: DemoFolder) -> None:
     process = demo.start(*SMALL)
     eventually(lambda: demo.sees(APPLIED))
 
@@ -38,7 +38,7 @@ def test_without_a_terminal_it_says_in_lines_how_it_goes_and_sigterm_ends_it(dem
     assert notes[-2:] == ["stopping; running tasks may finish", GOODBYE]
 
 
-def test_in_a_terminal_it_shows_one_board_and_ctrl_c_ends_it(demo: DemoFolder) -> None:
+def test_terminal_shows_one_updating_board_until_ctrl_c(demo: DemoFolder) -> None:
     leader, follower = pty.openpty()
     with subprocess.Popen(
         [str(COMMAND), "demo", *SMALL],
@@ -61,7 +61,7 @@ def test_in_a_terminal_it_shows_one_board_and_ctrl_c_ends_it(demo: DemoFolder) -
         assert words.encode() in shown
 
 
-def test_it_keeps_fetching_every_store_until_a_single_cycle_is_requested(demo: DemoFolder) -> None:
+def test_demo_keeps_fetching_every_store_until_a_single_cycle_is_requested(demo: DemoFolder) -> None:
     process = demo.start(*SMALL, "--no-api")
     eventually(lambda: (demo.sees(APPLIED) or 0) >= 5)
     process.terminate()
@@ -73,7 +73,7 @@ def test_it_keeps_fetching_every_store_until_a_single_cycle_is_requested(demo: D
     assert demo.value("select count(*) from rolecall.schedules") == 0
 
 
-def test_a_signal_in_the_middle_of_a_cycle_ends_it_and_the_next_cycle_goes_on(demo: DemoFolder) -> None:
+def test_signal_during_a_cycle_ends_it_and_the_next_cycle_continues(demo: DemoFolder) -> None:
     process = demo.start("--once", "--json", "--no-api", "--stores", "12")
     eventually(lambda: demo.sees(PAYLOADS))
     process.terminate()
@@ -86,7 +86,7 @@ def test_a_signal_in_the_middle_of_a_cycle_ends_it_and_the_next_cycle_goes_on(de
     assert (finished.code, finished.summary["payloads"]) == (0, 12)
 
 
-def test_a_second_demo_in_the_same_folder_is_refused(demo: DemoFolder) -> None:
+def test_second_demo_in_the_same_folder_is_rejected(demo: DemoFolder) -> None:
     demo.start(*SMALL, "--no-api")
     eventually(lambda: demo.processes("upstream"))
 

@@ -51,7 +51,7 @@ def _separate_upstream(folder: Path, *flags: str) -> Iterator[str]:
         process.terminate()
 
 
-def test_with_the_failure_dial_up_every_store_is_still_refreshed(demo: DemoFolder) -> None:
+def test_every_store_is_refreshed_despite_a_high_failure_rate(demo: DemoFolder) -> None:
     outcome = demo.run("--once", "--json", "--no-api", "--stores", "4", "--failure-rate", "0.3")
 
     assert (outcome.code, outcome.err) == (0, "")
@@ -59,7 +59,7 @@ def test_with_the_failure_dial_up_every_store_is_still_refreshed(demo: DemoFolde
     assert outcome.summary["tasks"]["failed"] == 0
 
 
-def test_an_upstream_without_stores_is_a_failed_cycle_and_says_so(demo: DemoFolder, desert: str) -> None:
+def test_upstream_without_stores_fails_the_cycle_and_is_reported(demo: DemoFolder, desert: str) -> None:
     outcome = demo.run("--once", "--json", "--no-api", "--upstream", desert, "--processes", "1")
 
     assert outcome.code == 1
@@ -67,7 +67,7 @@ def test_an_upstream_without_stores_is_a_failed_cycle_and_says_so(demo: DemoFold
     assert outcome.err == "storecrawl: no stores were found\n"
 
 
-def test_another_upstream_is_crawled_where_it_is_named(demo: DemoFolder, tmp_path: Path) -> None:
+def test_given_upstream_url_is_crawled(demo: DemoFolder, tmp_path: Path) -> None:
     with _separate_upstream(tmp_path, "--stores", "2", "--menu-median", "30") as url:
         outcome = demo.run("--once", "--json", "--no-api", "--upstream", url, "--processes", "1")
 
@@ -75,7 +75,7 @@ def test_another_upstream_is_crawled_where_it_is_named(demo: DemoFolder, tmp_pat
     assert not (demo.data / "upstream.log").exists()
 
 
-def test_a_given_database_is_used_and_the_tasks_of_other_apps_there_left_alone(
+def test_given_database_is_used_and_tasks_of_other_apps_are_untouched(
     demo: DemoFolder, database: str, connection: psycopg.Connection[Any]
 ) -> None:
     roles, handlers = '[{"name": "mail"}]', '[{"name": "greet", "role": "mail"}]'

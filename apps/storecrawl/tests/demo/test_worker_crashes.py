@@ -107,7 +107,7 @@ async def crawl(tmp_path: Path, store: str, database: str, connection: psycopg.C
 
 
 @pytest.mark.parametrize("store", ["folder", "bucket"], indirect=True)
-async def test_a_crash_between_payload_files_and_row_leaves_one_row_and_one_refresh(crawl: Crawl) -> None:
+async def test_crash_between_payload_files_and_row_leaves_one_row_and_one_refresh(crawl: Crawl) -> None:
     crawl.enqueue(_fetch(crawl))
 
     assert crawl.crash("payload_fetch", BEFORE_COMMIT) == KILLED
@@ -147,7 +147,7 @@ async def test_only_files_orphaned_by_a_crash_are_swept(crawl: Crawl) -> None:
         ("analytics_refresh", BEFORE_COMMIT),
     ],
 )
-async def test_a_crash_anywhere_loses_nothing_and_doubles_nothing(crawl: Crawl, handler: str, place: str) -> None:
+async def test_crash_at_any_point_loses_nothing_and_duplicates_nothing(crawl: Crawl, handler: str, place: str) -> None:
     fetches = handler in {"payload_fetch", "product_resync"}
     crawl.enqueue(_task(crawl, handler))
 

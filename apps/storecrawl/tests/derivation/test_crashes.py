@@ -24,7 +24,7 @@ EMPTIED_BY_A_CRASH = ("product_changes", "change_log_mark", "store_partials", "t
     ("step", "place"),
     [("collect_changes", 1), ("count_stores", 3), ("merge_statistics", 5)],
 )
-async def test_a_worker_that_dies_in_the_middle_of_a_round_costs_no_figure(market: Any, step: str, place: int) -> None:
+async def test_worker_death_during_a_round_loses_no_figure(market: Any, step: str, place: int) -> None:
     stores = market.stores(2)
     for store in stores:
         await market.change(store, 0, a={}, b={"brandName": "Wana"})
@@ -77,7 +77,7 @@ def crashing(tmp_path: Path) -> Any:
         yield market, crash
 
 
-async def test_a_crash_of_the_server_empties_the_log_and_leads_to_a_round_of_everything(
+async def test_server_crash_empties_the_log_and_triggers_a_full_round(
     crashing: tuple[Market, Callable[[], None]],
 ) -> None:
     market, crash = crashing

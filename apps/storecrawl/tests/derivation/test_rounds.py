@@ -14,7 +14,7 @@ PENDING = "select count(*) from rolecall.all_tasks where handler = 'collect_chan
 LOGGED = "select coalesce(range_agg(range)::text, '{}') from storecrawl.product_changes, unnest(stores) as range"
 
 
-async def test_an_edit_shows_up_in_the_statistics(market: Any) -> None:
+async def test_edit_appears_in_the_statistics(market: Any) -> None:
     [store, other] = market.stores(2)
     await market.change(store, 0, a={}, b={"brandName": "Wana", "type": "Edible", "recPrices": [10]})
     await market.change(other, 0, a={"recPrices": [30], "Status": "Inactive"})
@@ -30,7 +30,7 @@ async def test_an_edit_shows_up_in_the_statistics(market: Any) -> None:
     assert market.wrong_figures() == []
 
 
-async def test_the_log_has_ids_of_stores_as_ranges_and_one_task_stands_for_all_of_it(market: Any) -> None:
+async def test_log_stores_ranges_of_store_ids_and_has_one_task(market: Any) -> None:
     stores = market.stores(4)
     for store in (stores[0], stores[1], stores[3]):
         await market.change(store, 0, a={}, b={})
@@ -44,7 +44,7 @@ async def test_the_log_has_ids_of_stores_as_ranges_and_one_task_stands_for_all_o
     assert market.value("select count(*) from storecrawl.product_changes") == 0
 
 
-async def test_products_seen_again_unchanged_are_not_counted_again(market: Any) -> None:
+async def test_unchanged_products_are_not_counted_again(market: Any) -> None:
     [store] = market.stores(1)
     await market.change(store, 0, a={})
     await market.derive()
@@ -56,7 +56,7 @@ async def test_products_seen_again_unchanged_are_not_counted_again(market: Any) 
     assert market.handlers()[-1] == "collect_changes"
 
 
-async def test_a_change_that_is_rolled_back_is_not_logged(market: Any) -> None:
+async def test_rolled_back_change_is_not_logged(market: Any) -> None:
     [store] = market.stores(1)
     await market.derive()
     async with await psycopg.AsyncConnection.connect(market.dsn) as connection:
@@ -66,7 +66,7 @@ async def test_a_change_that_is_rolled_back_is_not_logged(market: Any) -> None:
     assert (market.value(PENDING), market.value(LOGGED)) == (0, "{}")
 
 
-async def test_a_round_overwrites_what_it_counts_and_deletes_what_is_no_longer_sold(market: Any) -> None:
+async def test_round_overwrites_its_counts_and_deletes_brands_no_longer_sold(market: Any) -> None:
     [store] = market.stores(1)
     await market.change(store, 0, a={}, b={"brandName": "Wana", "type": "Edible"})
     await market.derive()
@@ -82,7 +82,7 @@ async def test_a_round_overwrites_what_it_counts_and_deletes_what_is_no_longer_s
     assert market.value("select count(*) from storecrawl.store_partials") == 1
 
 
-async def test_a_full_round_corrects_changes_that_were_not_logged(market: Any) -> None:
+async def test_full_round_corrects_changes_that_were_not_logged(market: Any) -> None:
     """Stores are null, and rows without products are deleted."""
     stores = market.stores(3)
     for store in stores:
@@ -104,12 +104,12 @@ async def test_a_full_round_corrects_changes_that_were_not_logged(market: Any) -
     assert market.ask(payloads)[-2:] == [({"stores": None},), ({"stores": None},)]
 
 
-def test_a_step_that_does_not_say_which_stores_is_refused(market: Any) -> None:
+def test_step_without_a_store_range_is_rejected(market: Any) -> None:
     with Client(market.dsn, app=market.app) as client, pytest.raises(InvalidPayload):
         client.enqueue("map_stores", {})
 
 
-def test_a_small_change_has_small_batches_and_a_long_round_large_ones() -> None:
+def test_batch_size_grows_with_the_size_of_the_round() -> None:
     sizes = {number: [len(batch) for batch in in_batches(range(number))] for number in (1, 5, 160, 5000, 10_000)}
 
     assert (sizes[1], sizes[5]) == ([1], [1] * 5)
@@ -117,7 +117,7 @@ def test_a_small_change_has_small_batches_and_a_long_round_large_ones() -> None:
     assert max(sizes[10_000]) == 250
 
 
-async def test_all_of_a_round_has_the_priority_of_its_root(market: Any) -> None:
+async def test_every_task_of_a_round_has_the_priority_of_its_root(market: Any) -> None:
     for store in market.stores(3):
         await market.change(store, 0, a={})
     with Client(market.dsn, app=market.app) as client:
@@ -129,7 +129,7 @@ async def test_all_of_a_round_has_the_priority_of_its_root(market: Any) -> None:
     assert market.ask(round_of_seven) == [(6, 7, 7)]
 
 
-async def test_the_views_are_refreshed_only_when_something_changed(market: Any) -> None:
+async def test_views_are_refreshed_only_when_something_changed(market: Any) -> None:
     [store] = market.stores(1)
     await market.change(store, 0, a={})
     refreshed = (

@@ -32,7 +32,7 @@ async def until(fact: Callable[[], bool]) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_changes_in_the_middle_of_a_round_make_the_next_one_and_wait_for_nothing(market: Any) -> None:
+async def test_changes_during_a_round_enqueue_the_next_one_without_waiting(market: Any) -> None:
     first, second = market.stores(2)
     await market.change(first, 0, a={})
     await market.derive()
@@ -58,7 +58,7 @@ async def test_changes_in_the_middle_of_a_round_make_the_next_one_and_wait_for_n
     ]
 
 
-async def test_a_round_waits_for_no_refresh_and_loses_none(market: Any) -> None:
+async def test_round_waits_for_no_refresh_and_loses_none(market: Any) -> None:
     first, second = market.stores(2)
     await market.change(first, 0, a={})
 
@@ -73,7 +73,7 @@ async def test_a_round_waits_for_no_refresh_and_loses_none(market: Any) -> None:
     assert market.wrong_figures() == []
 
 
-async def test_a_round_is_claimed_only_after_its_change_commits(market: Any) -> None:
+async def test_round_is_claimed_only_after_its_change_commits(market: Any) -> None:
     """This is the only point at which a change could be lost between two rounds."""
     first, second = market.stores(2)
     await market.change(first, 0, a={})
@@ -103,7 +103,7 @@ async def test_refreshes_of_two_stores_do_not_wait_for_each_other(market: Any) -
     assert market.wrong_figures() == []
 
 
-async def test_edits_all_the_while_are_all_counted_in_the_end(market: Any) -> None:
+async def test_concurrent_edits_are_all_counted_eventually(market: Any) -> None:
     """Rounds of edits alternate with full rounds."""
     stores = market.stores(4)
 
@@ -127,7 +127,7 @@ async def test_edits_all_the_while_are_all_counted_in_the_end(market: Any) -> No
 
 
 @pytest.mark.parametrize("view", ["price_history_by_day", "brand_counts_by_state"])
-async def test_a_view_refresh_neither_blocks_a_reader_nor_waits_for_it(market: Any, view: str) -> None:
+async def test_view_refresh_neither_blocks_readers_nor_waits_for_them(market: Any, view: str) -> None:
     [store] = market.stores(1)
     await market.change(store, 0, a={})
 

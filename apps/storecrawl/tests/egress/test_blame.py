@@ -45,7 +45,7 @@ def forbid(recorder: Recorder) -> Forbid:
     return report
 
 
-async def test_a_good_answer_takes_back_what_was_forbidden_before(book: Book, forbid: Forbid) -> None:
+async def test_successful_response_clears_earlier_forbidden_visits(book: Book, forbid: Forbid) -> None:
     route = book.add()
 
     verdicts = [await forbid(route, "a", "b"), await forbid(route, "c", recovered=True), await forbid(route, "d")]
@@ -57,7 +57,7 @@ async def test_a_good_answer_takes_back_what_was_forbidden_before(book: Book, fo
     ]
 
 
-async def test_stores_forbidden_on_several_routes_count_against_none(book: Book, forbid: Forbid) -> None:
+async def test_stores_forbidden_on_several_routes_count_against_no_route(book: Book, forbid: Forbid) -> None:
     routes = [book.add(protocol="http", host=f"10.0.0.{number}", port=1) for number in range(3)]
 
     for store in "abcde":
@@ -67,7 +67,7 @@ async def test_stores_forbidden_on_several_routes_count_against_none(book: Book,
     assert [book.route(route)["paused_until"] for route in routes] == [None] * 3
 
 
-async def test_refusals_older_than_an_hour_are_not_evidence(book: Book, forbid: Forbid) -> None:
+async def test_forbidden_visits_older_than_an_hour_are_not_evidence(book: Book, forbid: Forbid) -> None:
     route = book.add()
     await forbid(route, "a", "b")
     book.connection.execute("update storecrawl.forbidden_visits set last_at = now() - interval '61 min'")
@@ -77,9 +77,7 @@ async def test_refusals_older_than_an_hour_are_not_evidence(book: Book, forbid: 
     assert (await forbid(route, "e")).is_blamed
 
 
-async def test_a_store_forbidden_by_a_route_that_is_disabled_counts_against_the_other(
-    book: Book, forbid: Forbid
-) -> None:
+async def test_store_forbidden_on_a_disabled_route_counts_against_the_other(book: Book, forbid: Forbid) -> None:
     gone, route = (book.add(protocol="http", host=f"10.0.0.{number}", port=1) for number in range(2))
     await forbid(gone, "a", "b", "c")
     book.connection.execute(
@@ -91,7 +89,7 @@ async def test_a_store_forbidden_by_a_route_that_is_disabled_counts_against_the_
     assert (await forbid(route, "a", "b", "c")).is_blamed
 
 
-async def test_each_pause_in_a_row_is_twice_as_long_and_the_last_routes_is_not(
+async def test_consecutive_pauses_double_except_for_the_last_route(
     book: Book, forbid: Forbid, recorder: Recorder
 ) -> None:
     """A wrong verdict about the last route costs a minute at a time."""
@@ -116,7 +114,7 @@ async def test_each_pause_in_a_row_is_twice_as_long_and_the_last_routes_is_not(
     assert ([first, *lengths], alone) == ([60, 120, 240, 300, 300], 60)
 
 
-async def test_answers_in_flight_when_a_route_is_paused_do_not_extend_its_pause(book: Book, forbid: Forbid) -> None:
+async def test_responses_in_flight_during_a_pause_do_not_extend_it(book: Book, forbid: Forbid) -> None:
     route = book.add()
     await forbid(route, "a", "b", "c")
 
@@ -125,7 +123,7 @@ async def test_answers_in_flight_when_a_route_is_paused_do_not_extend_its_pause(
     assert (late.is_blamed, book.route(route)["pauses"]) == (False, 1)
 
 
-async def test_only_one_of_all_workers_tries_a_paused_route(book: Book, forbid: Forbid, database: str) -> None:
+async def test_only_one_worker_tries_a_paused_route(book: Book, forbid: Forbid, database: str) -> None:
     route = book.add()
     await forbid(route, "a", "b", "c")
     book.connection.execute("update storecrawl.routes set paused_until = now()")
@@ -138,9 +136,7 @@ async def test_only_one_of_all_workers_tries_a_paused_route(book: Book, forbid: 
     assert all(0 < (probe.paused_for or 0) <= 60 for probe in probes if not probe.granted)
 
 
-async def test_refusals_on_a_blamed_route_do_not_block_stores_that_were_never_blocked(
-    book: Book, forbid: Forbid
-) -> None:
+async def test_forbidden_visits_on_a_blamed_route_do_not_block_new_stores(book: Book, forbid: Forbid) -> None:
     route = book.add()
     enter = "insert into storecrawl.stores (platform_store_id, name) values (%s, 'x') returning id"
     block = "insert into storecrawl.blocked_stores (store_id, blocked_until, because, times) values (%s, now(), 'HTTP 403', %s)"
@@ -153,7 +149,7 @@ async def test_refusals_on_a_blamed_route_do_not_block_stores_that_were_never_bl
     assert book.connection.execute(left).fetchall() == [("b",), ("other",)]
 
 
-async def test_counts_that_could_not_be_reported_are_added_to_later_ones() -> None:
+async def test_unreported_counts_are_added_to_later_ones() -> None:
     counters = Counters()
     counters.forbidden(1, "a", "store a", "HTTP 403")
     [taken] = counters.take()
@@ -166,7 +162,7 @@ async def test_counts_that_could_not_be_reported_are_added_to_later_ones() -> No
     assert counter.forbidden_about == ["store a", "store b"]
 
 
-async def test_a_visit_about_no_store_is_not_evidence() -> None:
+async def test_visit_without_a_store_is_not_evidence() -> None:
     """Whether a host has an image is no evidence about the upstream."""
     counters = Counters()
     counters.forbidden(1, "a", "store a", "HTTP 403")
@@ -177,7 +173,7 @@ async def test_a_visit_about_no_store_is_not_evidence() -> None:
     assert (counter.successes, counter.recovered, counter.forbidden_about) == (1, False, ["store a"])
 
 
-async def test_an_enabled_route_begins_anew(aconnection: Any, forbid: Forbid) -> None:
+async def test_enabled_route_starts_with_a_clean_record(aconnection: Any, forbid: Forbid) -> None:
     route = await add_route(aconnection, NewRoute(protocol=RouteProtocol.DIRECT))
     assert (await forbid(route.id, "a", "b", "c")).is_blamed
 

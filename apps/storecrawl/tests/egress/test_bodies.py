@@ -52,7 +52,7 @@ async def serve() -> AsyncIterator[Serve]:
         server.close()
 
 
-async def test_codings_around_each_other_are_refused_unread(serve: Serve) -> None:
+async def test_nested_content_encodings_are_rejected_without_reading(serve: Serve) -> None:
     """A few kilobytes that took a minute to decompress to nothing."""
     bomb = thrice_nothing(4_096)
     assert len(bomb) < 16_000
@@ -62,7 +62,7 @@ async def test_codings_around_each_other_are_refused_unread(serve: Serve) -> Non
         await UpstreamClient(url, options=PATIENT).stores()
 
 
-async def test_an_image_in_codings_around_each_other_is_refused_unread(serve: Serve) -> None:
+async def test_image_with_nested_content_encodings_is_rejected_without_reading(serve: Serve) -> None:
     url = await serve("Content-Encoding: gzip\r\nContent-Encoding: gzip, gzip\r\n", thrice_nothing(4_096))
     client = ImageClient(Egress(), Addresses(["127.0.0.1/32"]), max_bytes=MEBIBYTE, timeout=3_600.0)
 
@@ -71,14 +71,14 @@ async def test_an_image_in_codings_around_each_other_is_refused_unread(serve: Se
 
 
 @pytest.mark.parametrize("coding", ["br", "deflate", "zstd", "gzip, identity, br", "nonsense"])
-async def test_a_coding_that_was_not_asked_for_is_refused(serve: Serve, coding: str) -> None:
+async def test_unrequested_content_encoding_is_rejected(serve: Serve, coding: str) -> None:
     url = await serve(f"Content-Encoding: {coding}\r\n", NO_STORES)
 
     with pytest.raises(Malformed, match="only gzip was requested"):
         await UpstreamClient(url, options=PATIENT).stores()
 
 
-async def test_one_layer_that_holds_nothing_ends_with_its_bytes(serve: Serve) -> None:
+async def test_single_gzip_layer_without_content_ends_at_the_byte_limit(serve: Serve) -> None:
     url = await serve("Content-Encoding: gzip\r\n", nothing(1), endless=True)
 
     with pytest.raises(TooLarge, match="more than 16777216 bytes"):
@@ -86,7 +86,7 @@ async def test_one_layer_that_holds_nothing_ends_with_its_bytes(serve: Serve) ->
 
 
 @pytest.mark.parametrize("size", [4_000, 300_000])
-async def test_an_answer_that_unpacks_to_more_than_is_read_is_refused(serve: Serve, size: int) -> None:
+async def test_response_that_decompresses_beyond_the_byte_limit_is_rejected(serve: Serve, size: int) -> None:
     packed = gzip.compress(NO_STORES + _white(size))
     url = await serve("Content-Encoding: gzip\r\n", packed)
 
@@ -94,14 +94,14 @@ async def test_an_answer_that_unpacks_to_more_than_is_read_is_refused(serve: Ser
         await UpstreamClient(url, options=replace(PATIENT, max_body_bytes=len(packed))).stores()
 
 
-async def test_an_answer_that_unpacks_to_a_multiple_of_itself_is_refused(serve: Serve) -> None:
+async def test_response_with_an_excessive_compression_ratio_is_rejected(serve: Serve) -> None:
     url = await serve("Content-Encoding: gzip\r\n", gzip.compress(NO_STORES + b" " * MEBIBYTE))
 
     with pytest.raises(TooLarge, match="more than 200 times"):
         await UpstreamClient(url, options=PATIENT).stores()
 
 
-async def test_the_loop_turns_while_a_body_comes_in_many_pieces() -> None:
+async def test_event_loop_stays_responsive_while_a_body_arrives_in_pieces() -> None:
     """If a server sends single bytes, many chunks are read in a row."""
     turns = 0
 
@@ -122,7 +122,7 @@ async def test_the_loop_turns_while_a_body_comes_in_many_pieces() -> None:
     assert (body, turns >= 100) == (b"x" * 6_400, True)
 
 
-async def test_an_image_that_holds_nothing_ends_with_its_bytes(serve: Serve) -> None:
+async def test_image_without_content_ends_at_the_byte_limit(serve: Serve) -> None:
     url = await serve("Content-Encoding: gzip\r\n", nothing(1), endless=True)
     client = ImageClient(Egress(), Addresses(["127.0.0.1/32"]), max_bytes=4 * MEBIBYTE, timeout=3_600.0)
 
@@ -131,7 +131,7 @@ async def test_an_image_that_holds_nothing_ends_with_its_bytes(serve: Serve) -> 
 
 
 @pytest.mark.parametrize(("size", "in_a_thread"), [(0, 0), (100_000, 1)])
-async def test_only_a_large_answer_is_unpacked_beside_the_loop(
+async def test_only_large_responses_are_decompressed_in_a_thread(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, size: int, in_a_thread: int
 ) -> None:
     url = await serve("Content-Encoding: gzip\r\n", gzip.compress(NO_STORES + _white(size)))
@@ -150,21 +150,21 @@ async def test_only_a_large_answer_is_unpacked_beside_the_loop(
 
 @pytest.mark.parametrize("size", [0, 300_000])
 @pytest.mark.parametrize("pack", [gzip.compress, two_members])
-async def test_an_answer_of_one_gzip_is_read(serve: Serve, size: int, pack: Callable[[bytes], bytes]) -> None:
+async def test_response_with_one_gzip_layer_is_read(serve: Serve, size: int, pack: Callable[[bytes], bytes]) -> None:
     """Below and above the size decompressed on the event loop, in one member or in two."""
     url = await serve("Content-Encoding: gzip\r\n", pack(NO_STORES + _white(size)))
 
     assert await UpstreamClient(url, options=PATIENT).stores() == []
 
 
-async def test_an_answer_with_something_after_its_end_cannot_be_read(serve: Serve) -> None:
+async def test_response_with_trailing_data_is_rejected(serve: Serve) -> None:
     url = await serve("Content-Encoding: gzip\r\n", gzip.compress(NO_STORES + _white(500_000)) + b"\0\0\0\0")
 
     with pytest.raises(Malformed, match="there is data after its end"):
         await UpstreamClient(url, options=PATIENT).stores()
 
 
-async def test_only_gzip_is_asked_for(serve: Serve) -> None:
+async def test_only_gzip_is_requested(serve: Serve) -> None:
     asked: list[bytes] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -36,7 +36,7 @@ asyncio.run(main(*json.loads(sys.argv[1])))
 """
 
 
-async def test_the_book_is_kept_behind_a_pooler_too(database: str, book: Book) -> None:
+async def test_counts_are_recorded_behind_a_pooler_too(database: str, book: Book) -> None:
     route, counters = book.add(), Counters()
     counters.succeeded(route, recovered=True)
 
@@ -51,7 +51,7 @@ async def test_the_book_is_kept_behind_a_pooler_too(database: str, book: Book) -
 
 
 @pytest.mark.parametrize("reload_every", [0.02, 60.0])
-async def test_an_unforeseen_error_is_logged_once_and_loses_no_count(
+async def test_unexpected_error_is_logged_once_and_loses_no_count(
     upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any, caplog: Any, reload_every: float
 ) -> None:
     caplog.set_level(logging.WARNING, logger="storecrawl.egress")
@@ -72,7 +72,7 @@ async def test_an_unforeseen_error_is_logged_once_and_loses_no_count(
     assert all("The egress cannot update its routes" in each for each in told)
 
 
-async def test_two_processes_lose_no_count_to_each_other(database: str, book: Book) -> None:
+async def test_concurrent_processes_lose_no_counts(database: str, book: Book) -> None:
     routes = [book.add(protocol="http", host=f"10.0.0.{number}", port=1) for number in range(3)]
 
     codes = await asyncio.gather(*(_reporting(database, order, 100) for order in (routes, routes[::-1])))
@@ -82,9 +82,7 @@ async def test_two_processes_lose_no_count_to_each_other(database: str, book: Bo
     assert counted == [(200, 200)] * 3
 
 
-async def test_an_egress_writes_down_what_it_counted_when_it_is_closed(
-    upstream: LocalUpstream, book: Book, database: str
-) -> None:
+async def test_closing_an_egress_records_its_counts(upstream: LocalUpstream, book: Book, database: str) -> None:
     route = book.add()
 
     async with Egress(EgressOptions(report_every=3600.0), recorder=Recorder(database)) as egress:

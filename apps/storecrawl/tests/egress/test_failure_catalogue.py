@@ -44,7 +44,7 @@ CATALOGUE = {
 
 
 @pytest.mark.parametrize("kind", CATALOGUE)
-async def test_a_permanent_fault_is_retried_as_documented_and_ends_in_its_error(
+async def test_permanent_fault_is_retried_as_documented_and_raises_its_error(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, kind: FaultKind
 ) -> None:
     one, other = await proxy(), await proxy()
@@ -62,7 +62,7 @@ async def test_a_permanent_fault_is_retried_as_documented_and_ends_in_its_error(
 
 
 @pytest.mark.parametrize("kind", CATALOGUE)
-async def test_a_fault_that_passes_is_an_answer_after_all(
+async def test_temporary_fault_still_leads_to_a_response(
     upstream: LocalUpstream, book: Book, leaving: Any, kind: FaultKind
 ) -> None:
     book.add()
@@ -72,7 +72,7 @@ async def test_a_fault_that_passes_is_an_answer_after_all(
     assert len(await client.stores()) == upstream.options.stores
 
 
-async def test_an_unknown_store_does_not_count_against_the_route(
+async def test_unknown_store_does_not_count_against_the_route(
     upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any
 ) -> None:
     route = book.add()

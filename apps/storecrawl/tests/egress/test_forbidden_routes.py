@@ -21,7 +21,7 @@ OPTIONS = EgressOptions(forbidden_limit=3, pause=60.0, longest_pause=300.0)
 Forbid = Callable[..., Any]
 
 
-async def test_a_forbidden_request_is_sent_again_over_another_route_with_another_profile(
+async def test_forbidden_request_is_retried_over_another_route_with_another_profile(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any
 ) -> None:
     wall, door = await proxy(forbids=True), await proxy()
@@ -33,7 +33,7 @@ async def test_a_forbidden_request_is_sent_again_over_another_route_with_another
     assert (len(wall.heads), bool(door.heads)) == (1, True)
 
 
-async def test_one_store_that_is_forbidden_leaves_the_only_route_in_use(
+async def test_single_forbidden_store_leaves_the_only_route_in_use(
     upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any
 ) -> None:
     """Each request uses another profile, but all of them are about one store."""
@@ -52,7 +52,7 @@ async def test_one_store_that_is_forbidden_leaves_the_only_route_in_use(
 
 
 @pytest.mark.parametrize("protocol", ["http", "socks5"])
-async def test_a_route_on_which_several_stores_are_forbidden_is_paused_and_the_others_go_on(
+async def test_route_with_several_forbidden_stores_is_paused_and_others_continue(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, eventually: Any, protocol: str
 ) -> None:
     wall, door = await proxy(protocol=protocol, forbids=True), await proxy()
@@ -69,7 +69,7 @@ async def test_a_route_on_which_several_stores_are_forbidden_is_paused_and_the_o
     assert (book.route(other)["paused_until"], row["last_error"]) == (None, "blocked by the upstream (HTTP 403)")
 
 
-async def test_a_paused_route_comes_back_by_itself(
+async def test_paused_route_resumes_automatically(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, eventually: Any
 ) -> None:
     wall, door = await proxy(forbids=True), await proxy()
@@ -91,7 +91,7 @@ async def test_a_paused_route_comes_back_by_itself(
     await eventually(is_back)
 
 
-async def test_while_the_last_route_is_paused_requests_are_held_back_for_as_long(
+async def test_requests_are_held_back_while_the_last_route_is_paused(
     upstream: LocalUpstream, book: Book, leaving: Any
 ) -> None:
     route, client = book.add(), await leaving(upstream.url, ONLY_ONCE, pause=45.0)
@@ -105,7 +105,7 @@ async def test_while_the_last_route_is_paused_requests_are_held_back_for_as_long
     assert book.route(route)["active"]
 
 
-async def test_a_limit_of_none_blames_nobody(
+async def test_forbidden_limit_of_zero_disables_blaming(
     upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any
 ) -> None:
     route, client = book.add(), await leaving(upstream.url, ONLY_ONCE, forbidden_limit=0)
@@ -118,7 +118,7 @@ async def test_a_limit_of_none_blames_nobody(
     assert book.route(route)["paused_until"] is None
 
 
-async def test_a_host_that_forbids_every_visit_is_left_alone_for_a_while(
+async def test_host_that_forbids_every_visit_is_not_contacted_for_a_while(
     upstream: LocalUpstream, book: Book, leaving: Any
 ) -> None:
     """If everything is forbidden on every route, none is to blame, but the host is paused."""
@@ -131,7 +131,7 @@ async def test_a_host_that_forbids_every_visit_is_left_alone_for_a_while(
     assert [type(error).__name__ for error in said] == ["Blocked", "Blocked", "Blocked", "CircuitOpen"]
 
 
-async def test_a_route_that_one_worker_disables_is_left_by_the_others(
+async def test_route_disabled_by_one_worker_is_no_longer_used_by_others(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, eventually: Any
 ) -> None:
     wall, door = await proxy(), await proxy()
@@ -152,7 +152,7 @@ async def test_a_route_that_one_worker_disables_is_left_by_the_others(
     await eventually(is_left)
 
 
-async def test_several_workers_report_on_the_same_routes_without_losing_a_count(database: str, book: Book) -> None:
+async def test_concurrent_reports_on_the_same_routes_lose_no_count(database: str, book: Book) -> None:
     routes = [book.add(protocol="http", host=f"10.0.0.{number}", port=1) for number in range(5)]
 
     await asyncio.gather(*(_reports(database, routes[::step]) for step in (1, -1, 1, -1)))

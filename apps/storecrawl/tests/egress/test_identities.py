@@ -28,7 +28,7 @@ def user_agents(heads: list[str]) -> set[str]:
     return {head.lower().split("user-agent: ")[1].split("\r\n")[0] for head in heads}
 
 
-async def test_a_whole_menu_is_fetched_by_one_identity(
+async def test_complete_menu_is_fetched_with_one_identity(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any
 ) -> None:
     one, other = await proxy(), await proxy()
@@ -44,7 +44,7 @@ async def test_a_whole_menu_is_fetched_by_one_identity(
     assert max(len(user_agents(each.heads)) for each in (one, other)) == 1
 
 
-async def test_the_place_of_a_route_goes_along_and_its_language_stays(
+async def test_location_of_a_route_is_sent_and_its_language_stays(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any
 ) -> None:
     through = await proxy()
@@ -57,7 +57,7 @@ async def test_the_place_of_a_route_goes_along_and_its_language_stays(
     assert "accept-language: en-us,en;q=0.9" in sent
 
 
-async def test_an_identity_keeps_its_cookies_and_the_next_one_has_none() -> None:
+async def test_identity_keeps_its_cookies_and_the_next_one_has_none() -> None:
     seen: list[str | None] = []
 
     async def respond(request: Request) -> Response:
@@ -78,7 +78,7 @@ async def test_an_identity_keeps_its_cookies_and_the_next_one_has_none() -> None
     assert seen == [None, "s1", None]
 
 
-async def test_only_the_routes_used_last_keep_their_connections() -> None:
+async def test_only_the_most_recently_used_routes_keep_their_connections() -> None:
     sessions = _sessions(most=2)
     made = [await sessions.of(route, ()) for route in proxies(3)]
     for session in made:
@@ -89,7 +89,7 @@ async def test_only_the_routes_used_last_keep_their_connections() -> None:
     assert all(session.http.is_closed for session in made)
 
 
-async def test_an_active_session_is_not_closed_when_newer_ones_evict_it() -> None:
+async def test_active_session_is_not_closed_when_newer_ones_evict_it() -> None:
     sessions = _sessions(most=1)
     first, *_ = [await sessions.of(route, ()) for route in proxies(2)]
 
@@ -101,7 +101,7 @@ async def test_an_active_session_is_not_closed_when_newer_ones_evict_it() -> Non
     assert states == [False, True]
 
 
-async def test_a_route_that_was_changed_has_one_new_session_whoever_comes_first() -> None:
+async def test_changed_route_gets_one_new_session_for_concurrent_callers() -> None:
     sessions = _sessions(most=2)
     [route] = proxies(1)
     old = await sessions.of(route, ())
@@ -115,7 +115,7 @@ async def test_a_route_that_was_changed_has_one_new_session_whoever_comes_first(
     assert (len(set(several)), old in several, old.http.is_closed) == (1, False, True)
 
 
-async def test_a_profile_that_is_forbidden_is_not_shown_again_while_there_are_others() -> None:
+async def test_forbidden_profile_is_not_reused_while_others_are_available() -> None:
     names = [profile.name for profile in load_profiles()]
     sessions = _sessions(most=1)
 

@@ -50,7 +50,7 @@ async def test_turns_at_a_host_are_shared_by_all_workers(database: str) -> None:
     assert firsts == pytest.approx([0.0, 100.0, 200.0, 300.0], abs=40.0)
 
 
-async def test_requests_at_a_host_come_no_faster_than_its_rate(database: str) -> None:
+async def test_requests_to_a_host_do_not_exceed_its_rate(database: str) -> None:
     recorder = Recorder(database)
     turns = HostRateLimiter(50.0, recorder, patience=60.0)
 
@@ -60,19 +60,19 @@ async def test_requests_at_a_host_come_no_faster_than_its_rate(database: str) ->
     assert 0.5 < seconds < 30.0
 
 
-async def test_while_the_database_is_away_each_worker_keeps_the_rate_by_itself() -> None:
+async def test_each_worker_keeps_the_rate_while_the_database_is_unavailable() -> None:
     turns = HostRateLimiter(50.0, Recorder("postgresql://127.0.0.1:9/x"), patience=60.0)
 
     assert await _seconds_of(20, lambda: turns.wait("upstream.example")) > 0.3
 
 
-async def test_one_store_is_asked_about_no_faster_than_its_rate() -> None:
+async def test_requests_about_one_store_do_not_exceed_its_rate() -> None:
     turns = StoreRateLimiter(50.0)
 
     assert await _seconds_of(20, lambda: turns.wait("a store")) > 0.3
 
 
-async def test_each_store_has_turns_of_its_own() -> None:
+async def test_each_store_has_its_own_turns() -> None:
     turns = StoreRateLimiter(0.001)
 
     async with asyncio.timeout(40.0):
@@ -80,7 +80,7 @@ async def test_each_store_has_turns_of_its_own() -> None:
         await turns.wait("another store")
 
 
-async def test_a_turn_that_is_too_far_is_held_back(database: str) -> None:
+async def test_request_with_a_distant_turn_is_held_back(database: str) -> None:
     recorder = Recorder(database)
     await recorder.take_turns("upstream.example", 100, 1.0)
     turns = HostRateLimiter(1.0, recorder, patience=5.0)
@@ -92,9 +92,7 @@ async def test_a_turn_that_is_too_far_is_held_back(database: str) -> None:
     assert 50 < raised.value.seconds <= 100
 
 
-async def test_a_host_that_only_fails_is_left_alone_and_then_tried_once(
-    upstream: LocalUpstream, direct: Direct
-) -> None:
+async def test_failing_host_is_left_alone_and_then_probed_once(upstream: LocalUpstream, direct: Direct) -> None:
     upstream.set_failures(BROKEN)
     client = direct(breaker_failures=3, breaker_seconds=3.0)
     for _ in range(3):
@@ -112,7 +110,7 @@ async def test_a_host_that_only_fails_is_left_alone_and_then_tried_once(
     assert await client.stores()
 
 
-async def test_a_failed_probe_leaves_the_host_alone_for_another_while(upstream: LocalUpstream, direct: Direct) -> None:
+async def test_failed_probe_extends_the_time_without_requests(upstream: LocalUpstream, direct: Direct) -> None:
     upstream.set_failures(BROKEN)
     client = direct(breaker_failures=1, breaker_seconds=3.0)
     with pytest.raises(Unavailable):
@@ -125,7 +123,7 @@ async def test_a_failed_probe_leaves_the_host_alone_for_another_while(upstream: 
         await client.stores()
 
 
-async def test_a_host_that_refuses_is_there_all_the_same(upstream: LocalUpstream, direct: Direct) -> None:
+async def test_rate_limited_response_does_not_open_the_breaker(upstream: LocalUpstream, direct: Direct) -> None:
     upstream.set_failures(limited(0))
     client = direct(breaker_failures=1)
 
@@ -134,7 +132,7 @@ async def test_a_host_that_refuses_is_there_all_the_same(upstream: LocalUpstream
             await client.stores()
 
 
-async def test_a_route_that_is_asked_to_wait_rests_while_another_is_used(
+async def test_rate_limited_route_rests_while_another_is_used(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any
 ) -> None:
     one, other = await proxy(), await proxy()
@@ -151,7 +149,7 @@ async def test_a_route_that_is_asked_to_wait_rests_while_another_is_used(
     assert sorted([len(one.heads), len(other.heads)]) == [1, 4]  # the first hash was unknown there
 
 
-async def test_the_wait_that_the_upstream_asks_for_is_bounded(upstream: LocalUpstream) -> None:
+async def test_wait_requested_by_the_upstream_is_bounded(upstream: LocalUpstream) -> None:
     upstream.set_failures(limited(80_000))
 
     async with UpstreamClient(upstream.url, options=replace(ONLY_ONCE, longest_retry_after=100.0)) as client:

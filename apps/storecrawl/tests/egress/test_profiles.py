@@ -22,23 +22,23 @@ CONTRADICTIONS = [
 ]
 
 
-def test_the_twelve_profiles_are_consistent() -> None:
+def test_twelve_profiles_are_consistent() -> None:
     profiles = load_profiles()
 
     assert len({profile.name for profile in profiles}) == len({profile.user_agent for profile in profiles}) == 12
     assert [each for profile in profiles for each in contradictions(profile)] == []
 
 
-def test_all_profiles_speak_the_same_language() -> None:
+def test_all_profiles_use_the_same_language() -> None:
     assert {profile.headers["Accept-Language"] for profile in load_profiles()} == {"en-US,en;q=0.9"}
 
 
 @pytest.mark.parametrize("change", CONTRADICTIONS)
-def test_headers_that_contradict_each_other_are_found(change: dict[str, str | None]) -> None:
+def test_contradictory_headers_are_found(change: dict[str, str | None]) -> None:
     assert contradictions(msgspec.structs.replace(CHROME, **change))
 
 
-def test_a_browser_of_another_make_sends_no_client_hints() -> None:
+def test_non_chromium_browser_sends_no_client_hints() -> None:
     firefox = next(profile for profile in load_profiles() if profile.name.startswith("firefox"))
 
     assert set(firefox.headers) == {"User-Agent", "Accept-Language"}

@@ -23,7 +23,7 @@ ONLY_ONCE = replace(QUICK, retries=0)
 
 @pytest.mark.parametrize("protocol", ["http", "socks5"])
 @pytest.mark.parametrize("credentials", [None, ("me", CANARY)])
-async def test_requests_leave_by_the_route(
+async def test_requests_go_through_the_route(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, protocol: str, credentials: tuple[str, str] | None
 ) -> None:
     through = await proxy(protocol=protocol, credentials=credentials)
@@ -35,7 +35,7 @@ async def test_requests_leave_by_the_route(
     assert protocol == "socks5" or through.heads
 
 
-async def test_the_password_may_stand_in_the_workers_environment(
+async def test_password_can_come_from_the_workers_environment(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROXY_PASSWORD", CANARY)
@@ -44,7 +44,7 @@ async def test_the_password_may_stand_in_the_workers_environment(
     assert await (await leaving(upstream.url)).stores()
 
 
-async def test_a_route_whose_variable_is_missing_is_left_aside_with_its_reason(
+async def test_route_with_a_missing_variable_is_skipped_with_its_reason(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, eventually: Any
 ) -> None:
     broken = book.add(await proxy(), username="me", password_env="NOT_SET_ANYWHERE")
@@ -55,7 +55,7 @@ async def test_a_route_whose_variable_is_missing_is_left_aside_with_its_reason(
 
 
 @pytest.mark.parametrize("protocol", ["http", "socks5"])
-async def test_a_route_with_wrong_credentials_is_changed_for_another(
+async def test_route_with_wrong_credentials_is_replaced_by_another(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, eventually: Any, protocol: str
 ) -> None:
     through = await proxy(protocol=protocol, credentials=("me", "right"))
@@ -67,16 +67,14 @@ async def test_a_route_with_wrong_credentials_is_changed_for_another(
     assert book.route(wrong)["active"]
 
 
-async def test_a_proxy_that_is_not_there_is_the_routes_failure(
-    upstream: LocalUpstream, book: Book, leaving: Any
-) -> None:
+async def test_unreachable_proxy_is_a_failure_of_the_route(upstream: LocalUpstream, book: Book, leaving: Any) -> None:
     book.add(protocol="http", host="127.0.0.1", port=9)
 
     with pytest.raises(RouteFailed):
         await (await leaving(upstream.url, ONLY_ONCE)).stores()
 
 
-async def test_a_dead_proxy_counts_against_the_route_and_not_against_the_image_host(database: str, book: Book) -> None:
+async def test_dead_proxy_counts_against_the_route_and_not_the_image_host(database: str, book: Book) -> None:
     route = book.add(protocol="http", host="127.0.0.1", port=9)
 
     async with Egress(EgressOptions(breaker_failures=1), recorder=Recorder(database)) as egress:
@@ -88,7 +86,7 @@ async def test_a_dead_proxy_counts_against_the_route_and_not_against_the_image_h
 
 
 @pytest.mark.parametrize("host", ["1.2.3.999", "no:host"])
-async def test_a_route_whose_address_is_none_is_left_aside_with_its_reason(
+async def test_route_with_an_invalid_address_is_skipped_with_its_reason(
     upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any, host: str
 ) -> None:
     broken = book.add(protocol="http", host=host, port=1)
@@ -98,7 +96,7 @@ async def test_a_route_whose_address_is_none_is_left_aside_with_its_reason(
     await eventually(lambda: "is not a valid address" in (book.route(broken)["last_error"] or ""))
 
 
-async def test_a_proxy_that_does_not_speak_socks_is_the_routes_failure(
+async def test_proxy_that_does_not_speak_socks_is_a_failure_of_the_route(
     upstream: LocalUpstream, book: Book, leaving: Any
 ) -> None:
     mute = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
@@ -110,7 +108,7 @@ async def test_a_proxy_that_does_not_speak_socks_is_the_routes_failure(
 
 
 @pytest.mark.parametrize("protocol", ["http", "socks5"])
-async def test_no_password_stands_in_any_text(
+async def test_password_appears_in_no_message(
     upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, caplog: pytest.LogCaptureFixture, protocol: str
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -138,7 +136,7 @@ async def test_no_request_is_sent_without_a_route(database: str) -> None:
         await Egress(recorder=Recorder(database)).__aenter__()
 
 
-async def test_a_route_that_is_added_later_is_used_after_the_next_load(
+async def test_route_added_later_is_used_after_the_next_load(
     upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any
 ) -> None:
     first = book.add()

@@ -64,7 +64,7 @@ def by(proxy: Any, authority: trustme.CA) -> Any:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_a_proxy_sees_whereto_a_tunnel_leads_and_nothing_of_what_goes_through(
+async def test_proxy_sees_the_target_of_a_tunnel_but_not_its_content(
     upstream: LocalUpstream, address: str, book: Book, by: Any, leaving: Any, protocol: str
 ) -> None:
     through = await by(protocol, credentials=("me", CANARY))
@@ -79,7 +79,7 @@ async def test_a_proxy_sees_whereto_a_tunnel_leads_and_nothing_of_what_goes_thro
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_refused_proxy_credentials_are_reported_with_the_route_and_without_the_password(
+async def test_rejected_proxy_credentials_are_reported_with_the_route_without_the_password(
     book: Book, by: Any, secure: Any, eventually: Any, caplog: Any, protocol: str
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -96,7 +96,7 @@ async def test_refused_proxy_credentials_are_reported_with_the_route_and_without
 
 
 @pytest.mark.parametrize("protocol", ["http", "https"])
-async def test_a_proxys_own_403_counts_as_one_and_says_whose_it_is(
+async def test_proxys_own_403_counts_as_forbidden_and_names_the_proxy(
     book: Book, by: Any, secure: Any, eventually: Any, protocol: str
 ) -> None:
     wall = await by(protocol, forbids=True)
@@ -115,7 +115,7 @@ async def test_a_proxys_own_403_counts_as_one_and_says_whose_it_is(
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_an_upstreams_403_in_the_tunnel_is_the_upstreams(
+async def test_upstreams_403_in_the_tunnel_is_attributed_to_the_upstream(
     upstream: LocalUpstream, book: Book, by: Any, secure: Any, eventually: Any, protocol: str
 ) -> None:
     route = book.add(await by(protocol))
@@ -128,7 +128,7 @@ async def test_an_upstreams_403_in_the_tunnel_is_the_upstreams(
 
 
 @pytest.mark.parametrize("protocol", ["direct", *PROTOCOLS])
-async def test_a_wrong_certificate_is_told_at_once_and_not_tried_again(
+async def test_wrong_certificate_is_reported_immediately_and_not_retried(
     door: Any, book: Book, by: Any, leaving: Any, eventually: Any, protocol: str
 ) -> None:
     through = None if protocol == "direct" else await by(protocol)
@@ -143,7 +143,7 @@ async def test_a_wrong_certificate_is_told_at_once_and_not_tried_again(
     assert "is not trusted" in book.route(route)["last_error"]
 
 
-async def test_an_upstream_with_an_untrusted_certificate_is_refused(door: Any, book: Book, leaving: Any) -> None:
+async def test_upstream_with_an_untrusted_certificate_is_rejected(door: Any, book: Book, leaving: Any) -> None:
     book.add()
 
     async with door(signer=trustme.CA()) as address:
@@ -151,7 +151,7 @@ async def test_an_upstream_with_an_untrusted_certificate_is_refused(door: Any, b
             await (await leaving(address)).stores()
 
 
-async def test_a_proxy_with_a_wrong_certificate_is_left_for_another_route(
+async def test_proxy_with_a_wrong_certificate_is_replaced_by_another_route(
     book: Book, by: Any, secure: Any, eventually: Any
 ) -> None:
     wrong = book.add(await by("https", tls=speaking_as(trustme.CA(), HERE)))
@@ -161,7 +161,9 @@ async def test_a_proxy_with_a_wrong_certificate_is_left_for_another_route(
     await eventually(lambda: "its certificate" in (book.route(wrong)["last_error"] or ""))
 
 
-async def test_a_file_without_certificates_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_file_without_certificates_is_rejected_immediately(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "no.pem").write_text("not a certificate")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "no.pem"))
 
@@ -171,7 +173,7 @@ async def test_a_file_without_certificates_is_refused_at_once(tmp_path: Path, mo
     assert raised.value.variable == "SSL_CERT_FILE"
 
 
-async def test_a_route_is_tried_through_its_tunnel(
+async def test_route_is_tested_through_its_tunnel(
     address: str, book: Book, by: Any, database: str, capsys: Any
 ) -> None:
     good = book.add(await by("http", credentials=("me", CANARY)))

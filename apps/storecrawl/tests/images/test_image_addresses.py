@@ -41,13 +41,13 @@ class Names:
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-async def test_an_address_that_is_not_public_is_refused(address: str) -> None:
+async def test_non_public_address_is_rejected(address: str) -> None:
     with pytest.raises(ImageRefused, match="not public"):
         await Addresses(look_up=Names([address])).check(httpx2.URL("http://pictures.test/a.png"))
 
 
 @pytest.mark.parametrize("address", PUBLIC)
-async def test_a_public_address_stands_in_the_place_of_its_name(address: str) -> None:
+async def test_host_name_is_replaced_by_its_checked_public_address(address: str) -> None:
     place = await Addresses(look_up=Names([address])).check(httpx2.URL("https://pictures.test/a.png?x=1"))
 
     assert (place.url.host, place.url.path) == (address, "/a.png")
@@ -66,7 +66,7 @@ async def test_public_addresses_do_not_depend_on_pythons_own_list(
         await Addresses(look_up=Names([address])).check(httpx2.URL("http://pictures.test/a.png"))
 
 
-async def test_one_address_that_is_not_public_spoils_the_name() -> None:
+async def test_name_with_one_non_public_address_is_rejected() -> None:
     with pytest.raises(ImageRefused):
         await Addresses(look_up=Names([*PUBLIC, "10.0.0.1"])).check(httpx2.URL("http://pictures.test/a.png"))
 
@@ -74,7 +74,7 @@ async def test_one_address_that_is_not_public_spoils_the_name() -> None:
 @pytest.mark.parametrize(
     "url", ["http://2130706433/", "http://0x7f.1/", "http://0177.0.0.1/", "http://[::1]/", "http://localhost/"]
 )
-async def test_this_machine_is_known_by_all_its_names(url: str, egress: Egress) -> None:
+async def test_this_machine_is_rejected_under_all_its_names(url: str, egress: Egress) -> None:
     with pytest.raises(ImageRefused):
         await ImageClient(egress, Addresses(), max_bytes=100).fetch(url)
 
@@ -82,17 +82,17 @@ async def test_this_machine_is_known_by_all_its_names(url: str, egress: Egress) 
 @pytest.mark.parametrize(
     "url", ["file:///etc/passwd", "gopher://a/", "ftp://a/", "http:///a", "http://a@169.254.169.254/"]
 )
-async def test_an_address_that_is_not_a_plain_web_address_is_refused(url: str, egress: Egress) -> None:
+async def test_url_other_than_plain_http_is_rejected(url: str, egress: Egress) -> None:
     with pytest.raises(ImageRefused):
         await ImageClient(egress, Addresses(), max_bytes=100).fetch(url)
 
 
-async def test_only_the_ports_of_the_web_are_asked() -> None:
+async def test_only_web_ports_are_allowed() -> None:
     with pytest.raises(ImageRefused, match="port 6379"):
         await Addresses(look_up=Names([PUBLIC[0]])).check(httpx2.URL("http://pictures.test:6379/"))
 
 
-async def test_a_name_is_asked_for_at_the_address_that_was_judged(site: Any, egress: Egress) -> None:
+async def test_request_goes_to_the_address_that_was_checked(site: Any, egress: Egress) -> None:
     """A name that resolves to another address a moment later (rebinding) does not lead there."""
     site.answers["/a.png"] = Response(b"x")
     names = Names(["127.0.0.1"], ["10.9.9.9"])
@@ -105,7 +105,7 @@ async def test_a_name_is_asked_for_at_the_address_that_was_judged(site: Any, egr
     assert names.asked == ["pictures.test"]
 
 
-async def test_the_target_of_a_redirect_is_checked_too(site: Any, egress: Egress) -> None:
+async def test_redirect_target_is_checked_too(site: Any, egress: Egress) -> None:
     site.answers["/a.png"] = RedirectResponse("http://metadata.test/latest/meta-data")
     names = Names(["127.0.0.1"], ["169.254.169.254"])
     client = ImageClient(egress, Addresses(["127.0.0.1/32"], look_up=names), max_bytes=100)
@@ -114,7 +114,7 @@ async def test_the_target_of_a_redirect_is_checked_too(site: Any, egress: Egress
         await client.fetch(f"http://pictures.test:{site.port}/a.png")
 
 
-async def test_redirects_end(site: Any, egress: Egress) -> None:
+async def test_number_of_redirects_is_limited(site: Any, egress: Egress) -> None:
     site.answers["/a.png"] = RedirectResponse("/a.png")
     client = ImageClient(egress, Addresses(["127.0.0.1/32"]), max_bytes=100)
 
@@ -123,7 +123,7 @@ async def test_redirects_end(site: Any, egress: Egress) -> None:
     assert len(site.asked) == 4
 
 
-async def test_this_machine_is_asked_only_where_it_is_allowed(site: Any, egress: Egress) -> None:
+async def test_this_machine_is_contacted_only_if_allowed(site: Any, egress: Egress) -> None:
     with pytest.raises(ImageRefused, match="not public"):
         await ImageClient(egress, Addresses(), max_bytes=100).fetch(f"{site.url}/a.png")
     assert site.asked == []

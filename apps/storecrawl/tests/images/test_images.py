@@ -46,7 +46,7 @@ def _chunk(name: bytes, content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(("kind", "suffix"), [("JPEG", "jpg"), ("PNG", "png"), ("WEBP", "webp"), ("GIF", "gif")])
-def test_images_are_known_by_their_bytes(picture: Callable[..., bytes], kind: str, suffix: str) -> None:
+def test_image_type_is_detected_from_its_bytes(picture: Callable[..., bytes], kind: str, suffix: str) -> None:
     facts = inspect(picture(kind), LIMITS)
 
     assert (facts.kind, facts.suffix, facts.width, facts.height) == (kind, suffix, 60, 40)
@@ -64,31 +64,31 @@ def test_images_are_known_by_their_bytes(picture: Callable[..., bytes], kind: st
         b"%PDF",
     ],
 )
-def test_anything_else_is_refused(content: bytes) -> None:
+def test_non_image_content_is_rejected(content: bytes) -> None:
     """No SVG, no HTML, nothing that only starts like an image."""
     with pytest.raises(ImageRefused):
         inspect(content, LIMITS)
 
 
 @pytest.mark.parametrize("size", [(7_000, 7_000), (20_000, 20_000), (50_000, 50_000)])
-def test_a_bomb_is_refused_before_it_is_unpacked(size: tuple[int, int]) -> None:
+def test_decompression_bomb_is_rejected_before_it_is_decompressed(size: tuple[int, int]) -> None:
     with pytest.raises(ImageRefused, match="pixels"):
         inspect(_bomb(*size), LIMITS)
 
 
-def test_too_many_bytes_are_refused(picture: Callable[..., bytes]) -> None:
+def test_too_many_bytes_are_rejected(picture: Callable[..., bytes]) -> None:
     with pytest.raises(ImageRefused, match="10 bytes"):
         inspect(picture(), ImageLimits(max_bytes=10))
 
 
-def test_the_tree_is_by_state_store_brand_and_product() -> None:
+def test_image_tree_is_organized_by_state_store_brand_and_product() -> None:
     path = PLACE.path("ab" * 32, "png")
 
     assert path == "az/7-green-co/nder-dog/12-og-kush_abababababababab.png"
 
 
 @pytest.mark.parametrize("bucket", [False, True])
-def test_an_image_is_kept_once_and_read_back(
+def test_image_is_stored_once_and_can_be_read(
     tmp_path: Path, picture: Callable[..., bytes], bucket: bool, request: pytest.FixtureRequest
 ) -> None:
     storage = open_storage(request.getfixturevalue("bucket_url") if bucket else "", tmp_path, "images")
@@ -101,7 +101,7 @@ def test_an_image_is_kept_once_and_read_back(
     assert store.read(*kept[0]) == content
 
 
-def test_a_damaged_or_missing_image_is_told(tmp_path: Path, picture: Callable[..., bytes]) -> None:
+def test_damaged_or_missing_image_is_reported(tmp_path: Path, picture: Callable[..., bytes]) -> None:
     store = ImageStore(open_storage("", tmp_path, "images"))
     path, sha256 = store.keep(PLACE, picture(), "png")
     (tmp_path / "images" / path).write_bytes(b"other")
@@ -123,14 +123,14 @@ def test_a_damaged_or_missing_image_is_told(tmp_path: Path, picture: Callable[..
         (Rendition(format=Format.JPEG), (60, 40)),
     ],
 )
-def test_an_image_is_made_smaller_and_never_larger(
+def test_image_is_scaled_down_and_never_up(
     picture: Callable[..., bytes], wanted: Rendition, size: tuple[int, int]
 ) -> None:
     with Image.open(io.BytesIO(resized(picture(), wanted, LIMITS))) as image:
         assert (image.size, image.format) == (size, wanted.format.upper())
 
 
-def test_an_image_that_is_cut_short_cannot_be_resized(picture: Callable[..., bytes]) -> None:
+def test_truncated_image_cannot_be_resized(picture: Callable[..., bytes]) -> None:
     with pytest.raises(ImageGone):
         resized(picture(size=(400, 400))[:200], Rendition(width=10), LIMITS)
 
@@ -138,7 +138,7 @@ def test_an_image_that_is_cut_short_cannot_be_resized(picture: Callable[..., byt
 @pytest.mark.parametrize(
     ("status", "error"), [(404, ImageRefused), (410, ImageRefused), (403, ImageUnavailable), (503, ImageUnavailable)]
 )
-async def test_a_refusal_lasts_and_a_failure_passes(
+async def test_rejection_is_permanent_and_failure_is_temporary(
     site: Any, egress: Egress, status: int, error: type[Exception]
 ) -> None:
     site.answers["/a.png"] = Response(status_code=status)
@@ -147,14 +147,14 @@ async def test_a_refusal_lasts_and_a_failure_passes(
         await ImageClient(egress, Addresses(["127.0.0.1/32"]), max_bytes=100).fetch(f"{site.url}/a.png")
 
 
-async def test_an_endless_answer_is_given_up_at_the_limit(site: Any, egress: Egress) -> None:
+async def test_endless_response_is_abandoned_at_the_limit(site: Any, egress: Egress) -> None:
     site.answers["/a.png"] = StreamingResponse(bytes(1_000) for _ in range(10_000))
 
     with pytest.raises(ImageRefused, match="5000 bytes"):
         await ImageClient(egress, Addresses(["127.0.0.1/32"]), max_bytes=5_000).fetch(f"{site.url}/a.png")
 
 
-async def test_an_unchanged_image_is_not_sent_again(site: Any, egress: Egress) -> None:
+async def test_unchanged_image_is_not_sent_again(site: Any, egress: Egress) -> None:
     site.answers["/a.png"] = Response(status_code=304, headers={"ETag": '"1"'})
     client = ImageClient(egress, Addresses(["127.0.0.1/32"]), max_bytes=100)
 

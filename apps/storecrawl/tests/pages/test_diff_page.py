@@ -14,7 +14,7 @@ def counts(page: str) -> list[str]:
     return re.findall(r'class="value">([^<]+)<', page)
 
 
-async def test_it_counts_and_names_what_was_added_removed_repriced_and_sold(
+async def test_page_counts_and_names_added_removed_repriced_and_sold_products(
     http: httpx2.AsyncClient, shop: Any, apply: Any
 ) -> None:
     store = shop.store()
@@ -31,7 +31,9 @@ async def test_it_counts_and_names_what_was_added_removed_repriced_and_sold(
     assert f'href="/payloads/{a}"' in page
 
 
-async def test_without_the_first_payload_it_is_the_one_before(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
+async def test_missing_first_payload_defaults_to_the_previous_one(
+    http: httpx2.AsyncClient, shop: Any, apply: Any
+) -> None:
     store = shop.store()
     a, b = await apply(store, 0, x={}), await apply(store, 1, x={}, y={})
     await apply(store, 2)
@@ -42,7 +44,7 @@ async def test_without_the_first_payload_it_is_the_one_before(http: httpx2.Async
     assert counts(named) == counts(before) == ["0", "0", "1", "0"]
 
 
-async def test_the_latest_two_of_a_store_are_compared(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
+async def test_latest_two_payloads_of_a_store_are_compared(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
     store = shop.store()
     for hour in range(3):
         await apply(store, hour, x={}, **{f"p{number}": {} for number in range(hour)})
@@ -50,7 +52,7 @@ async def test_the_latest_two_of_a_store_are_compared(http: httpx2.AsyncClient, 
     assert counts((await http.get(f"/payloads/diff?store={store}")).text) == ["0", "0", "1", "0"]
 
 
-async def test_a_kind_is_chosen_in_the_address_and_long_lists_come_in_pages(
+async def test_kind_is_selected_by_the_url_and_long_lists_are_paginated(
     http: httpx2.AsyncClient, shop: Any, apply: Any
 ) -> None:
     store = shop.store()
@@ -75,7 +77,7 @@ async def test_payloads_of_two_stores_are_not_compared(http: httpx2.AsyncClient,
     assert (page.status_code, f"no crawl payload {a} of store {other}" in page.text) == (404, True)
 
 
-async def test_it_asks_for_payloads_where_none_is_named(http: httpx2.AsyncClient) -> None:
+async def test_page_without_payloads_shows_a_selection_form(http: httpx2.AsyncClient) -> None:
     page = await http.get("/payloads/diff")
 
     assert (page.status_code, "give two payloads" in page.text) == (422, True)

@@ -10,7 +10,7 @@ LOCATIONS = "/discovery/locations"
 YES = {"confirmed": "true"}
 
 
-async def test_the_overview_counts_by_state_and_tells_what_fails(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_overview_shows_counts_by_state_and_failures(http: httpx2.AsyncClient, shop: Any) -> None:
     shop.city(name="Mesa", crawled_at="now", stores_found=3)
     shop.city(name="Phoenix", failures=2, failed_at="now", error="HTTP 503")
     shop.location(status="needs_investigation", because="no answer", decided_by="task 1", decided_at="now")
@@ -22,7 +22,7 @@ async def test_the_overview_counts_by_state_and_tells_what_fails(http: httpx2.As
     assert (">Mesa<" in whole, ">Mesa<" in arizona, "Discovery in Arizona" in arizona) == (False, True, True)
 
 
-async def test_a_search_is_asked_for_once(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_search_requested_twice_is_enqueued_once(http: httpx2.AsyncClient, shop: Any) -> None:
     for _ in range(2):
         assert (await http.post("/discovery/search?state=az")).status_code == 303
 
@@ -30,7 +30,7 @@ async def test_a_search_is_asked_for_once(http: httpx2.AsyncClient, shop: Any) -
     assert task["payload"] == {"states": ["AZ"]}
 
 
-async def test_locations_are_searched_by_what_the_address_says(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_locations_are_filtered_by_the_url(http: httpx2.AsyncClient, shop: Any) -> None:
     shop.location(name="Sun", city="Mesa")
     shop.location(name="Moon", state="NV")
 
@@ -40,7 +40,7 @@ async def test_locations_are_searched_by_what_the_address_says(http: httpx2.Asyn
     assert "No location matches." in (await http.get(f"{LOCATIONS}?city=Reno")).text
 
 
-async def test_a_location_tells_what_was_found_and_decided(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_location_shows_findings_and_decisions(http: httpx2.AsyncClient, shop: Any) -> None:
     location = shop.location(
         name="Sun", raw='{"cName": "sun-mesa"}', status="rejected", because="it has no menu on the platform",
         problems=["it has no menu on the platform"], decided_by="task 41", decided_at="now",
@@ -53,7 +53,7 @@ async def test_a_location_tells_what_was_found_and_decided(http: httpx2.AsyncCli
     assert "Create a store" not in page
 
 
-async def test_people_decide_by_forms(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_decisions_can_be_made_with_forms(http: httpx2.AsyncClient, shop: Any) -> None:
     created, linked, rejected = (shop.location() for _ in range(3))
     store = shop.store()
 
@@ -69,7 +69,7 @@ async def test_people_decide_by_forms(http: httpx2.AsyncClient, shop: Any) -> No
     assert len(shop.tasks("product_discovery")) == 1
 
 
-async def test_a_refused_decision_is_told_on_the_page(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_rejected_decision_is_reported_on_the_page(http: httpx2.AsyncClient, shop: Any) -> None:
     location = shop.location()
     await http.post(f"{LOCATIONS}/{location}/reject", data={**YES, "because": "a warehouse"})
 
@@ -82,5 +82,5 @@ async def test_a_refused_decision_is_told_on_the_page(http: httpx2.AsyncClient, 
     assert f"Location {location} is rejected: it cannot be verified." in page
 
 
-async def test_a_location_that_is_not_there_is_a_page_that_says_so(http: httpx2.AsyncClient) -> None:
+async def test_missing_location_is_not_found(http: httpx2.AsyncClient) -> None:
     assert (await http.get(f"{LOCATIONS}/404")).status_code == 404

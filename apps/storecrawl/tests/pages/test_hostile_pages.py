@@ -17,7 +17,7 @@ OpenShop = Callable[[], Awaitable[list[str]]]
 PAGES = [entry.path for entry in read_table(Path(__file__).with_name("routes.txt")) if entry.method == "GET"]
 
 
-async def test_markup_in_names_and_payloads_is_text_on_every_page(
+async def test_markup_in_names_and_payloads_is_escaped_on_every_page(
     http: httpx2.AsyncClient, open_hostile_shop: OpenShop
 ) -> None:
     paths = await open_hostile_shop()
@@ -30,7 +30,7 @@ async def test_markup_in_names_and_payloads_is_text_on_every_page(
     assert {PARAMETER.sub("#", path) for path in PAGES} <= {_shape(path) for path in paths}
 
 
-async def test_request_parameters_are_escaped_as_text(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_request_parameters_are_escaped(http: httpx2.AsyncClient, shop: Any) -> None:
     store = shop.store()
 
     for path in ("/stores", f"/stores/{store}", "/products"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from storecrawl.pages.menus import Recent
 
 
-async def test_the_most_recent_results_are_cached() -> None:
+async def test_most_recent_results_are_cached() -> None:
     recent: Recent[str, str] = Recent(2)
     worked_out: list[str] = []
 

@@ -11,7 +11,7 @@ from storecrawl.pages.payloads import SHOWN_BYTES
 YES = {"confirmed": "true"}
 
 
-async def test_payloads_are_listed_the_newest_first_with_their_stores(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_payloads_are_listed_newest_first_with_their_stores(http: httpx2.AsyncClient, shop: Any) -> None:
     old = shop.payload(shop.store(name="Sun"), {"a": 1}, hour=1)
     new = shop.payload(shop.store(name="Moon"), {"a": 2}, hour=2)
 
@@ -21,7 +21,7 @@ async def test_payloads_are_listed_the_newest_first_with_their_stores(http: http
     assert page.index("Moon") < page.index("Sun")
 
 
-async def test_the_payloads_of_a_store_have_their_sizes_over_time(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_payload_list_of_a_store_shows_their_sizes_over_time(http: httpx2.AsyncClient, shop: Any) -> None:
     store, other = shop.stores(2)
     kept, left = shop.payload(store, {"a": 1}, hour=1), shop.payload(other, {"a": 1}, hour=2)
 
@@ -31,9 +31,7 @@ async def test_the_payloads_of_a_store_have_their_sizes_over_time(http: httpx2.A
     assert "<line-chart" in page
 
 
-async def test_a_payload_shows_the_beginning_of_its_document_and_links_to_all_of_it(
-    http: httpx2.AsyncClient, shop: Any
-) -> None:
+async def test_payload_shows_the_start_of_its_document_and_a_full_link(http: httpx2.AsyncClient, shop: Any) -> None:
     payload = shop.payload(shop.store(), {"first": 1, "rest": ["x" * 1_000] * 100, "last": 1})
 
     page = (await http.get(f"/payloads/{payload}")).text
@@ -43,7 +41,7 @@ async def test_a_payload_shows_the_beginning_of_its_document_and_links_to_all_of
     assert len(page) < 4 * SHOWN_BYTES
 
 
-async def test_a_payload_shows_what_is_in_it_by_category_or_brand(
+async def test_payload_shows_its_products_by_category_or_brand(
     http: httpx2.AsyncClient, shop: Any, make_document: Callable[..., dict[str, Any]]
 ) -> None:
     kite, none = {"brandName": "Kite", "recPrices": [10]}, {"type": "Edible", "recPrices": [30]}
@@ -57,7 +55,7 @@ async def test_a_payload_shows_what_is_in_it_by_category_or_brand(
     assert "$10.00 – $20.00" in by_category
 
 
-async def test_a_payload_whose_file_is_gone_still_has_its_page(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_payload_with_a_missing_file_still_has_its_page(http: httpx2.AsyncClient, shop: Any) -> None:
     payload = shop.payload(shop.store(), {"a": 1})
     shop.file_of(payload).unlink()
 
@@ -67,7 +65,7 @@ async def test_a_payload_whose_file_is_gone_still_has_its_page(http: httpx2.Asyn
     assert "no such file" in page.text
 
 
-async def test_applying_again_stores_the_task_once(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_applying_twice_enqueues_one_task(http: httpx2.AsyncClient, shop: Any) -> None:
     store = shop.store()
     payload = shop.payload(store, {"a": 1})
 
@@ -78,7 +76,7 @@ async def test_applying_again_stores_the_task_once(http: httpx2.AsyncClient, sho
     assert task["payload"] == {"payload_id": payload, "store_id": store}
 
 
-async def test_the_list_of_a_store_without_payloads_says_so(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_payload_list_of_a_store_without_payloads_is_explained(http: httpx2.AsyncClient, shop: Any) -> None:
     page = (await http.get(f"/payloads?store={shop.store()}")).text
 
     assert "Nothing has been fetched yet." in page

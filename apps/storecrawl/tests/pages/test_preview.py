@@ -10,18 +10,18 @@ from storecrawl.pages.payloads import indented
 WHOLE = [{"a": [1, 2.5, None, True], "b": {"c": 'a "quoted", {text}'}, "empty": {}}, [], "x: y"]
 
 
-def test_a_whole_document_is_written_as_json_is() -> None:
+def test_complete_document_is_formatted_like_indented_json() -> None:
     text = json.dumps(WHOLE, separators=(",", ":"))
 
     assert indented(text) == json.dumps(WHOLE, indent=2)
 
 
 @pytest.mark.parametrize("length", range(0, 90, 7))
-def test_nothing_is_lost_wherever_the_text_is_cut(length: int) -> None:
+def test_truncated_text_is_formatted_without_losing_content(length: int) -> None:
     text = json.dumps(WHOLE, separators=(",", ":"))[:length]
 
     assert "".join(indented(text).split()) == "".join(text.split())
 
 
-def test_text_that_is_not_json_is_indented_as_far_as_possible() -> None:
+def test_non_json_text_is_indented_as_far_as_possible() -> None:
     assert indented("]}<b>") == "]\n}<b>"

@@ -18,7 +18,9 @@ def named(page: str) -> list[str]:
     return re.findall(r'href="/products/\d+">([^<]+)<', page)
 
 
-async def test_products_are_found_by_name_brand_and_store(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
+async def test_products_can_be_searched_by_name_brand_and_store(
+    http: httpx2.AsyncClient, shop: Any, apply: Any
+) -> None:
     sun, moon = shop.store(name="Sun"), shop.store(name="Moon")
     await apply(sun, 0, a={"Name": "Blue Dream", "brandName": "Kite"}, b={"Name": "Kite Haze"})
     await apply(moon, 0, a={"Name": "Blue Ice"})
@@ -34,7 +36,7 @@ async def test_products_are_found_by_name_brand_and_store(http: httpx2.AsyncClie
         assert named((await http.get(f"/products{question}")).text) == found, question
 
 
-async def test_a_product_shows_what_its_menu_tells_of_it(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
+async def test_product_shows_all_its_menu_details(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
     await apply(
         shop.store(),
         0,
@@ -67,16 +69,14 @@ async def test_a_product_shows_what_its_menu_tells_of_it(http: httpx2.AsyncClien
     assert "Changed on the platform" in text
 
 
-async def test_a_product_of_which_nothing_more_is_told_has_no_empty_card(
-    http: httpx2.AsyncClient, shop: Any, apply: Any
-) -> None:
+async def test_product_without_details_shows_no_empty_card(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
     await apply(shop.store(), 0, a={"Name": "Blue Dream"})
     [address] = re.findall(r'href="(/products/\d+)"', (await http.get("/products")).text)
 
     assert 'aria-label="Details"' not in (await http.get(address)).text
 
 
-async def test_a_search_that_reads_enough_goes_on_on_the_next_page(
+async def test_search_that_reaches_the_read_limit_continues_on_the_next_page(
     http: httpx2.AsyncClient, shop: Any, apply: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(products, "MOST_READ", 3)
@@ -92,7 +92,7 @@ async def test_a_search_that_reads_enough_goes_on_on_the_next_page(
     assert found == [[], [], ["Z"]]
 
 
-async def test_a_product_shows_what_it_cost_over_time_and_whether_it_was_there(
+async def test_product_shows_its_price_and_availability_over_time(
     http: httpx2.AsyncClient, shop: Any, apply: Any
 ) -> None:
     store = shop.store(name="Sun")

@@ -25,7 +25,7 @@ select
 
 
 @pytest.mark.parametrize("path", sorted(set(CHANGES) - AT_ONCE))
-async def test_a_form_that_was_not_confirmed_changes_nothing_and_is_asked_about(
+async def test_unconfirmed_form_changes_nothing_and_asks_for_confirmation(
     http: httpx2.AsyncClient, shop: Any, connection: psycopg.Connection[Any], path: str
 ) -> None:
     rejected = {"status": "rejected", "because": "a warehouse", "decided_by": "ada", "decided_at": "now"}

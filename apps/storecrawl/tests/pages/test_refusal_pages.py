@@ -28,7 +28,7 @@ async def test_refusals_of_a_payload_are_counted_and_listed(http: httpx2.AsyncCl
     assert "Options is not a list" not in told
 
 
-async def test_refusals_of_a_store_are_one_list(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
+async def test_refusals_of_a_store_form_one_list(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
     store, other = shop.store(), shop.store()
     for hour in range(2):
         await apply(store, hour, a={}, b={"Name": ""})
@@ -41,7 +41,7 @@ async def test_refusals_of_a_store_are_one_list(http: httpx2.AsyncClient, shop: 
     assert f'href="/refusals?store={store}"' in (await http.get(f"/stores/{store}")).text
 
 
-async def test_many_refusals_are_shown_page_by_page(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_many_refusals_are_paginated(http: httpx2.AsyncClient, shop: Any) -> None:
     store = shop.store()
     payload = shop.payload(store, {})
     for _ in range(70):
@@ -54,7 +54,7 @@ async def test_many_refusals_are_shown_page_by_page(http: httpx2.AsyncClient, sh
     assert [page.count("it has no name") for page in (first, second)] == [50, 20]
 
 
-async def test_a_raw_menu_shows_each_answer_and_why_there_is_no_payload(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_raw_menu_shows_each_response_and_why_there_is_no_payload(http: httpx2.AsyncClient, shop: Any) -> None:
     store = shop.store()
     raw = shop.raw_menu(store, write_raw_pages([ANSWER]), problem="Malformed: no JSON", page_count=1)
 
@@ -71,7 +71,7 @@ async def test_a_raw_menu_shows_each_answer_and_why_there_is_no_payload(http: ht
     assert (f'href="/raw-menus/{raw}"' in of_store, "Malformed: no JSON" in of_store) == (True, True)
 
 
-async def test_a_payload_leads_to_the_answers_that_it_was_merged_of(
+async def test_payload_links_to_the_responses_it_was_merged_from(
     http: httpx2.AsyncClient, shop: Any, apply: Any
 ) -> None:
     store = shop.store()

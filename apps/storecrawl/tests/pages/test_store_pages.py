@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 
-async def test_the_list_shows_what_there_is_of_each_store(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
+async def test_list_shows_the_figures_of_each_store(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
     store = shop.store(name="Sun & Moon", city="Mesa")
     await apply(store, 0, a={"recPrices": [20]}, b={"recPrices": [1250.5]})
 
@@ -19,9 +19,7 @@ async def test_the_list_shows_what_there_is_of_each_store(http: httpx2.AsyncClie
         assert text in page.text
 
 
-async def test_stores_are_searched_by_text_and_state_which_may_be_left_empty(
-    http: httpx2.AsyncClient, shop: Any
-) -> None:
+async def test_stores_can_be_searched_by_optional_text_and_state(http: httpx2.AsyncClient, shop: Any) -> None:
     shop.store(name="Sun", state="AZ")
     shop.store(name="Moon", state="NV")
 
@@ -31,7 +29,7 @@ async def test_stores_are_searched_by_text_and_state_which_may_be_left_empty(
     assert "No store matches." in (await http.get("/stores?text=100%25")).text
 
 
-async def test_more_stores_than_a_page_holds_follow_on_the_next(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_store_list_continues_on_the_next_page(http: httpx2.AsyncClient, shop: Any) -> None:
     ids = shop.stores(26)
     first = (await http.get("/stores?state=AZ")).text
 
@@ -42,7 +40,7 @@ async def test_more_stores_than_a_page_holds_follow_on_the_next(http: httpx2.Asy
     assert f'id="store-{ids[0]}"' not in second
 
 
-async def test_a_store_shows_its_tasks_payloads_and_products(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
+async def test_store_shows_its_tasks_payloads_and_products(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
     store = shop.store(name="Sun")
     payload = await apply(store, 0, a={"Name": "Blue Dream"})
     await http.post(f"/stores/{store}/fetch")
@@ -56,7 +54,7 @@ async def test_a_store_shows_its_tasks_payloads_and_products(http: httpx2.AsyncC
     assert "<line-chart" in page
 
 
-async def test_fetching_now_moves_the_fetch_that_was_planned(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_fetch_now_moves_the_planned_fetch(http: httpx2.AsyncClient, shop: Any) -> None:
     store = shop.store()
     later = {"store_id": store, "scheduled_for": "2100-01-01T00:00:00Z"}
     await http.post("/api/job-queue/enqueue", json=later)
@@ -68,7 +66,7 @@ async def test_fetching_now_moves_the_fetch_that_was_planned(http: httpx2.AsyncC
     assert task["scheduled_for"].year < 2100
 
 
-async def test_a_store_that_is_not_crawled_has_no_button_and_is_refused(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_store_that_is_not_crawled_has_no_button_and_is_rejected(http: httpx2.AsyncClient, shop: Any) -> None:
     store = shop.store(crawl_enabled=False)
 
     page, answer = await http.get(f"/stores/{store}"), await http.post(f"/stores/{store}/fetch")
@@ -78,14 +76,14 @@ async def test_a_store_that_is_not_crawled_has_no_button_and_is_refused(http: ht
 
 
 @pytest.mark.parametrize("path", ["/stores/404", "/payloads/404", "/products/404", "/payloads/diff?b=404"])
-async def test_an_unknown_id_gets_a_page_that_says_so(http: httpx2.AsyncClient, path: str) -> None:
+async def test_unknown_id_is_not_found(http: httpx2.AsyncClient, path: str) -> None:
     page = await http.get(path)
 
     assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
     assert "404" in page.text
 
 
-async def test_a_blocked_store_says_so_in_the_list_and_on_its_page(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_blocked_store_is_marked_in_the_list_and_on_its_page(http: httpx2.AsyncClient, shop: Any) -> None:
     blocked, other = shop.store(name="Sun"), shop.store(name="Moon")
     shop.block(blocked, because="HTTP 403")
 
@@ -97,7 +95,9 @@ async def test_a_blocked_store_says_so_in_the_list_and_on_its_page(http: httpx2.
     assert "HTTP 403</span> since" in page
 
 
-async def test_a_paused_route_says_why_and_may_be_used_at_once(http: httpx2.AsyncClient, shop: Any) -> None:
+async def test_paused_route_shows_its_reason_and_can_be_resumed_immediately(
+    http: httpx2.AsyncClient, shop: Any
+) -> None:
     route = shop.route(paused_until="2100-01-01", paused_because="3 different stores in a row", last_error="HTTP 403")
 
     page = (await http.get("/routes")).text

@@ -15,7 +15,7 @@ __all__ = ["browser", "pictures", "site", "visit"]
 
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
-async def test_every_page_is_fit_to_be_seen_and_nothing_on_it_runs(
+async def test_every_page_renders_without_problems_and_runs_no_hostile_script(
     open_hostile_shop: Callable[[], Awaitable[list[str]]], visit: Visit, pictures: Path, width: int, theme: str
 ) -> None:
     paths = await open_hostile_shop()

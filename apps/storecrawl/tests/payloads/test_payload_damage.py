@@ -49,7 +49,7 @@ def plant(root: Path) -> str:
     return "planted.json.gz"
 
 
-def test_a_file_cut_at_any_thousandth_byte_is_corrupt(store: PayloadStore, root: Path, document: bytes) -> None:
+def test_file_truncated_at_any_thousandth_byte_is_corrupt(store: PayloadStore, root: Path, document: bytes) -> None:
     written = store.write(7, document, task_id=1, attempt=1)
     whole = (root / written.path).read_bytes()
     assert len(whole) > 20_000
@@ -60,7 +60,7 @@ def test_a_file_cut_at_any_thousandth_byte_is_corrupt(store: PayloadStore, root:
             store.read(written.path, written.sha256, written.size_raw)
 
 
-def test_a_flipped_bit_is_noticed_or_changes_nothing(store: PayloadStore, root: Path, document: bytes) -> None:
+def test_flipped_bit_is_detected_or_changes_nothing(store: PayloadStore, root: Path, document: bytes) -> None:
     written = store.write(7, document, task_id=1, attempt=1)
     whole = (root / written.path).read_bytes()
     chance = random.Random(3)
@@ -73,7 +73,7 @@ def test_a_flipped_bit_is_noticed_or_changes_nothing(store: PayloadStore, root: 
         assert _read(store, written.path, written.sha256, written.size_raw) in {None, document}
 
 
-def test_another_documents_file_is_corrupt(store: PayloadStore, document: bytes) -> None:
+def test_file_of_another_document_is_corrupt(store: PayloadStore, document: bytes) -> None:
     written = store.write(7, document, task_id=1, attempt=1)
     other = hashlib.sha256(b"another").hexdigest()
 
@@ -82,7 +82,7 @@ def test_another_documents_file_is_corrupt(store: PayloadStore, document: bytes)
 
 
 @pytest.mark.parametrize("difference", [-1, 1])
-def test_a_size_that_differs_is_corrupt(store: PayloadStore, document: bytes, difference: int) -> None:
+def test_file_with_another_size_is_corrupt(store: PayloadStore, document: bytes, difference: int) -> None:
     written = store.write(7, document, task_id=1, attempt=1)
 
     with pytest.raises(PayloadCorrupt):
@@ -91,7 +91,7 @@ def test_a_size_that_differs_is_corrupt(store: PayloadStore, document: bytes, di
 
 @pytest.mark.parametrize("tail", [b"\0", b"\0\0\0\0", gzip.compress(b"more", mtime=0)])
 @pytest.mark.parametrize("size", [2, 300_000])
-def test_something_after_the_end_is_corrupt(
+def test_file_with_trailing_data_is_corrupt(
     store: PayloadStore, root: Path, plant: str, tail: bytes, size: int
 ) -> None:
     content = b"{}" + b" " * (size - 2)
@@ -102,7 +102,7 @@ def test_something_after_the_end_is_corrupt(
         roomy.read(plant, hashlib.sha256(content).hexdigest(), size)
 
 
-def test_a_document_in_two_members_is_the_document(store: PayloadStore, root: Path, plant: str) -> None:
+def test_document_in_two_gzip_members_is_read(store: PayloadStore, root: Path, plant: str) -> None:
     content = b'{"a": "' + random.Random(2).randbytes(150_000).hex().encode() + b'"}'
     (root / plant).write_bytes(two_members(content))
 
@@ -113,7 +113,7 @@ def test_a_document_in_two_members_is_the_document(store: PayloadStore, root: Pa
     ("size_in_the_row", "expected"),
     [(GIBIBYTE, "PayloadTooLarge"), (100 * MEBIBYTE, "PayloadTooLarge"), (1_000, "PayloadCorrupt")],
 )
-def test_a_bomb_is_refused_in_little_memory(root: Path, size_in_the_row: int, expected: str) -> None:
+def test_gzip_bomb_is_rejected_with_little_memory(root: Path, size_in_the_row: int, expected: str) -> None:
     root.mkdir(parents=True)
     _write_bomb(root / "bomb.json.gz", GIBIBYTE)
 
@@ -125,7 +125,7 @@ def test_a_bomb_is_refused_in_little_memory(root: Path, size_in_the_row: int, ex
     assert 0 < int(kibibytes) < 200 * 1024
 
 
-def test_the_ratio_is_bounded_too(root: Path, plant: str) -> None:
+def test_compression_ratio_is_limited_too(root: Path, plant: str) -> None:
     (root / plant).write_bytes(gzip.compress(bytes(1_000_000)))
     store = PayloadStore(FolderStorage(root), limits=Limits(max_ratio=200))
 
@@ -137,7 +137,7 @@ def test_the_ratio_is_bounded_too(root: Path, plant: str) -> None:
     "path",
     ["../secret", "/etc/passwd", "a/../../secret", "a//b", "./a", "", "a/", "a\x00b", "..", "2026/./x"],
 )
-def test_a_path_that_leaves_the_root_is_refused(store: PayloadStore, root: Path, path: str) -> None:
+def test_path_outside_the_root_is_rejected(store: PayloadStore, root: Path, path: str) -> None:
     root.mkdir(parents=True)
     (root.parent / "secret").write_bytes(gzip.compress(b"{}", mtime=0))
 
@@ -146,7 +146,7 @@ def test_a_path_that_leaves_the_root_is_refused(store: PayloadStore, root: Path,
 
 
 @pytest.mark.parametrize("inside", [True, False])
-def test_a_link_in_the_place_of_the_file_is_refused(store: PayloadStore, root: Path, plant: str, inside: bool) -> None:
+def test_link_instead_of_the_file_is_rejected(store: PayloadStore, root: Path, plant: str, inside: bool) -> None:
     target = (root if inside else root.parent) / "target"
     target.write_bytes(gzip.compress(b"{}", mtime=0))
     (root / plant).symlink_to(target)
@@ -155,7 +155,7 @@ def test_a_link_in_the_place_of_the_file_is_refused(store: PayloadStore, root: P
         store.read(plant, hashlib.sha256(b"{}").hexdigest(), 2)
 
 
-def test_a_link_in_the_place_of_a_folder_is_refused(store: PayloadStore, root: Path, plant: str) -> None:
+def test_link_instead_of_a_folder_is_rejected(store: PayloadStore, root: Path, plant: str) -> None:
     (root.parent / plant).write_bytes(gzip.compress(b"{}", mtime=0))
     (root / "2026").symlink_to(root.parent)
 
@@ -163,7 +163,7 @@ def test_a_link_in_the_place_of_a_folder_is_refused(store: PayloadStore, root: P
         store.read(f"2026/{plant}", hashlib.sha256(b"{}").hexdigest(), 2)
 
 
-def test_a_root_that_is_itself_a_link_is_fine(tmp_path: Path, document: bytes) -> None:
+def test_root_that_is_a_link_is_accepted(tmp_path: Path, document: bytes) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     store = PayloadStore(FolderStorage(tmp_path / "link"))
@@ -172,7 +172,7 @@ def test_a_root_that_is_itself_a_link_is_fine(tmp_path: Path, document: bytes) -
     assert store.read(written.path, written.sha256, written.size_raw) == document
 
 
-def test_a_pipe_or_folder_in_the_place_of_the_file_is_corrupt(store: PayloadStore, root: Path, plant: str) -> None:
+def test_pipe_or_folder_instead_of_the_file_is_corrupt(store: PayloadStore, root: Path, plant: str) -> None:
     os.mkfifo(root / plant)
     (root / "folder").mkdir()
 
@@ -181,7 +181,7 @@ def test_a_pipe_or_folder_in_the_place_of_the_file_is_corrupt(store: PayloadStor
             store.read(path, "0" * 64, 2)
 
 
-def test_a_file_in_the_place_of_a_folder_means_missing(store: PayloadStore, root: Path, plant: str) -> None:
+def test_file_instead_of_a_folder_means_missing(store: PayloadStore, root: Path, plant: str) -> None:
     (root / plant).write_bytes(b"")
 
     with pytest.raises(PayloadMissing):

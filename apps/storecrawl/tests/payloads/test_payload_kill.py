@@ -54,7 +54,9 @@ def source(tmp_path: Path, document: bytes) -> Path:
     return file
 
 
-def test_a_writer_killed_at_any_step_leaves_a_whole_file_or_none(tmp_path: Path, source: Path, document: bytes) -> None:
+def test_writer_killed_at_any_step_leaves_a_complete_file_or_none(
+    tmp_path: Path, source: Path, document: bytes
+) -> None:
     steps = int(_write(tmp_path / "unharmed", source, 0, "never").stdout)
     assert steps >= 12
     outcomes = set()

@@ -20,20 +20,20 @@ def _age(file: Path) -> None:
     os.utime(file, (DAY_OLD, DAY_OLD))
 
 
-def test_an_old_file_may_be_an_orphan(store: PayloadStore, root: Path) -> None:
+def test_old_file_can_be_an_orphan(store: PayloadStore, root: Path) -> None:
     written = store.write(1, b"{}", task_id=1, attempt=1)
     _age(root / written.path)
 
     assert _old(store) == [written.path]
 
 
-def test_a_young_file_may_be_waiting_for_its_row(store: PayloadStore, root: Path) -> None:
+def test_young_file_is_no_orphan_as_its_row_may_follow(store: PayloadStore, root: Path) -> None:
     store.write(1, b"{}", task_id=1, attempt=1)
 
     assert _old(store) == []
 
 
-def test_an_old_temporary_file_is_one(store: PayloadStore, root: Path) -> None:
+def test_old_temporary_file_is_an_orphan(store: PayloadStore, root: Path) -> None:
     left = root / "2026" / "01" / "01" / "tmp.0123"
     left.parent.mkdir(parents=True)
     left.write_bytes(b"half")
@@ -43,7 +43,7 @@ def test_an_old_temporary_file_is_one(store: PayloadStore, root: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "store_1.json.gz", "store_x_1_1_0123456789abcdef.json.gz"])
-def test_files_of_other_programs_are_left_alone(store: PayloadStore, root: Path, name: str) -> None:
+def test_files_of_other_programs_are_ignored(store: PayloadStore, root: Path, name: str) -> None:
     root.mkdir(parents=True)
     (root / name).write_bytes(b"")
     _age(root / name)
@@ -51,7 +51,7 @@ def test_files_of_other_programs_are_left_alone(store: PayloadStore, root: Path,
     assert _old(store) == []
 
 
-def test_a_linked_folder_is_not_entered(store: PayloadStore, root: Path, tmp_path: Path) -> None:
+def test_linked_folder_is_not_entered(store: PayloadStore, root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "tmp.1").write_bytes(b"")
@@ -62,5 +62,5 @@ def test_a_linked_folder_is_not_entered(store: PayloadStore, root: Path, tmp_pat
     assert _old(store) == []
 
 
-def test_nothing_is_found_where_there_is_no_root(store: PayloadStore) -> None:
+def test_missing_root_has_no_orphans(store: PayloadStore) -> None:
     assert _old(store) == []

@@ -14,13 +14,13 @@ from storecrawl.payloads import Limits, PayloadMissing, PayloadOutsideRoot, Payl
 from storecrawl.storage import FolderStorage
 
 
-def test_a_written_document_is_read_back(store: PayloadStore, document: bytes) -> None:
+def test_written_document_can_be_read(store: PayloadStore, document: bytes) -> None:
     written = store.write(7, document, task_id=41, attempt=2)
 
     assert store.read(written.path, written.sha256, written.size_raw) == document
 
 
-def test_a_written_payload_tells_the_facts_of_its_row(store: PayloadStore, root: Path, document: bytes) -> None:
+def test_written_payload_has_the_facts_for_its_row(store: PayloadStore, root: Path, document: bytes) -> None:
     written = store.write(7, document, task_id=41, attempt=2)
 
     assert written.size_raw == len(document)
@@ -28,7 +28,7 @@ def test_a_written_payload_tells_the_facts_of_its_row(store: PayloadStore, root:
     assert written.sha256 == hashlib.sha256(document).hexdigest()
 
 
-def test_the_path_is_made_of_the_utc_day_and_of_numbers(root: Path) -> None:
+def test_path_consists_of_the_utc_day_and_numbers(root: Path) -> None:
     late = datetime(2026, 3, 1, 20, 0, tzinfo=timezone(timedelta(hours=-8)))
     written = PayloadStore(FolderStorage(root), clock=lambda: late).write(7, b"{}", task_id=41, attempt=2)
 
@@ -41,22 +41,20 @@ def test_any_gzip_reader_can_read_a_payload_file(store: PayloadStore, root: Path
     assert gzip.decompress((root / written.path).read_bytes()) == document
 
 
-def test_equal_documents_give_equal_bytes_in_files_of_their_own(
-    store: PayloadStore, root: Path, document: bytes
-) -> None:
+def test_equal_documents_give_equal_bytes_in_separate_files(store: PayloadStore, root: Path, document: bytes) -> None:
     first, second = (store.write(7, document, task_id=1, attempt=1) for _ in range(2))
 
     assert first.path != second.path
     assert (root / first.path).read_bytes() == (root / second.path).read_bytes()
 
 
-def test_a_write_leaves_nothing_but_its_file(store: PayloadStore, root: Path, document: bytes) -> None:
+def test_write_leaves_only_its_file(store: PayloadStore, root: Path, document: bytes) -> None:
     written = store.write(7, document, task_id=1, attempt=1)
 
     assert [file for file in root.rglob("*") if file.is_file()] == [root / written.path]
 
 
-def test_a_failed_write_leaves_nothing(
+def test_failed_write_leaves_nothing(
     store: PayloadStore, root: Path, document: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
 
@@ -71,7 +69,7 @@ def test_a_failed_write_leaves_nothing(
     assert not [file for file in root.rglob("*") if file.is_file()]
 
 
-def test_a_document_that_could_not_be_read_back_is_not_written(root: Path) -> None:
+def test_document_too_large_to_be_read_is_not_written(root: Path) -> None:
     store = PayloadStore(FolderStorage(root), limits=Limits(max_bytes=1_000))
 
     with pytest.raises(PayloadTooLarge):
@@ -79,7 +77,7 @@ def test_a_document_that_could_not_be_read_back_is_not_written(root: Path) -> No
     assert not root.exists()
 
 
-def test_a_day_folder_that_is_a_link_to_the_outside_is_not_written_to(root: Path, tmp_path: Path) -> None:
+def test_day_folder_that_links_outside_the_root_is_not_written_to(root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     root.mkdir(parents=True)
@@ -91,7 +89,7 @@ def test_a_day_folder_that_is_a_link_to_the_outside_is_not_written_to(root: Path
     assert not list(outside.iterdir())
 
 
-def test_a_file_that_is_gone_is_missing(store: PayloadStore, root: Path, document: bytes) -> None:
+def test_deleted_file_is_missing(store: PayloadStore, root: Path, document: bytes) -> None:
     written = store.write(7, document, task_id=1, attempt=1)
     (root / written.path).unlink()
 
@@ -99,6 +97,6 @@ def test_a_file_that_is_gone_is_missing(store: PayloadStore, root: Path, documen
         store.read(written.path, written.sha256, written.size_raw)
 
 
-def test_a_file_is_missing_where_there_is_no_root(store: PayloadStore) -> None:
+def test_file_is_missing_without_a_root(store: PayloadStore) -> None:
     with pytest.raises(PayloadMissing):
         store.read("2026/01/01/store_1_1_1_0123456789abcdef.json.gz", "0" * 64, 1)

@@ -13,7 +13,7 @@ from storecrawl.settings import CrawlSettings
 from rolecall import ConfigError, NewTask
 
 
-def test_every_role_of_the_crawl_has_its_handler() -> None:
+def test_every_role_of_the_crawl_has_a_handler() -> None:
     roles = {handler.name: handler.role for handler in build_app(CrawlSettings()).handlers.values()}
 
     assert roles == {
@@ -38,11 +38,11 @@ def test_every_role_of_the_crawl_has_its_handler() -> None:
     }
 
 
-def test_at_most_one_task_of_a_store_is_claimed_whatever_its_role() -> None:
+def test_only_one_task_of_a_store_is_claimed_across_all_roles() -> None:
     assert {role.strict_keys for role in build_app(CrawlSettings()).roles.values()} == {True}
 
 
-def test_the_default_schedules_fetch_discover_and_analyse() -> None:
+def test_default_schedules_fetch_discover_and_analyze() -> None:
     schedules = build_app(CrawlSettings()).schedules.values()
 
     assert {(schedule.name, timedelta(seconds=schedule.every or 0), schedule.priority) for schedule in schedules} == {
@@ -53,7 +53,7 @@ def test_the_default_schedules_fetch_discover_and_analyse() -> None:
     }
 
 
-def test_no_schedule_piles_up_behind_a_round_that_takes_long() -> None:
+def test_no_schedule_accumulates_tasks_behind_a_long_round() -> None:
     schedules = build_app(CrawlSettings(keep_days=30)).schedules
 
     assert {name: schedule.overlap for name, schedule in schedules.items()} == dict.fromkeys(
@@ -61,11 +61,11 @@ def test_no_schedule_piles_up_behind_a_round_that_takes_long() -> None:
     )
 
 
-def test_payloads_expire_by_schedule_where_a_policy_is_given() -> None:
+def test_payloads_expire_by_schedule_if_a_policy_is_set() -> None:
     assert "payload_expiry" in build_app(CrawlSettings(keep_days=30)).schedules
 
 
-async def test_the_first_crawl_fetches_within_its_own_task(crawl: Any) -> None:
+async def test_first_crawl_fetches_within_its_own_task(crawl: Any) -> None:
     await crawl.run(NewTask(handler="store_discovery"))
 
     assert crawl.value("select count(*) from rolecall.all_tasks where handler = 'payload_fetch'") == 0
@@ -73,7 +73,7 @@ async def test_the_first_crawl_fetches_within_its_own_task(crawl: Any) -> None:
     assert crawl.rows(fetchers) == [("product_discovery",)]
 
 
-def test_settings_survive_the_way_through_the_environment() -> None:
+def test_settings_survive_a_round_trip_through_the_environment() -> None:
     settings = CrawlSettings(
         upstream="http://127.0.0.1:9",
         data_dir=Path("x"),
@@ -86,7 +86,7 @@ def test_settings_survive_the_way_through_the_environment() -> None:
     assert CrawlSettings.from_environment(settings.to_environment()) == settings
 
 
-def test_hashes_are_configured_by_operation_in_the_order_of_trying() -> None:
+def test_hashes_are_configured_per_operation_in_the_order_of_use() -> None:
     products, stores = [f"FilteredProducts={digit * 64}" for digit in "ab"], f"ConsumerDispensaries={'c' * 64}"
 
     settings = CrawlSettings.from_environment({"STORECRAWL_HASHES": f"{products[0]}, {stores},{products[1]}"})
@@ -111,6 +111,6 @@ def test_hashes_are_configured_by_operation_in_the_order_of_trying() -> None:
         ("STORECRAWL_HASHES", f"Unheard={'a' * 64}"),
     ],
 )
-def test_a_setting_that_is_none_is_refused_by_name(variable: str, value: str) -> None:
+def test_invalid_setting_is_rejected_by_name(variable: str, value: str) -> None:
     with pytest.raises(ConfigError, match=variable):
         CrawlSettings.from_environment({variable: value})

@@ -23,7 +23,7 @@ def always(kind: FaultKind) -> FaultDial:
     return FaultDial(failure_rate=1.0, weights={kind: 1.0})
 
 
-async def test_a_cut_feed_that_counts_itself_whole_is_kept_but_not_applied(
+async def test_cut_feed_with_a_matching_count_is_stored_but_not_applied(
     crawl: Any, upstream: LocalUpstream, store: int
 ) -> None:
     upstream.set_failures(always(FaultKind.TRUNCATED))
@@ -39,7 +39,7 @@ async def test_a_cut_feed_that_counts_itself_whole_is_kept_but_not_applied(
     assert crawl.value("select count(*) from storecrawl.payloads where applied_at is null") == 1
 
 
-async def test_an_upstream_that_rotates_its_hashes_all_the_time_is_crawled(
+async def test_upstream_with_constantly_rotating_hashes_is_crawled(
     crawl: Any, upstream: LocalUpstream, store: int
 ) -> None:
     upstream.set_failures(always(FaultKind.ROTATED))
@@ -50,7 +50,7 @@ async def test_an_upstream_that_rotates_its_hashes_all_the_time_is_crawled(
     assert upstream.stats()["faults"]["rotated"] > 0
 
 
-async def test_a_store_that_was_renamed_is_found_by_its_old_menu_address(crawl: Any, upstream: LocalUpstream) -> None:
+async def test_renamed_store_is_found_by_its_old_menu_address(crawl: Any, upstream: LocalUpstream) -> None:
     await crawl.run(DISCOVER)
     known, slug = crawl.rows("select platform_store_id, slug from storecrawl.stores order by id limit 1")[0]
 

@@ -37,7 +37,7 @@ async def upstream() -> AsyncIterator[LocalUpstream]:
         yield running
 
 
-async def test_every_city_is_crawled_and_says_what_it_found(crawl: Any) -> None:
+async def test_every_city_is_crawled_and_reports_its_findings(crawl: Any) -> None:
     await _discover_only(crawl)
 
     assert (
@@ -49,7 +49,7 @@ async def test_every_city_is_crawled_and_says_what_it_found(crawl: Any) -> None:
     assert crawl.value(RESULT)["new"] == crawl.value("select count(*) from storecrawl.stores") > 5
 
 
-async def test_the_raw_answers_are_kept_as_files(crawl: Any) -> None:
+async def test_raw_responses_are_stored_as_files(crawl: Any) -> None:
     await _discover_only(crawl)
 
     rows = crawl.rows(
@@ -65,7 +65,7 @@ async def test_the_raw_answers_are_kept_as_files(crawl: Any) -> None:
         assert (document["kind"], document["subject"], len(document["records"])) == (kind, subject, count)
 
 
-async def test_a_city_that_never_answers_is_told_and_the_others_go_on(
+async def test_city_without_a_response_is_reported_and_the_others_continue(
     crawl_with: Callable[..., Any], upstream: LocalUpstream
 ) -> None:
     async with _failing_for(upstream, "Phoenix") as url:
@@ -85,7 +85,7 @@ async def test_a_city_that_never_answers_is_told_and_the_others_go_on(
     assert again.rows("select failures, error from storecrawl.cities where name = 'Phoenix'") == [(0, None)]
 
 
-async def test_a_discovery_without_any_answer_fails_and_says_so(crawl_with: Callable[..., Any]) -> None:
+async def test_discovery_without_any_response_fails_with_a_reason(crawl_with: Callable[..., Any]) -> None:
     crawl = crawl_with(upstream="http://127.0.0.1:9", retry_first=0.01, backoff=0.001, **NEVER_HELD_BACK)
 
     await _discover_only(crawl)
@@ -96,7 +96,7 @@ async def test_a_discovery_without_any_answer_fails_and_says_so(crawl_with: Call
     assert crawl.value("select count(*) from storecrawl.states where failures > 1 and error is not null") == 3
 
 
-async def test_a_crash_in_the_middle_resumes_at_the_city(crawl_with: Callable[..., Any]) -> None:
+async def test_crash_during_discovery_resumes_at_the_city(crawl_with: Callable[..., Any]) -> None:
     """Cities crawled before a kill -9 are not crawled again."""
     crawl = crawl_with(lease=1.0)
     crawl.enqueue(DISCOVER)

@@ -26,14 +26,14 @@ ADD_PROXY = (
 
 
 @pytest.mark.parametrize("role", FETCHING_ROLES)
-async def test_a_fetching_worker_does_not_start_without_a_route(crawl: Any, role: str) -> None:
+async def test_fetching_worker_does_not_start_without_a_route(crawl: Any, role: str) -> None:
     crawl.rows(DISABLE_ALL + " returning id")
 
     with pytest.raises(NoActiveRoute):
         await Worker(crawl.app, crawl.database, WorkerOptions(roles=("product_refresh", role))).run()
 
 
-def test_the_command_says_what_to_do_about_it(database: str, settings: CrawlSettings) -> None:
+def test_command_explains_how_to_add_a_route(database: str, settings: CrawlSettings) -> None:
     command = ["worker", "--app", "storecrawl.app:app", "--database-url", database]
     ended = subprocess.run(
         [sys.executable, "-m", "rolecall", *command],
@@ -50,7 +50,7 @@ def test_the_command_says_what_to_do_about_it(database: str, settings: CrawlSett
     assert "Traceback" not in ended.stderr
 
 
-async def test_a_worker_that_fetches_nothing_needs_no_route(crawl: Any) -> None:
+async def test_worker_that_fetches_nothing_needs_no_route(crawl: Any) -> None:
     crawl.rows(DISABLE_ALL + " returning id")
 
     options = WorkerOptions(slots=1, roles=("product_refresh", "analytics_refresh"), maintenance=False)
@@ -58,7 +58,7 @@ async def test_a_worker_that_fetches_nothing_needs_no_route(crawl: Any) -> None:
         assert not worker.stopping
 
 
-async def test_the_crawl_completes_although_some_routes_are_forbidden(crawl: Any, upstream: LocalUpstream) -> None:
+async def test_crawl_completes_although_some_routes_are_forbidden(crawl: Any, upstream: LocalUpstream) -> None:
     async with ForwardProxy(forbids=True) as wall, ForwardProxy(forbids=True) as other, ForwardProxy() as door:
         walled = [crawl.value(ADD_PROXY, proxy.port) for proxy in (wall, other)]
         crawl.rows(f"{DISABLE_ALL} where protocol = 'direct' returning id")
@@ -76,7 +76,7 @@ async def test_the_crawl_completes_although_some_routes_are_forbidden(crawl: Any
     )
 
 
-async def test_a_task_held_back_spends_no_attempt(crawl_with: Callable[..., Any], upstream: LocalUpstream) -> None:
+async def test_task_held_back_spends_no_attempt(crawl_with: Callable[..., Any], upstream: LocalUpstream) -> None:
     crawl = crawl_with(breaker_failures=2, breaker_seconds=30.0)
     upstream.set_failures(FaultDial(failure_rate=1.0, weights={FaultKind.UNAVAILABLE: 1.0}))
     [task] = crawl.enqueue(NewTask(handler="entry_point_discovery", payload={"entry": "a-store"}))
@@ -89,7 +89,7 @@ async def test_a_task_held_back_spends_no_attempt(crawl_with: Callable[..., Any]
     assert crawl.rows("select attempt, error from rolecall.all_tasks where id = %s", task) == [(0, None)]
 
 
-async def test_a_task_that_the_upstream_refuses_for_good_is_not_tried_again(crawl: Any) -> None:
+async def test_permanently_rejected_task_is_not_retried(crawl: Any) -> None:
     await crawl.run(NewTask(handler="entry_point_discovery", payload={"entry": "no-such-store"}))
 
     assert crawl.value("select max(attempt) from rolecall.all_tasks") == 1

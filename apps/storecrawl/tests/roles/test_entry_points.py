@@ -32,7 +32,7 @@ def _rename(crawl: Any, store: int, *, slug: str | None = None) -> str:
     return real
 
 
-async def test_a_store_whose_id_has_changed_is_crawled_by_its_new_one(crawl: Any) -> None:
+async def test_store_with_a_changed_id_is_crawled_under_its_new_one(crawl: Any) -> None:
     """A fetch of an id that the upstream does not know leads to its investigation."""
     await crawl.run(DISCOVER)
     real = _rename(crawl, 1)
@@ -45,7 +45,7 @@ async def test_a_store_whose_id_has_changed_is_crawled_by_its_new_one(crawl: Any
     assert crawl.value("select count(*) from storecrawl.stores") == 5
 
 
-async def test_a_store_that_the_platform_no_longer_has_needs_investigation(crawl: Any) -> None:
+async def test_store_removed_from_the_platform_needs_investigation(crawl: Any) -> None:
     await crawl.run(DISCOVER)
     _rename(crawl, 1, slug="nowhere-at-all")
 
@@ -58,7 +58,7 @@ async def test_a_store_that_the_platform_no_longer_has_needs_investigation(crawl
     assert crawl.value("select count(*) from storecrawl.payloads where store_id = 1") == 1
 
 
-async def test_an_investigation_is_settled_when_discovery_sees_the_location_again(crawl: Any) -> None:
+async def test_investigation_is_resolved_when_discovery_sees_the_location_again(crawl: Any) -> None:
     await crawl.run(DISCOVER)
     known = crawl.value("select platform_store_id from storecrawl.stores where id = 1")
     crawl.rows(
@@ -70,7 +70,7 @@ async def test_an_investigation_is_settled_when_discovery_sees_the_location_agai
     assert crawl.rows(LOCATION, known) == [("verified", "the platform lists it again", 1)]
 
 
-async def test_a_known_id_is_found_without_asking_the_upstream(crawl: Any, upstream: LocalUpstream) -> None:
+async def test_known_id_is_found_without_an_upstream_request(crawl: Any, upstream: LocalUpstream) -> None:
     """The locations found by discovery are searched first."""
     await crawl.run(DISCOVER)
     slug = crawl.value("select slug from storecrawl.stores where id = 1")
@@ -82,7 +82,7 @@ async def test_a_known_id_is_found_without_asking_the_upstream(crawl: Any, upstr
     assert upstream.stats()["requests"] == asked
 
 
-async def test_a_store_that_no_discovery_saw_is_found_promoted_and_crawled(crawl: Any) -> None:
+async def test_undiscovered_store_is_found_promoted_and_crawled(crawl: Any) -> None:
     await crawl.run(DISCOVER)
     slug = crawl.value("select slug from storecrawl.stores where id = 1")
     assert crawl.value("select count(*) from rolecall.all_tasks where handler = 'entry_point_discovery'") == 0
@@ -96,7 +96,7 @@ async def test_a_store_that_no_discovery_saw_is_found_promoted_and_crawled(crawl
     assert crawl.value("select count(*) from storecrawl.discovery_payloads where kind = 'entry'") == 1
 
 
-async def test_an_entry_point_that_leads_nowhere_is_kept_with_its_reason(crawl: Any) -> None:
+async def test_entry_point_without_a_store_is_stored_with_its_reason(crawl: Any) -> None:
     await crawl.run(_entry("nowhere-at-all"), _entry("nowhere-at-all"))
 
     [(entry, status, because, by)] = crawl.rows(
@@ -107,7 +107,7 @@ async def test_an_entry_point_that_leads_nowhere_is_kept_with_its_reason(crawl: 
     assert by.startswith("task ")
 
 
-async def test_the_network_is_given_five_more_chances(crawl_with: Callable[..., Any], upstream: LocalUpstream) -> None:
+async def test_network_failure_is_retried_five_times(crawl_with: Callable[..., Any], upstream: LocalUpstream) -> None:
     crawl = crawl_with(breaker_failures=100_000, backoff=0.001)
     upstream.set_failures(FaultDial(failure_rate=1.0, weights={FaultKind.UNAVAILABLE: 1.0}))
 

@@ -70,12 +70,12 @@ async def crawled(crawl_with: Callable[..., Any], upstream: LocalUpstream) -> An
     return crawl
 
 
-def test_every_way_of_failing_has_its_outcome() -> None:
+def test_every_kind_of_fault_has_an_outcome() -> None:
     assert set(OUTCOMES) == set(FaultKind)
 
 
 @pytest.mark.parametrize("kind", OUTCOMES)
-async def test_a_permanent_fault_has_its_outcome_and_leaves_the_catalog_intact(
+async def test_permanent_fault_has_its_outcome_and_leaves_the_catalog_intact(
     crawled: Any, upstream: LocalUpstream, kind: FaultKind
 ) -> None:
     upstream.set_failures(_always(kind))
@@ -93,7 +93,7 @@ async def test_a_permanent_fault_has_its_outcome_and_leaves_the_catalog_intact(
     assert (crawled.rows(CATALOG) == before) == (state != "completed")
 
 
-async def test_a_fault_that_passes_costs_attempts_and_nothing_else(crawled: Any, upstream: LocalUpstream) -> None:
+async def test_temporary_fault_costs_only_attempts(crawled: Any, upstream: LocalUpstream) -> None:
     upstream.set_failures(_always(FaultKind.UNAVAILABLE))
     [fetch] = crawled.enqueue(FETCH)
     async with working(crawled.app, crawled.database):

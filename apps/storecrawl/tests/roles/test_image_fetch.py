@@ -26,14 +26,14 @@ async def pictured(crawl_with: Callable[..., Any]) -> Any:
     return crawl
 
 
-async def test_each_image_is_fetched_once_however_many_products_name_it(pictured: Any) -> None:
+async def test_image_shared_by_many_products_is_fetched_once(pictured: Any) -> None:
     files = list(open_storage("", pictured.settings.data_dir, "images").list())
 
     assert 0 < pictured.value(NAMED) == pictured.value(KEPT) == pictured.value(FETCHED) == len(files)
     assert {each.path for each in files} == {path for (path,) in pictured.rows("select path from storecrawl.images")}
 
 
-async def test_an_image_that_is_kept_is_not_fetched_again(pictured: Any) -> None:
+async def test_stored_image_is_not_fetched_again(pictured: Any) -> None:
     before = pictured.value("select count(*) from rolecall.all_tasks where handler = 'image_fetch'")
 
     await pictured.run(NewTask(handler="payload_fetch_all"))
@@ -42,7 +42,7 @@ async def test_an_image_that_is_kept_is_not_fetched_again(pictured: Any) -> None
     assert pictured.value(KEPT) == pictured.value(NAMED)
 
 
-async def test_an_image_that_is_due_again_is_asked_for_by_its_etag(pictured: Any) -> None:
+async def test_due_image_is_requested_with_its_etag(pictured: Any) -> None:
     store = pictured.value("select min(store_id) from storecrawl.images")
     pictured.rows("update storecrawl.images set due_at = clock_timestamp() where store_id = %s returning id", store)
 
@@ -55,7 +55,7 @@ async def test_an_image_that_is_due_again_is_asked_for_by_its_etag(pictured: Any
     assert result["same"] > 0
 
 
-async def test_an_address_that_is_not_allowed_fails_the_image_and_not_the_task(crawl_with: Callable[..., Any]) -> None:
+async def test_disallowed_address_fails_the_image_and_not_the_task(crawl_with: Callable[..., Any]) -> None:
     crawl = crawl_with(images=True)
     await crawl.run(NewTask(handler="store_discovery"))
 
@@ -64,13 +64,13 @@ async def test_an_address_that_is_not_allowed_fails_the_image_and_not_the_task(c
     assert crawl.value("select count(*) from rolecall.all_tasks where state = 'failed'") == 0
 
 
-async def test_without_the_setting_no_image_is_asked_for(crawl: Any) -> None:
+async def test_no_image_is_requested_without_the_setting(crawl: Any) -> None:
     await crawl.run(NewTask(handler="store_discovery"))
 
     assert crawl.value("select count(*) from storecrawl.images") == 0
 
 
-async def test_images_are_served_smaller_with_a_tag_and_shown_on_pages(pictured: Any) -> None:
+async def test_images_are_served_scaled_with_an_etag_and_shown_on_pages(pictured: Any) -> None:
     product, image, sha256 = pictured.rows(
         "select p.id, i.id, i.sha256 from storecrawl.products p join storecrawl.images i on i.url = p.image_url limit 1"
     )[0]

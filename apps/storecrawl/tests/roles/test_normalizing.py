@@ -46,7 +46,7 @@ def refresh(crawl: Crawl, payload_id: int) -> NewTask:
     return refresh_task(crawl.value("select store_id from storecrawl.payloads where id = %s", payload_id), payload_id)
 
 
-async def test_normalizing_is_killed_by_its_timeout(crawl: Crawl, tmp_path: Path) -> None:
+async def test_normalization_is_killed_at_its_timeout(crawl: Crawl, tmp_path: Path) -> None:
     """A thread would run forever and keep its worker from exiting."""
     too_large = payload(crawl, tmp_path / "payloads", products=8_000, options=200)
     crawl.enqueue(refresh(crawl, too_large).options(timeout=4.0, max_attempts=1))
@@ -61,7 +61,7 @@ async def test_normalizing_is_killed_by_its_timeout(crawl: Crawl, tmp_path: Path
 
 
 @pytest.mark.parametrize(("products", "has_process"), [(100, False), (10_000, True)], ids=["small", "large"])
-async def test_only_a_large_menu_is_worth_a_process(
+async def test_only_a_large_menu_is_normalized_in_a_process(
     crawl: Crawl, tmp_path: Path, products: int, has_process: bool
 ) -> None:
     """A process that was started is reused."""

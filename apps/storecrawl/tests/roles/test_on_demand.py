@@ -13,7 +13,7 @@ DISCOVER = NewTask(handler="store_discovery")
 FETCH_ALL = NewTask(handler="payload_fetch_all")
 
 
-async def test_stores_that_are_due_are_fetched_again(crawl_with: Callable[..., Any]) -> None:
+async def test_due_stores_are_fetched_again(crawl_with: Callable[..., Any]) -> None:
     crawl = crawl_with(fetch_every=0.001)
     await crawl.run(DISCOVER)
 
@@ -24,7 +24,7 @@ async def test_stores_that_are_due_are_fetched_again(crawl_with: Callable[..., A
     assert crawl.value("select count(*) from storecrawl.payloads where applied_at is not null") == 10
 
 
-async def test_stores_that_were_just_fetched_are_left_alone(crawl: Any) -> None:
+async def test_recently_fetched_stores_are_skipped(crawl: Any) -> None:
     await crawl.run(DISCOVER)
 
     await crawl.run(FETCH_ALL)
@@ -32,7 +32,7 @@ async def test_stores_that_were_just_fetched_are_left_alone(crawl: Any) -> None:
     assert crawl.value("select count(*) from rolecall.all_tasks where handler = 'payload_fetch'") == 0
 
 
-async def test_the_fetches_of_a_round_are_spread_over_it(crawl: Any) -> None:
+async def test_fetches_of_a_round_are_spread_over_it(crawl: Any) -> None:
     """Batches over the four hours, with every store in one of them."""
     await crawl.run(DISCOVER)
     crawl.rows("update storecrawl.stores set last_fetch_at = last_fetch_at - interval '4 hours' returning 1")
@@ -50,7 +50,7 @@ async def test_the_fetches_of_a_round_are_spread_over_it(crawl: Any) -> None:
     assert [minutes for minutes, _ in fetches] == [0, 40, 80, 120, 160]
 
 
-async def test_a_store_keeps_its_place_from_round_to_round(crawl: Any) -> None:
+async def test_store_keeps_its_position_from_round_to_round(crawl: Any) -> None:
     """A store fetched late in one round is fetched late in the next, not skipped."""
     await crawl.run(DISCOVER)
     last = crawl.value("select max(id) from storecrawl.stores")
@@ -66,7 +66,7 @@ async def test_a_store_keeps_its_place_from_round_to_round(crawl: Any) -> None:
     ]
 
 
-async def test_a_schedule_may_be_for_one_state(crawl: Any) -> None:
+async def test_schedule_can_be_limited_to_one_state(crawl: Any) -> None:
     await crawl.run(DISCOVER)
     crawl.rows(
         "update storecrawl.stores set last_fetch_at = null, state = case id when 1 then 'ZZ' else state end returning 1"
@@ -83,7 +83,7 @@ async def test_a_schedule_may_be_for_one_state(crawl: Any) -> None:
     assert crawl.rows(told) == [(1, None)]
 
 
-async def test_a_store_with_an_open_task_is_not_enqueued_again(crawl_with: Callable[..., Any]) -> None:
+async def test_store_with_an_open_task_is_not_enqueued_again(crawl_with: Callable[..., Any]) -> None:
     crawl = crawl_with(fetch_every=0.001)
     await crawl.run(DISCOVER)
     busy = crawl.value("select min(id) from storecrawl.stores")
@@ -94,7 +94,7 @@ async def test_a_store_with_an_open_task_is_not_enqueued_again(crawl_with: Calla
     assert crawl.value("select result from rolecall.all_tasks where handler = 'payload_fetch_all'")["enqueued"] == 4
 
 
-async def test_a_store_that_is_not_to_be_crawled_is_cancelled_with_the_reason(crawl: Any) -> None:
+async def test_task_of_an_uncrawled_store_is_cancelled_with_the_reason(crawl: Any) -> None:
     await crawl.run(NewTask(handler="payload_fetch", payload={"store_id": 404}))
 
     state, error = crawl.rows("select state::text, error from rolecall.all_tasks")[0]
@@ -102,7 +102,7 @@ async def test_a_store_that_is_not_to_be_crawled_is_cancelled_with_the_reason(cr
     assert "store 404" in error
 
 
-async def test_a_store_known_by_its_menu_address_is_found_and_crawled(crawl: Any) -> None:
+async def test_store_known_by_its_menu_address_is_found_and_crawled(crawl: Any) -> None:
     await crawl.run(DISCOVER)
     slug = crawl.value("select slug from storecrawl.stores limit 1")
 

@@ -29,7 +29,7 @@ def files_in(crawl: Any) -> int:
     return sum(path.is_file() for path in crawl.settings.data_dir.rglob("store_*"))
 
 
-async def test_a_few_files_without_a_row_are_removed(crawl: Any) -> None:
+async def test_few_files_without_a_row_are_removed(crawl: Any) -> None:
     leave_files(crawl, FEW)
 
     await crawl.run(NewTask(handler="orphan_sweep"))
@@ -38,7 +38,7 @@ async def test_a_few_files_without_a_row_are_removed(crawl: Any) -> None:
     assert files_in(crawl) == 0
 
 
-async def test_a_folder_that_looks_like_another_databases_is_left_alone(crawl: Any) -> None:
+async def test_folder_that_seems_to_belong_to_another_database_is_untouched(crawl: Any) -> None:
     leave_files(crawl, MANY)
 
     await crawl.run(NewTask(handler="orphan_sweep"))
@@ -49,7 +49,7 @@ async def test_a_folder_that_looks_like_another_databases_is_left_alone(crawl: A
     assert files_in(crawl) == MANY
 
 
-async def test_most_files_can_be_removed_on_explicit_request(crawl: Any) -> None:
+async def test_majority_of_files_can_be_removed_on_explicit_request(crawl: Any) -> None:
     leave_files(crawl, MANY)
 
     await crawl.run(NewTask(handler="orphan_sweep", payload={"even_most": True}))

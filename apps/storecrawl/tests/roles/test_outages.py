@@ -34,7 +34,7 @@ async def away(tmp_path: Path, settings: CrawlSettings) -> AsyncIterator[tuple[C
         yield Crawl(replace(settings, data_dir=tmp_path / "data"), server.dsn(), connection), server
 
 
-async def test_an_outage_of_the_database_spends_no_attempt(
+async def test_database_outage_spends_no_attempt(
     away: tuple[Crawl, EmbeddedServer], upstream: LocalUpstream, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The server stops while menus are being fetched, and returns after handlers have given up on it."""
@@ -80,7 +80,7 @@ class _Asked:
         (psycopg.errors.UniqueViolation(), False),
     ],
 )
-async def test_only_an_outage_is_waited_for(error: Exception, is_outage: bool) -> None:
+async def test_only_a_database_outage_snoozes_the_task(error: Exception, is_outage: bool) -> None:
     async def handler() -> Any:
         raise error
 

@@ -53,7 +53,7 @@ def keeper(shop: Shop, tmp_path: Path, database: str, connection: psycopg.Connec
     return Keeper(shop, tmp_path, database, connection)
 
 
-async def test_without_a_policy_everything_is_kept_for_good(keeper: Keeper) -> None:
+async def test_everything_is_kept_permanently_without_a_policy(keeper: Keeper) -> None:
     store = keeper.shop.store()
     payloads = [keeper.payload(store, age) for age in (90_000, 50, 2, 1)]
 
@@ -62,7 +62,7 @@ async def test_without_a_policy_everything_is_kept_for_good(keeper: Keeper) -> N
     assert keeper.kept() == payloads
 
 
-async def test_the_newest_of_each_store_are_kept(keeper: Keeper) -> None:
+async def test_newest_payloads_of_each_store_are_kept(keeper: Keeper) -> None:
     first, second = (keeper.shop.store() for _ in range(2))
     one = [keeper.payload(first, age) for age in (5, 4, 3, 2)]
     other = [keeper.payload(second, age) for age in (9, 8, 7)]
@@ -81,7 +81,7 @@ async def test_payloads_older_than_the_kept_days_expire(keeper: Keeper) -> None:
     assert keeper.kept() == payloads[1:]
 
 
-async def test_a_file_stays_that_either_rule_keeps(keeper: Keeper) -> None:
+async def test_file_is_kept_if_either_rule_keeps_it(keeper: Keeper) -> None:
     store = keeper.shop.store()
     payloads = [keeper.payload(store, age) for age in (100, 90, 80, 3)]
 
@@ -90,7 +90,7 @@ async def test_a_file_stays_that_either_rule_keeps(keeper: Keeper) -> None:
     assert keeper.kept() == payloads[1:]
 
 
-async def test_the_two_that_a_comparison_reads_stay_however_old(keeper: Keeper) -> None:
+async def test_latest_two_payloads_for_comparison_are_kept_at_any_age(keeper: Keeper) -> None:
     store = keeper.shop.store()
     payloads = [keeper.payload(store, age) for age in (9_002, 9_001, 9_000)]
 
@@ -99,7 +99,7 @@ async def test_the_two_that_a_comparison_reads_stay_however_old(keeper: Keeper) 
     assert keeper.kept() == payloads[1:]
 
 
-async def test_a_payload_that_was_never_applied_stays(keeper: Keeper) -> None:
+async def test_unapplied_payload_is_kept(keeper: Keeper) -> None:
     """Nothing else is left of that fetch."""
     store = keeper.shop.store()
     unapplied = keeper.payload(store, 9_000, applied=False)
@@ -110,7 +110,7 @@ async def test_a_payload_that_was_never_applied_stays(keeper: Keeper) -> None:
     assert keeper.kept() == [unapplied, *newest]
 
 
-async def test_a_payload_that_an_open_task_is_about_to_read_stays(keeper: Keeper) -> None:
+async def test_payload_of_an_open_task_is_kept(keeper: Keeper) -> None:
     store = keeper.shop.store()
     payloads = [keeper.payload(store, age) for age in (4, 3, 2, 1)]
     later = datetime.now(UTC) + timedelta(hours=1)
@@ -121,7 +121,7 @@ async def test_a_payload_that_an_open_task_is_about_to_read_stays(keeper: Keeper
     assert keeper.kept() == [payloads[0], *payloads[2:]]
 
 
-async def test_a_file_that_is_gone_already_is_marked(keeper: Keeper) -> None:
+async def test_already_deleted_file_is_marked(keeper: Keeper) -> None:
     """If the task crashes between removing a file and marking its row, the next run marks it."""
     store = keeper.shop.store()
     payloads = [keeper.payload(store, age) for age in (3, 2, 1)]
@@ -132,7 +132,7 @@ async def test_a_file_that_is_gone_already_is_marked(keeper: Keeper) -> None:
     assert keeper.kept() == payloads[1:]
 
 
-async def test_an_expired_payload_is_told_as_gone_with_the_reason(
+async def test_expired_payload_is_reported_as_gone_with_the_reason(
     keeper: Keeper, http: Any, make_document: Callable[..., dict[str, Any]]
 ) -> None:
     store = keeper.shop.store()
@@ -146,7 +146,7 @@ async def test_an_expired_payload_is_told_as_gone_with_the_reason(
     assert (await http.get(f"/api/payloads/{payloads[0]}")).json()["expired_at"] is not None
 
 
-async def test_files_expire_in_a_bucket_too(
+async def test_files_in_a_bucket_expire_too(
     keeper: Keeper, bucket_url: str, database: str, connection: psycopg.Connection[Any]
 ) -> None:
     storage = open_storage(bucket_url, Path(), "payloads")

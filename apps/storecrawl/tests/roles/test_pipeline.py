@@ -11,7 +11,7 @@ from rolecall import NewTask
 DISCOVER = NewTask(handler="store_discovery")
 
 
-async def test_a_discovery_leads_to_every_stores_products(crawl: Any) -> None:
+async def test_discovery_leads_to_the_products_of_every_store(crawl: Any) -> None:
     await crawl.run(DISCOVER)
 
     assert crawl.value("select count(*) from storecrawl.stores") == 5
@@ -19,14 +19,14 @@ async def test_a_discovery_leads_to_every_stores_products(crawl: Any) -> None:
     assert crawl.value("select count(distinct store_id) from storecrawl.products") == 5
 
 
-async def test_the_result_of_a_discovery_names_the_new_stores(crawl: Any) -> None:
+async def test_discovery_result_names_the_new_stores(crawl: Any) -> None:
     await crawl.run(DISCOVER)
 
     result = crawl.value("select result from rolecall.all_tasks where handler = 'store_discovery'")
     assert result["newStoreIds"] == [row[0] for row in crawl.rows("select id from storecrawl.stores order by id")]
 
 
-async def test_each_new_store_has_a_chain_that_comes_from_its_discovery(crawl: Any) -> None:
+async def test_each_new_store_has_a_chain_started_by_its_discovery(crawl: Any) -> None:
     await crawl.run(DISCOVER)
 
     of_stores = "select handler, chain_index, count(*) from rolecall.all_tasks where role <> 'analytics_refresh'"
@@ -39,7 +39,7 @@ async def test_each_new_store_has_a_chain_that_comes_from_its_discovery(crawl: A
     assert crawl.rows(f"{origins} where t.handler = 'product_discovery'") == [("store_discovery",)]
 
 
-async def test_a_second_discovery_finds_nothing_new(crawl: Any) -> None:
+async def test_second_discovery_finds_nothing_new(crawl: Any) -> None:
     await crawl.run(DISCOVER)
     await crawl.run(DISCOVER)
 
@@ -57,7 +57,7 @@ async def test_every_payload_row_has_its_file_and_its_task(crawl: Any) -> None:
     assert crawl.value("select count(*) from storecrawl.payloads join rolecall.all_tasks t on t.id = task_id") == 5
 
 
-async def test_a_payload_refreshed_twice_changes_nothing(crawl: Any) -> None:
+async def test_payload_refreshed_twice_changes_nothing(crawl: Any) -> None:
     await crawl.run(DISCOVER)
     before = _catalog(crawl)
 
@@ -67,7 +67,7 @@ async def test_a_payload_refreshed_twice_changes_nothing(crawl: Any) -> None:
     assert _catalog(crawl) == before
 
 
-async def test_a_menu_that_did_not_change_is_fetched_and_kept_and_not_read_again(crawl: Any) -> None:
+async def test_unchanged_menu_is_fetched_and_stored_but_not_read_again(crawl: Any) -> None:
     await crawl.run(DISCOVER)
     kept = crawl.value("select count(*) from storecrawl.product_snapshots")
 
@@ -82,7 +82,7 @@ async def test_a_menu_that_did_not_change_is_fetched_and_kept_and_not_read_again
     assert crawl.value(of_last)["unchanged"] > 0
 
 
-async def test_a_refresh_without_the_store_of_its_payload_goes_on_as_one_with_it(crawl: Any) -> None:
+async def test_refresh_without_a_store_continues_as_one_with_it(crawl: Any) -> None:
     """So it has the store's key, although its creator only knew the payload."""
     await crawl.run(DISCOVER)
     payload, store = crawl.rows("select id, store_id from storecrawl.payloads order by id limit 1")[0]
@@ -95,7 +95,7 @@ async def test_a_refresh_without_the_store_of_its_payload_goes_on_as_one_with_it
     assert second == ({"payload_id": payload, "store_id": store}, f"store:{store}", True)
 
 
-async def test_a_refresh_under_another_stores_lock_fails_and_says_whose_the_payload_is(crawl: Any) -> None:
+async def test_refresh_under_another_stores_key_fails_and_names_the_right_store(crawl: Any) -> None:
     await crawl.run(DISCOVER)
     payload, store = crawl.rows("select id, store_id from storecrawl.payloads order by id limit 1")[0]
 
@@ -107,7 +107,7 @@ async def test_a_refresh_under_another_stores_lock_fails_and_says_whose_the_payl
     assert f"payload {payload} belongs to store {store}, not {store + 1}" in error
 
 
-async def test_a_lost_payload_file_fails_the_refresh_and_says_so(crawl: Any) -> None:
+async def test_lost_payload_file_fails_the_refresh_with_a_reason(crawl: Any) -> None:
     await crawl.run(DISCOVER)
     (payload, path), *_ = crawl.rows("select id, storage_path from storecrawl.payloads")
     (crawl.settings.data_dir / "payloads" / path).unlink()
@@ -120,14 +120,14 @@ async def test_a_lost_payload_file_fails_the_refresh_and_says_so(crawl: Any) -> 
     assert "PayloadMissing" in error
 
 
-async def test_the_views_are_refreshed(crawl: Any) -> None:
+async def test_views_are_refreshed(crawl: Any) -> None:
     await crawl.run(DISCOVER)
     await crawl.run(NewTask(handler="analytics_refresh"))
 
     assert crawl.value("select count(*) from storecrawl.store_product_counts") == 5
 
 
-async def test_an_upstream_that_often_fails_is_crawled_all_the_same(crawl: Any, upstream: LocalUpstream) -> None:
+async def test_upstream_that_fails_often_is_still_crawled(crawl: Any, upstream: LocalUpstream) -> None:
     upstream.set_failures(FaultDial(failure_rate=0.4, slow_seconds=0.01, retry_after_seconds=0))
 
     await crawl.run(DISCOVER)

@@ -49,7 +49,7 @@ def raw_pages(crawl: Crawl, where: str = "true") -> dict[int, list[RawPage]]:
     return {store: list(read_raw_pages([gzip.decompress((root / path).read_bytes())])) for store, path in rows}
 
 
-async def test_the_document_of_every_payload_is_what_is_made_of_its_answers(crawl: Crawl) -> None:
+async def test_every_payload_document_can_be_rebuilt_from_its_raw_responses(crawl: Crawl) -> None:
     await crawl.run(DISCOVER)
 
     rows = crawl.rows(
@@ -65,7 +65,7 @@ async def test_the_document_of_every_payload_is_what_is_made_of_its_answers(craw
         assert again == document
 
 
-async def test_every_product_that_anybody_may_buy_is_in_the_catalog(crawl: Crawl, upstream: LocalUpstream) -> None:
+async def test_every_product_for_sale_is_in_the_catalog(crawl: Crawl, upstream: LocalUpstream) -> None:
     await crawl.run(DISCOVER)
 
     world = World(upstream.options)
@@ -80,7 +80,7 @@ async def test_every_product_that_anybody_may_buy_is_in_the_catalog(crawl: Crawl
     assert kinds == {(name, mode) for name in ("rec", "med") for mode in ("shown", "full")}
 
 
-async def test_what_patients_may_not_buy_has_no_price_of_theirs_in_the_catalog(crawl: Crawl) -> None:
+async def test_product_not_for_patients_has_no_medical_price_in_the_catalog(crawl: Crawl) -> None:
     """The upstream's price of zero is not replaced with that of the other list."""
     await crawl.run(DISCOVER)
 
@@ -104,7 +104,7 @@ async def test_what_patients_may_not_buy_has_no_price_of_theirs_in_the_catalog(c
         (b"\xff\xfe\x00", "the response cannot be read"),
     ],
 )
-async def test_an_answer_that_is_refused_is_kept_as_it_came_with_the_reason(
+async def test_rejected_response_is_stored_unchanged_with_the_reason(
     single: Crawl, server: MenuServer, body: bytes, says: str
 ) -> None:
     server.body = body
@@ -118,7 +118,7 @@ async def test_an_answer_that_is_refused_is_kept_as_it_came_with_the_reason(
     assert single.value("select count(*) from storecrawl.payloads") == 0
 
 
-async def test_an_answer_refused_by_its_status_alone_is_not_kept(single: Crawl, server: MenuServer) -> None:
+async def test_response_rejected_by_its_status_alone_is_not_stored(single: Crawl, server: MenuServer) -> None:
     server.status = 503
 
     await single.run(FETCH)
@@ -128,7 +128,7 @@ async def test_an_answer_refused_by_its_status_alone_is_not_kept(single: Crawl, 
     assert single.value("select count(*) from storecrawl.raw_menus") == 0
 
 
-async def test_the_answer_of_a_bot_wall_is_not_kept(single: Crawl, server: MenuServer, upstream: LocalUpstream) -> None:
+async def test_response_of_a_bot_wall_is_not_stored(single: Crawl, server: MenuServer, upstream: LocalUpstream) -> None:
     upstream.wall_off(STORE)
     crawl = Crawl(replace(single.settings, upstream=upstream.url), single.database, single._connection)
 
@@ -137,7 +137,7 @@ async def test_the_answer_of_a_bot_wall_is_not_kept(single: Crawl, server: MenuS
     assert crawl.value("select count(*) from storecrawl.raw_menus") == 0
 
 
-async def test_only_the_newest_refused_answers_of_a_store_are_kept(single: Crawl, server: MenuServer) -> None:
+async def test_only_the_newest_rejected_responses_of_a_store_are_kept(single: Crawl, server: MenuServer) -> None:
     for number in range(5):
         server.body = b'{"data": NaN}' + b" " * number
         await single.run(FETCH.options(key=f"store:{number}"))
@@ -159,7 +159,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-async def test_a_bad_product_costs_itself_and_is_a_row_with_its_reason(
+async def test_invalid_product_is_dropped_alone_and_recorded_with_its_reason(
     single: Crawl, server: MenuServer, kind: str
 ) -> None:
     member, key, reason = BAD[kind]
@@ -178,7 +178,7 @@ async def test_a_bad_product_costs_itself_and_is_a_row_with_its_reason(
 @pytest.mark.parametrize(
     "member", ['{"_id": "b", "Name": "Cut \\ud83d", "Options": ["1g"], "recPrices": [9], "Status": "Active"}']
 )
-async def test_half_a_character_costs_nothing_but_itself(single: Crawl, server: MenuServer, member: str) -> None:
+async def test_half_a_character_damages_only_itself(single: Crawl, server: MenuServer, member: str) -> None:
     server.body = page(product("a"), member)
 
     await single.run(FETCH)
@@ -187,9 +187,7 @@ async def test_half_a_character_costs_nothing_but_itself(single: Crawl, server: 
     assert single.rows("select from storecrawl.refusals") == []
 
 
-async def test_a_byte_order_mark_and_a_count_that_is_null_cost_nothing_but_the_count(
-    single: Crawl, server: MenuServer
-) -> None:
+async def test_byte_order_mark_and_null_count_lose_only_the_count(single: Crawl, server: MenuServer) -> None:
     server.body = b"\xef\xbb\xbf" + page(product("a"), product("b")).replace(b'"totalCount": 2', b'"totalCount": null')
 
     await single.run(FETCH)
@@ -197,7 +195,7 @@ async def test_a_byte_order_mark_and_a_count_that_is_null_cost_nothing_but_the_c
     assert single.rows("select applied_count, complete from storecrawl.payloads") == [(2, False)]
 
 
-async def test_an_option_that_is_refused_is_a_row_and_counted_too(single: Crawl, server: MenuServer) -> None:
+async def test_rejected_option_is_recorded_and_counted_too(single: Crawl, server: MenuServer) -> None:
     server.body = page(product("a", Options=["1g", "1g", "2g"], recPrices=[1, 2, 3]))
 
     await single.run(FETCH)
@@ -209,7 +207,7 @@ async def test_an_option_that_is_refused_is_a_row_and_counted_too(single: Crawl,
     assert (report["refused"], report["refused_options"]) == (0, 1)
 
 
-async def test_a_document_of_which_nothing_can_be_used_has_its_refusals_too(single: Crawl, server: MenuServer) -> None:
+async def test_unusable_document_has_its_refusals_too(single: Crawl, server: MenuServer) -> None:
     server.body = page(product("a", Name=""), product("b", Options=7))
 
     await single.run(FETCH)
@@ -222,7 +220,7 @@ async def test_a_document_of_which_nothing_can_be_used_has_its_refusals_too(sing
     assert single.rows("select refused_products, applied_at from storecrawl.payloads") == [(2, None)]
 
 
-async def test_a_payload_that_is_applied_again_is_refused_what_its_reader_refuses_then(
+async def test_refusals_of_a_replayed_payload_are_replaced_by_the_current_ones(
     single: Crawl, server: MenuServer
 ) -> None:
     server.body = page(product("a"), product("b", Name=""))
@@ -234,7 +232,7 @@ async def test_a_payload_that_is_applied_again_is_refused_what_its_reader_refuse
     assert single.rows("select reason from storecrawl.refusals") == [("it has no name",)]
 
 
-async def test_a_product_that_cannot_be_read_this_time_is_not_missed(single: Crawl, server: MenuServer) -> None:
+async def test_temporarily_unreadable_product_is_not_missed(single: Crawl, server: MenuServer) -> None:
     server.body = page(product("a"), product("b"))
     await single.run(FETCH)
     server.body = page(product("a"), '{"_id": "b", "Name": "B", "Options": ["1g"], "Prices": [NaN]}')
@@ -244,7 +242,7 @@ async def test_a_product_that_cannot_be_read_this_time_is_not_missed(single: Cra
     assert single.rows(misses) == [("a", 0, "in_stock"), ("b", 0, "in_stock")]
 
 
-async def test_the_api_lists_refusals_and_returns_the_raw_answer(single: Crawl, server: MenuServer) -> None:
+async def test_api_lists_refusals_and_returns_the_raw_response(single: Crawl, server: MenuServer) -> None:
     server.body = page(product("a"), "null", product("b", Name=""))
     await single.run(FETCH)
 

@@ -37,7 +37,7 @@ def generated(crawl: Any) -> list[NewTask]:
     return tasks
 
 
-async def test_a_resync_fetches_in_its_own_task_and_goes_on_to_product_refresh(crawl: Any) -> None:
+async def test_resync_fetches_in_its_own_task_and_continues_with_product_refresh(crawl: Any) -> None:
     await crawl.run(DISCOVER)
 
     await crawl.run(*generated(crawl))
@@ -46,7 +46,7 @@ async def test_a_resync_fetches_in_its_own_task_and_goes_on_to_product_refresh(c
     assert crawl.rows(FOLLOWED) == [("product_resync", "product_refresh")]
 
 
-async def test_what_scales_the_resyncs_counts_fetches(crawl: Any) -> None:
+async def test_scaling_target_of_resyncs_counts_pending_fetches(crawl: Any) -> None:
     """Five menus must be fetched: the target is five before, and none afterwards."""
     await crawl.run(DISCOVER)
     before = crawl.value(TARGET)

@@ -44,9 +44,7 @@ def looked_into(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return done
 
 
-async def test_a_cycle_in_which_nothing_changed_parses_and_normalizes_nothing(
-    crawl: Crawl, looked_into: list[str]
-) -> None:
+async def test_cycle_without_changes_parses_and_normalizes_nothing(crawl: Crawl, looked_into: list[str]) -> None:
     await crawl.run(DISCOVER)
     looked_into.clear()
 
@@ -56,7 +54,7 @@ async def test_a_cycle_in_which_nothing_changed_parses_and_normalizes_nothing(
     assert crawl.rows("select count(*) from storecrawl.payloads where repeats is not null") == [(5,)]
 
 
-async def test_what_it_keeps_is_whole_and_of_its_own(crawl: Crawl) -> None:
+async def test_repeats_have_complete_files_of_their_own(crawl: Crawl) -> None:
     """The retention policy removes the files of each fetch independently."""
     await crawl.run(DISCOVER)
     await crawl.run(*FETCH_ALL)
@@ -65,9 +63,7 @@ async def test_what_it_keeps_is_whole_and_of_its_own(crawl: Crawl) -> None:
     assert list(differing(crawl)) == []
 
 
-async def test_a_store_whose_menu_changed_is_read(
-    crawl: Crawl, upstream: LocalUpstream, looked_into: list[str]
-) -> None:
+async def test_changed_menu_is_read(crawl: Crawl, upstream: LocalUpstream, looked_into: list[str]) -> None:
     await crawl.run(DISCOVER)
     looked_into.clear()
     upstream.advance()
@@ -80,7 +76,7 @@ async def test_a_store_whose_menu_changed_is_read(
 
 
 @pytest.mark.parametrize("damage", ["gone", "damaged"])
-async def test_a_document_that_cannot_be_kept_again_is_made_of_the_answers(crawl: Crawl, damage: str) -> None:
+async def test_document_that_cannot_be_copied_is_rebuilt_from_the_raw_responses(crawl: Crawl, damage: str) -> None:
     await crawl.run(DISCOVER)
     before = documents(crawl)
     root = crawl.settings.data_dir / "payloads"

@@ -25,7 +25,7 @@ def ids(upstream: LocalUpstream) -> list[str]:
     return [store["id"] for store in World(upstream.options).stores({})]
 
 
-async def test_a_forbidden_store_is_blocked_and_all_others_are_fetched(
+async def test_forbidden_store_is_blocked_and_all_others_are_fetched(
     crawl: Any, upstream: LocalUpstream, ids: list[str]
 ) -> None:
     upstream.wall_off(ids[0])
@@ -42,7 +42,7 @@ async def test_a_forbidden_store_is_blocked_and_all_others_are_fetched(
     assert crawl.value(wait, f"store:{walled}")
 
 
-async def test_a_blocked_store_is_asked_again_by_itself_and_is_blocked_no_more(
+async def test_blocked_store_is_retried_automatically_and_unblocked(
     crawl_with: Callable[..., Any], upstream: LocalUpstream, ids: list[str]
 ) -> None:
     crawl = crawl_with(block_first=0.2)
@@ -57,7 +57,7 @@ async def test_a_blocked_store_is_asked_again_by_itself_and_is_blocked_no_more(
     assert crawl.rows(BLOCKED) == []
 
 
-async def test_the_last_route_is_paused_and_comes_back_when_every_store_is_forbidden(
+async def test_last_route_is_paused_and_resumes_when_every_store_is_forbidden(
     crawl_with: Callable[..., Any], upstream: LocalUpstream, ids: list[str]
 ) -> None:
     crawl = crawl_with(route_pause=0.3, block_first=0.2)
@@ -74,7 +74,7 @@ async def test_the_last_route_is_paused_and_comes_back_when_every_store_is_forbi
     assert crawl.rows("select from rolecall.all_tasks where state = 'failed'") == []
 
 
-async def test_a_forbidden_fetch_spends_its_attempt_when_blaming_is_off(
+async def test_forbidden_fetch_spends_its_attempt_when_blaming_is_off(
     crawl_with: Callable[..., Any], upstream: LocalUpstream, ids: list[str]
 ) -> None:
     crawl = crawl_with(forbidden_limit=0, retry_first=30.0)

@@ -12,7 +12,7 @@ from storecrawl.storage import ObjectExists, ObjectMissing, ObjectOutsideRoot, S
 CONTENT = os.urandom(200_000)
 
 
-def test_a_stored_object_can_be_read_repeatedly(storage: Storage) -> None:
+def test_stored_object_can_be_read_repeatedly(storage: Storage) -> None:
     storage.put("a/b.bin", CONTENT)
     opened = storage.open("a/b.bin")
 
@@ -21,13 +21,13 @@ def test_a_stored_object_can_be_read_repeatedly(storage: Storage) -> None:
     opened.close()
 
 
-def test_the_content_flows_in_pieces(storage: Storage) -> None:
+def test_content_is_streamed_in_pieces(storage: Storage) -> None:
     storage.put("large", CONTENT)
 
     assert len(list(storage.open("large").pieces())) > 1
 
 
-def test_a_taken_path_is_refused_and_its_object_stays(storage: Storage) -> None:
+def test_existing_path_is_rejected_and_its_object_unchanged(storage: Storage) -> None:
     storage.put("a", b"first")
 
     with pytest.raises(ObjectExists):
@@ -35,7 +35,7 @@ def test_a_taken_path_is_refused_and_its_object_stays(storage: Storage) -> None:
     assert b"".join(storage.open("a").pieces()) == b"first"
 
 
-def test_of_many_that_put_at_once_one_wins(storage: Storage) -> None:
+def test_only_one_of_many_concurrent_puts_succeeds(storage: Storage) -> None:
     won: list[bytes] = []
 
     def put(content: bytes) -> None:
@@ -55,18 +55,18 @@ def test_of_many_that_put_at_once_one_wins(storage: Storage) -> None:
     assert b"".join(storage.open("contested").pieces()) == won[0]
 
 
-def test_an_object_that_does_not_exist_is_missing(storage: Storage) -> None:
+def test_nonexistent_object_is_missing(storage: Storage) -> None:
     with pytest.raises(ObjectMissing):
         storage.open("a/b")
 
 
-def test_existence_is_told(storage: Storage) -> None:
+def test_existence_of_an_object_is_reported(storage: Storage) -> None:
     storage.put("a/b", b"")
 
     assert (storage.exists("a/b"), storage.exists("a/c")) == (True, False)
 
 
-def test_a_deleted_object_is_gone_and_can_be_deleted_again(storage: Storage) -> None:
+def test_deleted_object_is_gone_and_can_be_deleted_again(storage: Storage) -> None:
     storage.put("a", b"1")
     storage.delete("a")
     storage.delete("a")
@@ -75,13 +75,13 @@ def test_a_deleted_object_is_gone_and_can_be_deleted_again(storage: Storage) -> 
 
 
 @pytest.mark.parametrize("path", ["../a", "/a", "a/../b", "a//b", "", "a/", "a\x00b", "./a"])
-def test_a_path_that_could_mean_another_place_is_refused(storage: Storage, path: str) -> None:
+def test_path_outside_the_root_is_rejected(storage: Storage, path: str) -> None:
     for use in (storage.open, storage.exists, storage.delete, lambda path: storage.put(path, b"")):
         with pytest.raises(ObjectOutsideRoot):
             use(path)
 
 
-def test_everything_is_listed_with_its_time(storage: Storage) -> None:
+def test_all_objects_are_listed_with_their_times(storage: Storage) -> None:
     for path in ("a", "b/c", "b/d/e"):
         storage.put(path, b"1")
 
@@ -91,7 +91,7 @@ def test_everything_is_listed_with_its_time(storage: Storage) -> None:
     assert all(abs(at - datetime.now(UTC)) < timedelta(minutes=1) for at in found.values())
 
 
-def test_only_old_files_of_our_own_can_be_orphans(storage: Storage) -> None:
+def test_only_old_files_of_this_program_can_be_orphans(storage: Storage) -> None:
     for path in ("x/ours", "x/other", "x/tmp.0123"):
         storage.put(path, b"1")
     later = datetime.now(UTC) + timedelta(minutes=1)

@@ -15,13 +15,13 @@ from rolecall import ConfigError
 HERE = Path()
 
 
-def test_each_part_has_a_prefix_of_its_own(bucket_url: str) -> None:
+def test_each_storage_has_its_own_prefix(bucket_url: str) -> None:
     open_storage(bucket_url, HERE, "payloads").put("a", b"1")
 
     assert list(open_storage(bucket_url, HERE, "images").list()) == []
 
 
-def test_an_object_that_is_exchanged_while_it_is_read_is_noticed(bucket_url: str) -> None:
+def test_object_replaced_during_a_read_is_detected(bucket_url: str) -> None:
     storage = open_storage(bucket_url, HERE, "payloads")
     storage.put("a", b"first")
     opened = storage.open("a")
@@ -33,7 +33,7 @@ def test_an_object_that_is_exchanged_while_it_is_read_is_noticed(bucket_url: str
         list(opened.pieces())
 
 
-def test_a_wrong_secret_is_told_without_any(bucket_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_secret_is_reported_without_any_secret(bucket_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", f"{SECRET}-wrong")
 
     with pytest.raises(StorageUnreachable) as refusal:
@@ -43,7 +43,7 @@ def test_a_wrong_secret_is_told_without_any(bucket_url: str, monkeypatch: pytest
     assert refusal.value.__cause__ is None
 
 
-def test_a_server_that_is_away_is_unreachable(bucket_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unavailable_server_is_unreachable(bucket_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
 
     with pytest.raises(StorageUnreachable):
@@ -51,12 +51,12 @@ def test_a_server_that_is_away_is_unreachable(bucket_url: str, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("url", ["s3://", "s3://Bucket", "http://x/y", "s3://bucket/../x", "s3://key:secret@bucket/x"])
-def test_a_malformed_bucket_address_is_refused(url: str) -> None:
+def test_malformed_bucket_url_is_rejected(url: str) -> None:
     with pytest.raises(ConfigError, match="s3://bucket/prefix"):
         CrawlSettings.from_environment({"STORECRAWL_STORE": url})
 
 
-def test_the_settings_of_a_bucket_go_to_other_processes() -> None:
+def test_bucket_settings_are_passed_to_other_processes() -> None:
     settings = CrawlSettings(store="s3://bucket/a/b", keep_last=3)
 
     assert CrawlSettings.from_environment(settings.to_environment()) == settings

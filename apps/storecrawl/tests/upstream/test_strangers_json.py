@@ -52,7 +52,7 @@ def answer(*members: str, before: str = "", info: str = '{"totalCount": 3, "tota
 
 
 @pytest.mark.parametrize("kind", UNREADABLE)
-def test_a_member_that_cannot_be_read_is_left_out_and_told(kind: str) -> None:
+def test_unreadable_member_is_omitted_and_reported(kind: str) -> None:
     text, key = UNREADABLE[kind]
 
     document, [unread] = read_members(answer(product("a"), text, product("c")), *PATH)
@@ -64,7 +64,7 @@ def test_a_member_that_cannot_be_read_is_left_out_and_told(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", READABLE)
-def test_a_member_with_damaged_text_is_read_and_others_are_as_they_are(kind: str) -> None:
+def test_member_with_damaged_text_is_read_and_others_are_unchanged(kind: str) -> None:
     """A description cut in the middle of a character must not make its product unreadable."""
     text, meant = READABLE[kind]
 
@@ -74,7 +74,7 @@ def test_a_member_with_damaged_text_is_read_and_others_are_as_they_are(kind: str
     assert msgspec.json.decode(msgspec.json.encode(document)) == document
 
 
-def test_a_byte_order_mark_is_no_matter() -> None:
+def test_byte_order_mark_is_ignored() -> None:
     mark = b"\xef\xbb\xbf"
 
     document, unread = read_members(mark + answer(product("a"), "NaN"), *PATH)
@@ -85,7 +85,7 @@ def test_a_byte_order_mark_is_no_matter() -> None:
 
 
 @pytest.mark.parametrize("members", [(), (product("a"),), (product("a"), "NaN", "[1, [2]]", "7")])
-def test_an_empty_list_is_read_as_empty_and_other_lists_completely(members: tuple[str, ...]) -> None:
+def test_empty_list_is_read_as_empty_and_other_lists_completely(members: tuple[str, ...]) -> None:
     document, unread = read_members(answer(*members), *PATH)
 
     assert len(document["data"]["filteredProducts"]["products"]) + len(unread) == len(members)
@@ -95,7 +95,7 @@ def test_an_empty_list_is_read_as_empty_and_other_lists_completely(members: tupl
     "body",
     [b"", b" \n", b'{"a": [1, 2', b'{"a": "x', b'{"a": "x\\', b'{"a": "\\ud800", "b": ', answer(product("a"))[:-1]],
 )
-def test_a_document_that_breaks_off_counts_as_cut(body: bytes) -> None:
+def test_document_that_ends_early_counts_as_cut(body: bytes) -> None:
     for read in (read_json, lambda each: read_members(each, *PATH)):
         with pytest.raises(NotJson) as raised:
             read(body)
@@ -106,7 +106,7 @@ def test_a_document_that_breaks_off_counts_as_cut(body: bytes) -> None:
     "body",
     [b"NaN", b"{} {}", b'{"a": "\\ud800"}', b'{"data": {"filteredProducts": {"products": 7, "x": NaN}}}', b"<html>"],
 )
-def test_a_whole_document_that_is_not_json_does_not_count_as_cut(body: bytes) -> None:
+def test_complete_document_that_is_not_json_does_not_count_as_cut(body: bytes) -> None:
     for read in (read_json, lambda each: read_members(each, *PATH)):
         with pytest.raises(NotJson) as raised:
             read(body)
@@ -122,7 +122,7 @@ def test_a_whole_document_that_is_not_json_does_not_count_as_cut(body: bytes) ->
         )
     )
 )
-def test_members_that_are_json_come_back_as_they_were(members: list[Any]) -> None:
+def test_valid_json_members_are_returned_unchanged(members: list[Any]) -> None:
     texts = [json.dumps(member, ensure_ascii=True) for member in members]
 
     document, unread = read_members(answer(*texts), *PATH)
@@ -142,7 +142,7 @@ def test_members_that_are_json_come_back_as_they_were(members: list[Any]) -> Non
 
 
 @given(st.binary(max_size=200), st.integers(0, 400), st.integers(0, 400))
-def test_any_answer_is_either_read_or_refused(noise: bytes, begin: int, end: int) -> None:
+def test_any_response_is_either_read_or_rejected(noise: bytes, begin: int, end: int) -> None:
     body = answer(product("a"), product("b"))
     spoilt = body[: min(begin, end)] + noise + body[max(begin, end) :]
 
@@ -161,7 +161,9 @@ async def fetched(serve: Serve, client_for: ClientFor, body: bytes) -> FetchedMe
 
 
 @pytest.mark.parametrize("kind", UNREADABLE)
-async def test_a_bad_product_costs_itself_and_not_its_menu(serve: Serve, client_for: ClientFor, kind: str) -> None:
+async def test_invalid_product_is_dropped_without_losing_its_menu(
+    serve: Serve, client_for: ClientFor, kind: str
+) -> None:
     """Each of these used to make the whole store fail permanently."""
     text, key = UNREADABLE[kind]
 
@@ -173,9 +175,7 @@ async def test_a_bad_product_costs_itself_and_not_its_menu(serve: Serve, client_
     assert menu.is_complete
 
 
-async def test_a_product_that_can_be_read_in_another_page_is_not_told_as_bad(
-    serve: Serve, client_for: ClientFor
-) -> None:
+async def test_product_readable_on_another_page_is_not_reported_as_invalid(serve: Serve, client_for: ClientFor) -> None:
     bodies = [answer(product("a"), '{"_id": "b", "x": NaN}', info='{"totalCount": 2, "totalPages": 1}')]
     bodies += [answer(product("a"), product("b"), info='{"totalCount": 2, "totalPages": 1}')]
 
@@ -198,7 +198,7 @@ async def test_a_product_that_can_be_read_in_another_page_is_not_told_as_bad(
         (DEEP.encode(), Malformed, "the response cannot be read: it is nested too deeply"),
     ],
 )
-async def test_the_message_tells_malformed_from_cut(
+async def test_error_message_distinguishes_malformed_from_cut(
     serve: Serve, client_for: ClientFor, body: bytes, error: type[Exception], said: str
 ) -> None:
     with pytest.raises(error, match=said):

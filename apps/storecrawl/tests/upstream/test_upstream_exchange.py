@@ -39,7 +39,7 @@ class Recorder:
         return JSONResponse(NO_STORES)
 
 
-async def test_a_request_shows_who_asks_for_what(serve: Serve, client_for: ClientFor) -> None:
+async def test_request_headers_identify_the_client_and_the_operation(serve: Serve, client_for: ClientFor) -> None:
     recorder = Recorder()
     url = await serve(recorder.respond)
 
@@ -55,7 +55,7 @@ async def test_a_request_shows_who_asks_for_what(serve: Serve, client_for: Clien
     assert sent["x-session"] == "s1"
 
 
-async def test_stores_and_menus_are_asked_for_at_their_own_paths(serve: Serve, client_for: ClientFor) -> None:
+async def test_stores_and_menus_are_requested_at_their_own_paths(serve: Serve, client_for: ClientFor) -> None:
     recorder = Recorder()
     client = client_for(f"{await serve(recorder.respond)}/base/", ONLY_ONCE)
 
@@ -66,7 +66,7 @@ async def test_stores_and_menus_are_asked_for_at_their_own_paths(serve: Serve, c
     assert [request.url.path for request in recorder.requests] == ["/base/graphql", "/base/api-3/graphql"]
 
 
-async def test_a_proxy_of_the_environment_is_not_used(
+async def test_proxy_of_the_environment_is_not_used(
     serve: Serve, client_for: ClientFor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
@@ -106,7 +106,7 @@ ODD_ANSWERS = {
 
 
 @pytest.mark.parametrize("name", ODD_ANSWERS)
-async def test_an_odd_answer_has_its_error(serve: Serve, client_for: ClientFor, name: str) -> None:
+async def test_each_unusual_response_raises_its_error(serve: Serve, client_for: ClientFor, name: str) -> None:
     response, outcome, is_retryable = ODD_ANSWERS[name]
 
     async def respond(_: Request) -> Response:
@@ -118,7 +118,7 @@ async def test_an_odd_answer_has_its_error(serve: Serve, client_for: ClientFor, 
     assert (type(raised.value), raised.value.retryable) == (outcome, is_retryable)
 
 
-async def test_an_answer_with_errors_beside_its_data_is_an_answer(serve: Serve, client_for: ClientFor) -> None:
+async def test_response_with_errors_next_to_its_data_is_accepted(serve: Serve, client_for: ClientFor) -> None:
     async def respond(_: Request) -> Response:
         return JSONResponse({**NO_STORES, "errors": [{"message": "a logo is missing"}]})
 
@@ -126,7 +126,7 @@ async def test_an_answer_with_errors_beside_its_data_is_an_answer(serve: Serve, 
 
 
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
-async def test_a_body_above_the_cap_is_not_read_to_its_end(serve: Serve, client_for: ClientFor, encoding: str) -> None:
+async def test_body_above_the_limit_is_not_read_to_its_end(serve: Serve, client_for: ClientFor, encoding: str) -> None:
     blanks = b" " * 5_000_000
     body = gzip.compress(blanks) if encoding == "gzip" else blanks
 
@@ -139,7 +139,7 @@ async def test_a_body_above_the_cap_is_not_read_to_its_end(serve: Serve, client_
     assert not raised.value.retryable
 
 
-async def test_a_redirect_within_the_host_is_followed(serve: Serve, client_for: ClientFor) -> None:
+async def test_redirect_within_the_host_is_followed(serve: Serve, client_for: ClientFor) -> None:
     async def respond(request: Request) -> Response:
         if request.url.path == "/graphql":
             return RedirectResponse("/elsewhere")
@@ -157,7 +157,7 @@ async def test_a_redirect_within_the_host_is_followed(serve: Serve, client_for: 
         "//other.invalid/x",
     ],
 )
-async def test_a_redirect_to_another_place_is_not_followed(serve: Serve, client_for: ClientFor, location: str) -> None:
+async def test_redirect_to_another_host_is_not_followed(serve: Serve, client_for: ClientFor, location: str) -> None:
     async def respond(_: Request) -> Response:
         return RedirectResponse(location)
 
@@ -165,7 +165,7 @@ async def test_a_redirect_to_another_place_is_not_followed(serve: Serve, client_
         await client_for(await serve(respond), ONLY_ONCE).stores()
 
 
-async def test_a_redirect_in_circles_is_left_after_three(serve: Serve, client_for: ClientFor) -> None:
+async def test_redirect_loop_is_abandoned_after_three(serve: Serve, client_for: ClientFor) -> None:
     paths: list[str] = []
 
     async def respond(request: Request) -> Response:
@@ -178,7 +178,7 @@ async def test_a_redirect_in_circles_is_left_after_three(serve: Serve, client_fo
     assert len(paths) == 4
 
 
-async def test_no_connection_is_unavailable(client_for: ClientFor) -> None:
+async def test_failed_connection_is_unavailable(client_for: ClientFor) -> None:
     with pytest.raises(Unavailable, match="ConnectError"):
         await client_for("http://127.0.0.1:9", ONLY_ONCE).stores()
 
@@ -198,21 +198,21 @@ async def test_no_connection_is_unavailable(client_for: ClientFor) -> None:
         "",
     ],
 )
-def test_only_plain_web_addresses_are_talked_to(url: str) -> None:
+def test_only_plain_http_urls_are_accepted(url: str) -> None:
     with pytest.raises(ForbiddenUrl):
         UpstreamClient(url)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("7", 7.0), (" 0 ", 0.0), (None, None), ("soon", None), ("-3", None)])
-def test_a_wish_to_wait_is_read_in_seconds(text: str | None, seconds: float | None) -> None:
+def test_retry_after_is_read_in_seconds(text: str | None, seconds: float | None) -> None:
     assert seconds_of(text) == seconds
 
 
-def test_a_wish_to_wait_until_a_date_is_read_as_seconds() -> None:
+def test_retry_after_date_is_converted_to_seconds() -> None:
     later = datetime.now(UTC) + timedelta(minutes=20)
 
     assert 1_100 < (seconds_of(format_datetime(later, usegmt=True)) or 0) <= 1_200
 
 
-def test_a_retry_after_date_in_the_past_means_no_wait() -> None:
+def test_retry_after_date_in_the_past_means_no_wait() -> None:
     assert seconds_of("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0

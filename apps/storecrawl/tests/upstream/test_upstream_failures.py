@@ -47,7 +47,7 @@ async def first_store_id(client: UpstreamClient) -> str:
 
 
 @pytest.mark.parametrize(("kind", "outcome"), OUTCOMES)
-async def test_a_failing_menu_page_ends_in_the_error_of_its_kind(
+async def test_failing_menu_page_raises_the_error_of_its_kind(
     upstream: LocalUpstream, client_for: ClientFor, kind: FaultKind, outcome: type[UpstreamFailure]
 ) -> None:
     client = client_for(upstream.url, ONLY_ONCE)
@@ -62,7 +62,7 @@ async def test_a_failing_menu_page_ends_in_the_error_of_its_kind(
 
 
 @pytest.mark.parametrize(("kind", "outcome"), OUTCOMES)
-async def test_a_failing_store_lookup_ends_in_the_error_of_its_kind(
+async def test_failing_store_lookup_raises_the_error_of_its_kind(
     upstream: LocalUpstream, client_for: ClientFor, kind: FaultKind, outcome: type[UpstreamFailure]
 ) -> None:
     upstream.set_failures(always(kind))
@@ -73,22 +73,20 @@ async def test_a_failing_store_lookup_ends_in_the_error_of_its_kind(
     assert type(raised.value) is outcome
 
 
-async def test_an_answer_that_does_not_come_in_time_is_unavailable(
-    upstream: LocalUpstream, client_for: ClientFor
-) -> None:
+async def test_response_after_the_timeout_is_unavailable(upstream: LocalUpstream, client_for: ClientFor) -> None:
     upstream.set_failures(always(FaultKind.SLOW, slow_seconds=5.0))
 
     with pytest.raises(Unavailable, match=r"within 0\.2 s"):
         await client_for(upstream.url, replace(ONLY_ONCE, timeout=0.2)).stores()
 
 
-async def test_a_slow_answer_in_time_is_an_answer(upstream: LocalUpstream, client: UpstreamClient) -> None:
+async def test_slow_response_before_the_timeout_is_accepted(upstream: LocalUpstream, client: UpstreamClient) -> None:
     upstream.set_failures(always(FaultKind.SLOW, slow_seconds=0.05))
 
     assert len(await client.stores()) == upstream.options.stores
 
 
-async def test_a_failed_request_is_tried_three_times_more_and_then_raised(
+async def test_failed_request_is_retried_three_times_and_then_raised(
     upstream: LocalUpstream, client: UpstreamClient
 ) -> None:
     upstream.set_failures(always(FaultKind.UNAVAILABLE))
@@ -99,7 +97,7 @@ async def test_a_failed_request_is_tried_three_times_more_and_then_raised(
     assert upstream.stats()["faults"]["unavailable"] == 4
 
 
-async def test_a_rate_limit_tells_how_long_to_wait(upstream: LocalUpstream, client_for: ClientFor) -> None:
+async def test_rate_limit_error_contains_the_wait(upstream: LocalUpstream, client_for: ClientFor) -> None:
     weights = {FaultKind.RATE_LIMITED: 1.0}
     upstream.set_failures(FaultDial(failure_rate=1.0, weights=weights, retry_after_seconds=120))
 
@@ -110,7 +108,7 @@ async def test_a_rate_limit_tells_how_long_to_wait(upstream: LocalUpstream, clie
     assert upstream.stats()["requests"] == 1
 
 
-async def test_a_first_page_that_was_empty_once_brings_the_whole_menu(
+async def test_temporarily_empty_first_page_still_leads_to_the_complete_menu(
     upstream: LocalUpstream, client: UpstreamClient
 ) -> None:
     store = await first_store_id(client)
@@ -122,7 +120,7 @@ async def test_a_first_page_that_was_empty_once_brings_the_whole_menu(
     assert len(menu.products) == len(whole.products)
 
 
-async def test_a_hash_rotation_within_a_menu_is_not_a_failure(upstream: LocalUpstream, client_for: ClientFor) -> None:
+async def test_hash_rotation_within_a_menu_is_not_a_failure(upstream: LocalUpstream, client_for: ClientFor) -> None:
     client = client_for(upstream.url, ONLY_ONCE)
     store = await first_store_id(client)
     upstream.set_failures(always(FaultKind.ROTATED))
@@ -133,9 +131,7 @@ async def test_a_hash_rotation_within_a_menu_is_not_a_failure(upstream: LocalUps
     assert upstream.stats()["faults"]["rotated"] == menu.page_count
 
 
-async def test_a_menu_that_is_cut_is_refused_where_the_upstream_counts_more(
-    serve: Serve, client_for: ClientFor
-) -> None:
+async def test_cut_menu_is_rejected_if_the_upstream_counts_more(serve: Serve, client_for: ClientFor) -> None:
     info = {"totalCount": 100, "totalPages": 1}
     known = {"_id": "a", "Name": "x", "Options": ["1g"], "Prices": [1], "Status": "Active", "type": "Flower"}
 
@@ -146,7 +142,7 @@ async def test_a_menu_that_is_cut_is_refused_where_the_upstream_counts_more(
         await client_for(await serve(respond), ONLY_ONCE).menu("a" * 24)
 
 
-async def test_a_cut_menu_that_counts_itself_whole_is_seen_by_the_other_mode(
+async def test_cut_menu_with_a_matching_count_is_completed_by_the_other_mode(
     upstream: LocalUpstream, client: UpstreamClient
 ) -> None:
     store = await first_store_id(client)

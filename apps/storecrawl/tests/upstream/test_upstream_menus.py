@@ -48,7 +48,7 @@ async def test_pages_are_counted_from_zero_to_the_last_for_each_mode(
         assert len(walk.pages) == -(-(walk.total_count or 0) // 10) > 1
 
 
-async def test_the_full_mode_also_brings_what_customers_do_not_see(client: UpstreamClient) -> None:
+async def test_full_mode_includes_products_hidden_from_customers(client: UpstreamClient) -> None:
     menus = [await client.menu(store.id) for store in await client.stores()]
 
     shown = sum(len(menu.walks[SHOWN].products) for menu in menus)
@@ -56,7 +56,7 @@ async def test_the_full_mode_also_brings_what_customers_do_not_see(client: Upstr
     assert shown < full == sum(len(menu.products) for menu in menus)
 
 
-async def test_products_that_customers_see_are_above_the_threshold(client: UpstreamClient) -> None:
+async def test_products_shown_to_customers_are_above_the_threshold(client: UpstreamClient) -> None:
     menus = [await client.menu(store.id) for store in await client.stores()]
 
     shown = [product for menu in menus for product in menu.walks[SHOWN].products.values()]
@@ -65,7 +65,7 @@ async def test_products_that_customers_see_are_above_the_threshold(client: Upstr
     assert any(product["isBelowThreshold"] for product in full)
 
 
-async def test_customers_do_not_see_options_below_the_threshold(client: UpstreamClient) -> None:
+async def test_options_below_the_threshold_are_hidden_from_customers(client: UpstreamClient) -> None:
     walks = [(await client.menu(store.id)).walks for store in await client.stores()]
 
     shown = {key: p for walk in walks for key, p in walk[SHOWN].products.items()}
@@ -76,7 +76,7 @@ async def test_customers_do_not_see_options_below_the_threshold(client: Upstream
         assert set(shown[key]["Options"]) == set(product["Options"]) - set(product["optionsBelowThreshold"])
 
 
-async def test_the_document_has_the_shape_of_an_answer(client: UpstreamClient) -> None:
+async def test_document_has_the_shape_of_a_response(client: UpstreamClient) -> None:
     menu = await some_menu(client)
 
     document = msgspec.json.decode(msgspec.json.encode(menu.document()))
@@ -87,7 +87,7 @@ async def test_the_document_has_the_shape_of_an_answer(client: UpstreamClient) -
     assert [walk["mode"] for walk in document["fetched"]["walks"]] == ["shown", "full"]
 
 
-async def test_the_document_tells_which_walk_lacks_which_product(
+async def test_document_lists_the_products_missing_from_each_walk(
     client_for: ClientFor, upstream: LocalUpstream
 ) -> None:
     client = client_for(upstream.url)
@@ -101,7 +101,7 @@ async def test_the_document_tells_which_walk_lacks_which_product(
         }
 
 
-async def test_every_answer_is_handed_over_as_it_came_and_the_menu_can_be_made_of_them(client: UpstreamClient) -> None:
+async def test_every_response_is_passed_on_unchanged_and_the_menu_can_be_rebuilt(client: UpstreamClient) -> None:
     for store in (await client.stores())[:6]:
         answers: list[RawPage] = []
         menu = await client.menu(store.id, store.pricing_types, keep=answers.append)
@@ -112,7 +112,7 @@ async def test_every_answer_is_handed_over_as_it_came_and_the_menu_can_be_made_o
         assert again.document() == menu.document()
 
 
-async def test_a_menu_is_made_the_same_again_of_answers_that_failed_in_between(
+async def test_menu_rebuilt_from_responses_with_failures_is_identical(
     client_for: ClientFor, upstream: LocalUpstream
 ) -> None:
     kinds = (FaultKind.ERRORS, FaultKind.EMPTY_PAGE, FaultKind.SCHEMA_DRIFT, FaultKind.ROTATED)
@@ -126,7 +126,7 @@ async def test_a_menu_is_made_the_same_again_of_answers_that_failed_in_between(
         assert menu_of(store.id, 30, answers).document() == menu.document()
 
 
-async def test_a_store_with_both_price_lists_shows_what_only_patients_or_only_others_may_buy(
+async def test_store_with_both_price_lists_shows_rec_only_and_med_only_products(
     client_for: ClientFor, upstream: LocalUpstream
 ) -> None:
     """3.9 % of the products of such stores are medical only."""
@@ -140,7 +140,7 @@ async def test_a_store_with_both_price_lists_shows_what_only_patients_or_only_ot
     assert lists[0] != lists[1]
 
 
-async def test_a_menu_that_changes_between_two_pages_is_still_fetched_whole(
+async def test_menu_that_changes_between_two_pages_is_fetched_completely(
     client_for: ClientFor, upstream: LocalUpstream
 ) -> None:
     client = client_for(upstream.url, replace(QUICK, page_size=5, modes=(MenuMode.FULL,)))
@@ -155,7 +155,7 @@ async def test_a_menu_that_changes_between_two_pages_is_still_fetched_whole(
     assert len(ids) == len(set(ids)) > 0
 
 
-async def test_an_unknown_store_has_an_empty_menu(client: UpstreamClient) -> None:
+async def test_unknown_store_has_an_empty_menu(client: UpstreamClient) -> None:
     menu = await client.menu("f" * 24)
 
     assert (menu.products, menu.total_count, menu.is_complete) == ([], 0, True)

@@ -43,7 +43,7 @@ def is_running(pid: int) -> bool:
     return True
 
 
-async def test_the_process_prints_its_url_and_answers_there(client_for: ClientFor) -> None:
+async def test_process_prints_its_url_and_responds_there(client_for: ClientFor) -> None:
     with started("--stores", "4", "--seed", "9") as (_, url):
         stores = await client_for(url).stores()
 
@@ -51,14 +51,14 @@ async def test_the_process_prints_its_url_and_answers_there(client_for: ClientFo
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_the_process_stops_in_good_order_when_told_to(number: signal.Signals) -> None:
+def test_process_stops_gracefully_on_a_signal(number: signal.Signals) -> None:
     with started("--stores", "2") as (process, _):
         process.send_signal(number)
 
         assert process.wait(timeout=40) == 0
 
 
-def test_the_process_ends_when_the_one_that_started_it_is_killed() -> None:
+def test_process_exits_when_its_parent_is_killed() -> None:
     with subprocess.Popen([sys.executable, "-c", STARTER, *COMMAND], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         child = int(parent.stdout.readline().split()[0])
@@ -70,28 +70,28 @@ def test_the_process_ends_when_the_one_that_started_it_is_killed() -> None:
         time.sleep(0.05)
 
 
-def test_a_restarted_process_with_the_same_epoch_goes_on_in_time() -> None:
+def test_restarted_process_with_the_same_epoch_continues_in_time() -> None:
     epoch = str(time.time() - 500)
     for _ in range(2):
         with started("--stores", "2", "--step-seconds", "100", "--epoch", epoch) as (_, url):
             assert httpx2.get(f"{url}/_control/stats", trust_env=False, timeout=40).json()["step"] >= 5
 
 
-def test_wrong_settings_are_a_usage_error() -> None:
+def test_invalid_settings_are_a_usage_error() -> None:
     done = subprocess.run([*COMMAND, "--stores", "0"], capture_output=True, text=True, check=False)
 
     assert done.returncode == 2
     assert "stores must be at least 1" in done.stderr
 
 
-async def test_a_taken_port_is_an_error_at_entry(upstream: LocalUpstream) -> None:
+async def test_port_in_use_raises_at_entry(upstream: LocalUpstream) -> None:
     taken = int(upstream.url.rsplit(":", 1)[1])
 
     with pytest.raises(OSError, match="in use"):
         await LocalUpstream(UpstreamOptions(port=taken, stores=1)).__aenter__()
 
 
-async def test_a_stopped_upstream_gives_its_port_back() -> None:
+async def test_stopped_upstream_releases_its_port() -> None:
     async with LocalUpstream(SMALL_WORLD) as upstream:
         port = int(upstream.url.rsplit(":", 1)[1])
 
@@ -99,13 +99,13 @@ async def test_a_stopped_upstream_gives_its_port_back() -> None:
         assert again.url.endswith(f":{port}")
 
 
-async def test_the_control_endpoint_advances_time(upstream: LocalUpstream) -> None:
+async def test_control_endpoint_advances_time(upstream: LocalUpstream) -> None:
     async with httpx2.AsyncClient(base_url=upstream.url, trust_env=False) as http:
         assert (await http.post("/_control/advance")).json() == {"step": 1}
         assert (await http.post("/_control/advance", json={"steps": 5})).json() == {"step": 6}
 
 
-async def test_the_control_endpoint_sets_the_dial(upstream: LocalUpstream) -> None:
+async def test_control_endpoint_sets_the_failure_dial(upstream: LocalUpstream) -> None:
     dial = {"failure_rate": 1.0, "weights": {"blocked": 1.0}}
     async with httpx2.AsyncClient(base_url=upstream.url, trust_env=False) as http:
         set_to = (await http.post("/_control/failures", json=dial)).json()
@@ -125,9 +125,7 @@ async def test_the_control_endpoint_sets_the_dial(upstream: LocalUpstream) -> No
         ("advance", {"steps": "many"}),
     ],
 )
-async def test_a_control_request_without_sense_is_refused(
-    upstream: LocalUpstream, path: str, body: dict[str, object]
-) -> None:
+async def test_invalid_control_request_is_rejected(upstream: LocalUpstream, path: str, body: dict[str, object]) -> None:
     async with httpx2.AsyncClient(base_url=upstream.url, trust_env=False) as http:
         answer = await http.post(f"/_control/{path}", json=body)
 

@@ -48,15 +48,15 @@ def first_page(store: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-def test_every_operation_of_the_client_is_valid_in_the_schema(operation: Operation) -> None:
+def test_every_client_operation_is_valid_in_the_schema(operation: Operation) -> None:
     assert validate(make_schema(), parse(operation.text)) == []
 
 
-def test_the_products_operation_asks_for_whole_products() -> None:
+def test_products_operation_requests_complete_products() -> None:
     assert QueryBook(make_schema()).find(PRODUCTS.text, None).whole_products
 
 
-def test_products_put_in_whole_equal_products_executed_field_by_field() -> None:
+def test_spliced_products_equal_products_executed_field_by_field() -> None:
     world = World(SMALL_WORLD)
     store = world.directory.open_until(0)[0].id
     executed_text = PRODUCTS.text.replace("products {", "products @include(if: true) {")
@@ -68,7 +68,9 @@ def test_products_put_in_whole_equal_products_executed_field_by_field() -> None:
     assert len(spliced["data"]["filteredProducts"]["products"]) == 50
 
 
-async def test_a_partial_selection_brings_only_what_was_asked(http: httpx2.AsyncClient, client: UpstreamClient) -> None:
+async def test_partial_selection_returns_only_the_requested_fields(
+    http: httpx2.AsyncClient, client: UpstreamClient
+) -> None:
     store = (await client.stores())[0].id
     query = "query Q($f: ProductsFilter!) { filteredProducts(filter: $f) { products { Name } } }"
 
@@ -77,7 +79,7 @@ async def test_a_partial_selection_brings_only_what_was_asked(http: httpx2.Async
     assert {tuple(row) for row in answer.json()["data"]["filteredProducts"]["products"]} == {("Name",)}
 
 
-async def test_an_unknown_hash_is_answered_by_asking_for_the_text(
+async def test_unknown_hash_leads_to_a_request_with_the_query_text(
     upstream: LocalUpstream, client: UpstreamClient
 ) -> None:
     await client.stores()
@@ -87,7 +89,7 @@ async def test_an_unknown_hash_is_answered_by_asking_for_the_text(
     assert (asked_at_first, upstream.stats()["requests"]) == (2, 3)
 
 
-async def test_a_rotated_hash_costs_one_request_more(upstream: LocalUpstream, client: UpstreamClient) -> None:
+async def test_rotated_hash_costs_one_more_request(upstream: LocalUpstream, client: UpstreamClient) -> None:
     await client.stores()
     upstream.forget_queries()
 
@@ -96,7 +98,7 @@ async def test_a_rotated_hash_costs_one_request_more(upstream: LocalUpstream, cl
     assert upstream.stats()["requests"] == 4
 
 
-async def test_a_stale_hash_of_the_configuration_is_replaced_by_our_own(
+async def test_stale_configured_hash_is_replaced_by_the_built_in_one(
     upstream: LocalUpstream, client_for: ClientFor
 ) -> None:
     client = client_for(upstream.url, replace(QUICK, hashes={STORES.name: (STALE_HASH, "0" * 64)}))
@@ -107,7 +109,7 @@ async def test_a_stale_hash_of_the_configuration_is_replaced_by_our_own(
     assert (asked_at_first, upstream.stats()["requests"]) == (4, 5)
 
 
-async def test_the_hash_that_is_understood_is_the_first_from_then_on(serve: Serve, client_for: ClientFor) -> None:
+async def test_accepted_hash_is_tried_first_from_then_on(serve: Serve, client_for: ClientFor) -> None:
     """Hashes rotate, and an upstream that accepts no texts knows only some of the configured ones."""
     asked: list[str] = []
 
@@ -125,7 +127,7 @@ async def test_the_hash_that_is_understood_is_the_first_from_then_on(serve: Serv
 
 
 @pytest.mark.parametrize(("operation", "status"), [(STORES, 200), (PRODUCTS, 400)], ids=["stores", "products"])
-async def test_an_unknown_hash_is_named_as_apollo_names_it(
+async def test_unknown_hash_has_the_error_code_of_apollo(
     http: httpx2.AsyncClient, operation: Operation, status: int
 ) -> None:
     answer = await http.get("/api-3/graphql", params=by_hash(operation, {}, STALE_HASH), headers=PREFLIGHT)
@@ -135,19 +137,19 @@ async def test_an_unknown_hash_is_named_as_apollo_names_it(
     assert answer.json()["errors"][0]["extensions"]["code"] == "PERSISTED_QUERY_NOT_FOUND"
 
 
-async def test_a_get_request_without_the_preflight_header_is_refused(http: httpx2.AsyncClient) -> None:
+async def test_get_request_without_the_preflight_header_is_rejected(http: httpx2.AsyncClient) -> None:
     answer = await http.get("/graphql", params=by_hash(STORES, {}, STORES.digest))
 
     assert answer.status_code == 400
 
 
-async def test_a_body_that_is_not_utf8_is_refused(http: httpx2.AsyncClient) -> None:
+async def test_non_utf8_body_is_rejected(http: httpx2.AsyncClient) -> None:
     answer = await http.post("/graphql", content=b'{"query": "\xff"}')
 
     assert answer.status_code == 400
 
 
-async def test_a_text_under_a_foreign_hash_is_refused(http: httpx2.AsyncClient) -> None:
+async def test_query_text_with_a_foreign_hash_is_rejected(http: httpx2.AsyncClient) -> None:
     extensions = {"persistedQuery": {"version": 1, "sha256Hash": STALE_HASH}}
 
     answer = await http.post("/graphql", json={"query": STORES.text, "extensions": extensions})
@@ -165,7 +167,7 @@ async def test_a_text_under_a_foreign_hash_is_refused(http: httpx2.AsyncClient) 
         ({"variables": 7}, "BAD_REQUEST"),
     ],
 )
-async def test_a_bad_request_is_named(http: httpx2.AsyncClient, document: dict[str, Any], code: str) -> None:
+async def test_bad_request_has_its_error_code(http: httpx2.AsyncClient, document: dict[str, Any], code: str) -> None:
     answer = await http.post("/graphql", json=document)
 
     assert (answer.status_code, answer.json()["errors"][0]["extensions"]["code"]) == (400, code)
@@ -179,7 +181,7 @@ async def test_a_bad_request_is_named(http: httpx2.AsyncClient, document: dict[s
         ({"Status": "Inactive"}, "Status", {"Inactive"}),
     ],
 )
-def test_a_filter_leaves_only_what_it_asks_for(asked: dict[str, Any], field: str, expected: set[str]) -> None:
+def test_filter_returns_only_matching_products(asked: dict[str, Any], field: str, expected: set[str]) -> None:
     world = World(replace(SMALL_WORLD, menu_median=400))
     store = max(world.directory.open_until(0), key=lambda candidate: candidate.menu_size).id
 
@@ -188,7 +190,7 @@ def test_a_filter_leaves_only_what_it_asks_for(asked: dict[str, Any], field: str
     assert {msgspec.json.decode(product)[field] for product in page.products} == expected
 
 
-def test_products_are_found_by_their_ids() -> None:
+def test_products_can_be_found_by_their_ids() -> None:
     world = World(SMALL_WORLD)
     asked = {"dispensaryId": world.directory.open_until(0)[0].id}
     wanted = msgspec.json.decode(world.page(asked, 0, 100).products[3])["_id"]

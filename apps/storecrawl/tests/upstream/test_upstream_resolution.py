@@ -18,7 +18,7 @@ from .conftest import QUICK, ClientFor, Responder, Serve
 ONLY_ONCE = replace(QUICK, retries=0)
 
 
-async def test_a_known_name_is_found_without_its_page(upstream: LocalUpstream, client: UpstreamClient) -> None:
+async def test_known_name_is_found_without_its_page(upstream: LocalUpstream, client: UpstreamClient) -> None:
     store = (await client.stores())[0]
 
     ways = [(await client.resolve(entry)).way for entry in (store.slug, store.id, store.menu_url or "")]
@@ -27,7 +27,7 @@ async def test_a_known_name_is_found_without_its_page(upstream: LocalUpstream, c
     assert "web page" not in upstream.stats()["operations"]
 
 
-async def test_a_renamed_store_is_found_by_its_page_in_each_way(
+async def test_renamed_store_is_found_by_each_method_on_its_page(
     upstream: LocalUpstream, client: UpstreamClient
 ) -> None:
     stores = await client.stores()
@@ -40,7 +40,7 @@ async def test_a_renamed_store_is_found_by_its_page_in_each_way(
     assert upstream.stats()["operations"]["web page"] == len(stores) + redirected_here
 
 
-async def test_a_store_without_a_page_is_searched_by_its_words(client: UpstreamClient) -> None:
+async def test_store_without_a_page_is_searched_by_its_words(client: UpstreamClient) -> None:
     stores = await client.stores()
     names = Counter(store.name for store in stores)
     unplaced = next(s for s in stores if names[s.name] == 1 and slugify(s.name).lower() != s.slug.lower())
@@ -50,7 +50,7 @@ async def test_a_store_without_a_page_is_searched_by_its_words(client: UpstreamC
     assert (found.store.id, found.way) == (unplaced.id, Way.SEARCH)
 
 
-async def test_no_store_is_guessed_when_several_match_the_words(serve: Serve, client_for: ClientFor) -> None:
+async def test_ambiguous_words_match_no_store(serve: Serve, client_for: ClientFor) -> None:
 
     async def respond(request: Request) -> Response:
         if request.url.path != "/graphql":
@@ -71,24 +71,24 @@ def walled(results: list[dict[str, str]]) -> Responder:
     return respond
 
 
-async def test_a_page_that_is_walled_off_leaves_the_search(serve: Serve, client_for: ClientFor) -> None:
+async def test_search_is_used_if_the_page_is_walled_off(serve: Serve, client_for: ClientFor) -> None:
     url = await serve(walled([{"id": "a", "name": "Green Door", "cName": "green-door-2"}]))
 
     assert (await client_for(url, ONLY_ONCE).resolve("green-door")).store.id == "a"
 
 
-async def test_a_wall_is_told_when_nothing_else_led_to_the_store(serve: Serve, client_for: ClientFor) -> None:
+async def test_wall_is_reported_if_nothing_else_led_to_the_store(serve: Serve, client_for: ClientFor) -> None:
     with pytest.raises(Blocked):
         await client_for(await serve(walled([])), ONLY_ONCE).resolve("green-door")
 
 
-async def test_an_entry_point_that_leads_nowhere_is_an_unknown_store(client: UpstreamClient) -> None:
+async def test_entry_point_without_a_store_is_an_unknown_store(client: UpstreamClient) -> None:
     with pytest.raises(UnknownStore, match="no-such-store"):
         await client.resolve("https://menus.example/dispensary/no-such-store")
 
 
 @pytest.mark.parametrize("entry", ["", "https://menus.example/about/us", "two words", "https://[::1/dispensary/x y"])
-async def test_an_invalid_entry_point_is_refused_before_any_request(
+async def test_invalid_entry_point_is_rejected_before_any_request(
     upstream: LocalUpstream, client: UpstreamClient, entry: str
 ) -> None:
     with pytest.raises(NoEntryPoint):
@@ -111,7 +111,7 @@ async def test_an_invalid_entry_point_is_refused_before_any_request(
         ("", None),
     ],
 )
-def test_the_slug_within_a_menu_address_is_read(entry: str, slug: str | None) -> None:
+def test_slug_within_a_menu_address_is_read(entry: str, slug: str | None) -> None:
     assert slug_of(entry) == slug
 
 
@@ -126,7 +126,7 @@ def test_the_slug_within_a_menu_address_is_read(entry: str, slug: str | None) ->
         ("<p>nothing", None),
     ],
 )
-def test_the_address_that_a_page_calls_its_own_is_read(text: str, address: str | None) -> None:
+def test_canonical_address_of_a_page_is_read(text: str, address: str | None) -> None:
     assert canonical_address(text) == address
 
 
@@ -141,7 +141,7 @@ def test_the_address_that_a_page_calls_its_own_is_read(text: str, address: str |
         ("[" * 100_000, []),
     ],
 )
-def test_the_store_in_a_pages_data_is_read(data: str, names: list[str]) -> None:
+def test_store_in_the_data_of_a_page_is_read(data: str, names: list[str]) -> None:
     page = f'<script nonce="x" id="__NEXT_DATA__" type="application/json">{data}</script><script>1</script>'
 
     assert store_names(page) == names

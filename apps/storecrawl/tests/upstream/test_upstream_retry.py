@@ -18,7 +18,7 @@ from .conftest import QUICK, ClientFor, Serve
 EXACT = RetryRule(ClientOptions(jitter=0.0), Random(1))
 
 
-def test_waits_double() -> None:
+def test_waits_double_with_each_retry() -> None:
     waits = [EXACT.wait_after(Unavailable("gone"), failures) for failures in range(3)]
 
     assert waits == [2.0, 4.0, 8.0]
@@ -28,23 +28,23 @@ def test_waits_are_twice_as_long_after_a_rate_limit() -> None:
     assert EXACT.wait_after(RateLimited(None), 1) == 8.0
 
 
-def test_after_three_retries_the_failure_is_raised() -> None:
+def test_failure_is_raised_after_three_retries() -> None:
     assert EXACT.wait_after(Unavailable("gone"), 3) is None
 
 
-def test_a_permanent_failure_is_not_retried() -> None:
+def test_permanent_failure_is_not_retried() -> None:
     assert EXACT.wait_after(TooLarge("5"), 0) is None
 
 
-def test_the_upstream_may_ask_for_a_longer_wait() -> None:
+def test_upstream_can_request_a_longer_wait() -> None:
     assert EXACT.wait_after(RateLimited(30.0), 0) == 30.0
 
 
-def test_a_wait_beyond_the_longest_is_left_to_the_caller() -> None:
+def test_wait_over_the_maximum_is_left_to_the_caller() -> None:
     assert EXACT.wait_after(RateLimited(61.0), 0) is None
 
 
-def test_jitter_blurs_a_wait_by_its_share() -> None:
+def test_jitter_varies_a_wait_by_its_share() -> None:
     rule = RetryRule(ClientOptions(jitter=0.25), Random(1))
 
     waits = {rule.pause(0) for _ in range(200)}
@@ -54,7 +54,7 @@ def test_jitter_blurs_a_wait_by_its_share() -> None:
     assert 2.4 < max(waits) <= 2.5
 
 
-async def test_no_more_requests_run_at_once_than_allowed(serve: Serve, client_for: ClientFor) -> None:
+async def test_concurrent_requests_do_not_exceed_the_limit(serve: Serve, client_for: ClientFor) -> None:
     running: list[int] = []
     peaks: list[int] = []
 
@@ -84,6 +84,6 @@ async def test_no_more_requests_run_at_once_than_allowed(serve: Serve, client_fo
         {"modes": ()},
     ],
 )
-def test_settings_that_cannot_work_are_refused(wrong: dict[str, Any]) -> None:
+def test_invalid_settings_are_rejected(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong)) if wrong.keys() != {"backoff"} else "time"):
         ClientOptions(**wrong)

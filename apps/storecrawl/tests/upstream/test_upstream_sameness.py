@@ -42,7 +42,7 @@ async def fetched(asker: UpstreamClient, store_id: str) -> tuple[list[str], list
     return list(menu.digests), answers
 
 
-async def test_no_page_of_a_menu_that_is_the_same_is_looked_into(
+async def test_pages_of_an_unchanged_menu_are_not_parsed(
     client_for: ClientFor, upstream: LocalUpstream, looked_into: list[int]
 ) -> None:
     asker = client_for(upstream.url, SHORT)
@@ -58,7 +58,7 @@ async def test_no_page_of_a_menu_that_is_the_same_is_looked_into(
 
 
 @pytest.mark.parametrize("differs", [0, 1, -1])
-async def test_a_menu_that_differs_in_one_page_is_what_it_is_when_all_are_read(
+async def test_menu_with_one_changed_page_equals_a_complete_read(
     client_for: ClientFor, upstream: LocalUpstream, differs: int
 ) -> None:
     asker = client_for(upstream.url, SHORT)
@@ -74,7 +74,7 @@ async def test_a_menu_that_differs_in_one_page_is_what_it_is_when_all_are_read(
     assert after == before
 
 
-async def test_a_menu_that_changed_at_the_upstream_is_read(client_for: ClientFor, upstream: LocalUpstream) -> None:
+async def test_menu_changed_at_the_upstream_is_read(client_for: ClientFor, upstream: LocalUpstream) -> None:
     asker = client_for(upstream.url, SHORT)
     store = (await asker.stores())[0].id
     digests, _ = await fetched(asker, store)
@@ -87,7 +87,7 @@ async def test_a_menu_that_changed_at_the_upstream_is_read(client_for: ClientFor
 
 
 @pytest.mark.parametrize("options", OTHERS)
-async def test_what_another_way_of_asking_brought_is_not_taken_for_the_same(
+async def test_responses_to_different_client_options_do_not_count_as_unchanged(
     client_for: ClientFor, upstream: LocalUpstream, options: ClientOptions
 ) -> None:
     asker, other = client_for(upstream.url, SHORT), client_for(upstream.url, options)
@@ -97,9 +97,7 @@ async def test_what_another_way_of_asking_brought_is_not_taken_for_the_same(
     assert await asker.menu_unless_same(store, ("rec",), digests) is not None
 
 
-async def test_what_is_known_of_one_price_list_is_not_taken_for_both(
-    client_for: ClientFor, upstream: LocalUpstream
-) -> None:
+async def test_digests_of_one_price_list_do_not_cover_both(client_for: ClientFor, upstream: LocalUpstream) -> None:
     asker = client_for(upstream.url, SHORT)
     store = (await asker.stores())[0].id
     digests, _ = await fetched(asker, store)
@@ -110,7 +108,7 @@ async def test_what_is_known_of_one_price_list_is_not_taken_for_both(
     assert {kind.pricing_type for kind in menu.walks} == {"rec", "med"}
 
 
-def test_another_store_with_the_same_answers_is_another_menu() -> None:
+def test_same_responses_for_another_store_are_another_menu() -> None:
     answer = RawPage(
         pricing_type="rec", mode=MenuMode.FULL, number=0, status=200, content_type="application/json", body=b"{}"
     )
@@ -119,7 +117,7 @@ def test_another_store_with_the_same_answers_is_another_menu() -> None:
     assert one.of(answer) != other.of(answer)
 
 
-async def test_answers_that_were_refused_are_no_part_of_what_a_menu_was(
+async def test_rejected_responses_are_excluded_from_the_menu_digests(
     client_for: ClientFor, upstream: LocalUpstream
 ) -> None:
     asker = client_for(upstream.url, replace(SHORT, retries=12))
@@ -134,7 +132,7 @@ async def test_answers_that_were_refused_are_no_part_of_what_a_menu_was(
     assert await asker.menu_unless_same(store, ("rec",), digests) is None
 
 
-async def test_a_menu_with_an_empty_page_is_read_each_time(client: UpstreamClient) -> None:
+async def test_menu_with_an_empty_page_is_read_each_time(client: UpstreamClient) -> None:
     """Upstreams with races send such pages, and the next response cannot be predicted."""
     digests, answers = await fetched(client, "f" * 24)
 

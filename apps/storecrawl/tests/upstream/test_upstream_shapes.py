@@ -99,7 +99,7 @@ def test_every_product_has_every_known_field(products: list[Product]) -> None:
     assert all(product.keys() >= set(FIELDS) for product in products)
 
 
-def test_price_lists_stand_beside_the_options(products: list[Product]) -> None:
+def test_price_lists_are_parallel_to_the_options(products: list[Product]) -> None:
     for product in products:
         lengths = {len(product[name]) for name in ("Options", "Prices", "recPrices", "medicalPrices")}
         assert lengths == {len(product["Options"])}
@@ -140,11 +140,13 @@ def test_special_prices_are_below_the_regular_ones(products: list[Product]) -> N
         ("past names with null", lambda p: None in p["pastCNames"], 0.3, 0.9),
     ],
 )
-def test_a_known_oddity_has_its_share(products: list[Product], what: str, holds: Any, low: float, high: float) -> None:
+def test_each_known_oddity_has_its_share(
+    products: list[Product], what: str, holds: Any, low: float, high: float
+) -> None:
     assert low <= share(products, holds) <= high, what
 
 
-def test_prices_lie_where_real_ones_lie(products: list[Product]) -> None:
+def test_prices_are_in_the_range_of_real_ones(products: list[Product]) -> None:
     prices = [price for product in products for price in product["Prices"]]
 
     assert 20 < median(prices) < 45
@@ -165,7 +167,7 @@ def test_medical_prices_are_equal_or_untaxed_by_store(sample: list[tuple[WorldSt
         assert all(abs(p["medicalPrices"][0] - p["recPrices"][0] / factor) < 0.006 for p in of_patients)
 
 
-def test_what_patients_may_not_buy_costs_nothing_in_their_list(products: list[Product]) -> None:
+def test_product_not_for_patients_costs_nothing_in_the_medical_list(products: list[Product]) -> None:
     """Platforms state a missing price as zero."""
     others = [price for product in products if product["recOnly"] for price in product["medicalPrices"]]
 
@@ -173,7 +175,7 @@ def test_what_patients_may_not_buy_costs_nothing_in_their_list(products: list[Pr
     assert set(others) == {0}
 
 
-def test_a_store_weighs_flower_in_ounces_or_grams_but_not_both(
+def test_store_weighs_flower_in_ounces_or_grams_but_not_both(
     sample: list[tuple[WorldStore, list[Product]]],
 ) -> None:
     for _, menu in sample:
@@ -181,7 +183,7 @@ def test_a_store_weighs_flower_in_ounces_or_grams_but_not_both(
         assert len({option.endswith("oz") for option in options}) <= 1
 
 
-def test_children_of_a_till_name_options_of_the_product_in_any_order(products: list[Product]) -> None:
+def test_point_of_sale_children_name_options_of_the_product_in_any_order(products: list[Product]) -> None:
     tills = [p for p in products if len(p["Options"]) > 1 and p["POSMetaData"] and p["POSMetaData"]["children"]]
     orders = [([c["option"] for c in p["POSMetaData"]["children"]], p["Options"]) for p in tills]
 
@@ -193,7 +195,7 @@ def test_created_at_is_a_string_of_milliseconds(products: list[Product]) -> None
     assert all(len(product["createdAt"]) == 13 and product["createdAt"].isdecimal() for product in products)
 
 
-def test_one_name_can_stand_for_two_products(sample: list[tuple[WorldStore, list[Product]]]) -> None:
+def test_two_products_can_have_one_name(sample: list[tuple[WorldStore, list[Product]]]) -> None:
     repeated = [name for _, menu in sample for name, count in Counter(p["Name"] for p in menu).items() if count > 1]
 
     assert len(repeated) > 20

@@ -11,20 +11,20 @@ from storecrawl.upstream import UnknownStore, UpstreamClient
 MANY = StoreDirectory(UpstreamOptions(stores=300)).open_until(0)
 
 
-async def test_a_store_is_found_by_its_slug_and_by_its_id(client: UpstreamClient) -> None:
+async def test_store_is_found_by_its_slug_and_by_its_id(client: UpstreamClient) -> None:
     for store in await client.stores():
         assert (await client.store(store.slug)).id == store.id
         assert (await client.store(store.id)).slug == store.slug
 
 
-async def test_a_store_that_does_not_exist_is_unknown(client: UpstreamClient) -> None:
+async def test_nonexistent_store_is_unknown(client: UpstreamClient) -> None:
     with pytest.raises(UnknownStore, match="no-such-store") as raised:
         await client.store("no-such-store")
 
     assert not raised.value.retryable
 
 
-async def test_the_cities_of_all_states_account_for_every_store(client: UpstreamClient) -> None:
+async def test_cities_of_all_states_account_for_every_store(client: UpstreamClient) -> None:
     stores = await client.stores()
     states = {store.location.state or "" for store in stores}
 
@@ -33,7 +33,7 @@ async def test_the_cities_of_all_states_account_for_every_store(client: Upstream
     assert sum(city.store_count or 0 for city in cities) == len(stores)
 
 
-async def test_the_stores_of_a_city_stand_in_it(client: UpstreamClient) -> None:
+async def test_stores_of_a_city_are_located_in_it(client: UpstreamClient) -> None:
     anywhere = (await client.stores())[0].location
 
     found = await client.stores(state=anywhere.state, city=anywhere.city)
@@ -42,11 +42,11 @@ async def test_the_stores_of_a_city_stand_in_it(client: UpstreamClient) -> None:
     assert {(store.location.state, store.location.city) for store in found} == {(anywhere.state, anywhere.city)}
 
 
-async def test_a_state_without_stores_has_neither_cities_nor_stores(client: UpstreamClient) -> None:
+async def test_state_without_stores_has_neither_cities_nor_stores(client: UpstreamClient) -> None:
     assert (await client.cities("ZZ"), await client.stores(state="ZZ")) == ([], [])
 
 
-async def test_a_search_finds_stores_by_a_part_of_their_name(client: UpstreamClient) -> None:
+async def test_search_finds_stores_by_a_part_of_their_name(client: UpstreamClient) -> None:
     wanted = (await client.stores())[2]
 
     found = await client.search(wanted.name[1:].upper(), limit=20)
@@ -54,18 +54,18 @@ async def test_a_search_finds_stores_by_a_part_of_their_name(client: UpstreamCli
     assert wanted.id in {store.id for store in found}
 
 
-async def test_a_search_brings_no_more_than_its_limit(client: UpstreamClient) -> None:
+async def test_search_returns_no_more_than_its_limit(client: UpstreamClient) -> None:
     assert len(await client.search("", limit=3)) == 3
 
 
-async def test_a_store_keeps_everything_that_the_upstream_said(client: UpstreamClient) -> None:
+async def test_store_preserves_all_upstream_fields(client: UpstreamClient) -> None:
     store = (await client.stores())[0]
 
     assert store.raw["cName"] == store.slug
     assert store.raw.keys() >= {"hoursSettings", "deliveryInfo", "menuIntegration", "salesTax", "createdAt"}
 
 
-async def test_new_stores_open_with_time(upstream: LocalUpstream, client: UpstreamClient) -> None:
+async def test_new_stores_open_over_time(upstream: LocalUpstream, client: UpstreamClient) -> None:
     before = {store.id for store in await client.stores()}
     upstream.advance(3)
 
@@ -93,14 +93,14 @@ def test_stores_serve_patients_adults_or_both() -> None:
     assert len(set(kinds)) == 3
 
 
-def test_a_good_part_of_the_stores_belongs_to_chains() -> None:
+def test_substantial_share_of_the_stores_belongs_to_chains() -> None:
     chained = [store.chain for store in MANY if store.chain is not None]
 
     assert 0.35 < len(chained) / len(MANY) < 0.55
     assert max(chained.count(chain) for chain in set(chained)) >= 5
 
 
-def test_a_search_around_a_point_finds_only_nearby_stores() -> None:
+def test_search_around_a_point_finds_only_nearby_stores() -> None:
     directory = StoreDirectory(UpstreamOptions(stores=300))
     phoenix = Nearby(latitude=33.448, longitude=-112.074, miles=30)
 

@@ -34,7 +34,7 @@ class Book:
         return replace(self.pages[number], number=number)
 
 
-async def test_the_walk_stops_at_an_empty_page() -> None:
+async def test_walk_stops_at_an_empty_page() -> None:
     book = Book(page("ab", 9, 5), page("", 9, 5))
 
     walk = await walk_pages(book.fetch, QUICK, RULE)
@@ -42,7 +42,7 @@ async def test_the_walk_stops_at_an_empty_page() -> None:
     assert (book.asked, walk.is_complete) == ([0, 1], False)
 
 
-async def test_the_walk_stops_when_all_products_are_collected() -> None:
+async def test_walk_stops_when_all_products_are_collected() -> None:
     book = Book(page("abc", 3, 5))
 
     await walk_pages(book.fetch, QUICK, RULE)
@@ -50,7 +50,7 @@ async def test_the_walk_stops_when_all_products_are_collected() -> None:
     assert book.asked == [0]
 
 
-async def test_the_walk_stops_at_the_page_cap() -> None:
+async def test_walk_stops_at_the_page_limit() -> None:
     book = Book(*(page(name, 9, 9) for name in "abcdefghi"))
 
     walk = await walk_twice_if_short(book.fetch, replace(QUICK, page_cap=4), RULE)
@@ -58,7 +58,7 @@ async def test_the_walk_stops_at_the_page_cap() -> None:
     assert (book.asked, len(walk.products)) == ([0, 1, 2, 3], 4)
 
 
-async def test_a_walk_that_falls_short_is_walked_once_more() -> None:
+async def test_incomplete_walk_is_repeated_once() -> None:
     book = Book(page("ab", 4, 2), page("bc", 4, 2))
 
     walk = await walk_twice_if_short(book.fetch, QUICK, RULE)
@@ -66,7 +66,7 @@ async def test_a_walk_that_falls_short_is_walked_once_more() -> None:
     assert (book.asked, list(walk.products)) == ([0, 1, 0, 1], ["a", "b", "c"])
 
 
-async def test_the_product_without_any_key_is_kept_for_the_normalizer_to_judge() -> None:
+async def test_product_without_any_key_is_kept_for_the_normalizer() -> None:
     keyless = ListPage(products=[{"Name": "x"}, {"Name": "y"}], total_count=2, total_pages=1)
 
     walk = await walk_pages(Book(keyless).fetch, QUICK, RULE)
@@ -90,7 +90,7 @@ class Race:
 
 @pytest.mark.parametrize("empty", [page("", 0, 0), page("", 2, 1)], ids=["counts none", "counts some"])
 @pytest.mark.parametrize(("empty_times", "asked", "found"), [(1, 2, 2), (3, 4, 2), (9, 4, 0)])
-async def test_an_empty_first_page_is_asked_for_three_times_more(
+async def test_empty_first_page_is_requested_three_more_times(
     empty: ListPage, empty_times: int, asked: int, found: int
 ) -> None:
     race = Race(empty_times, empty)
@@ -100,7 +100,7 @@ async def test_an_empty_first_page_is_asked_for_three_times_more(
     assert (race.asked, len(walk.products)) == (asked, found)
 
 
-async def test_an_empty_page_in_the_middle_does_not_make_a_menu_whole() -> None:
+async def test_empty_page_in_the_middle_does_not_make_a_menu_complete() -> None:
     book = Book(page("ab", 4, 2), page("", 0, 0))
 
     walk = await walk_pages(book.fetch, QUICK, RULE)
@@ -108,7 +108,7 @@ async def test_an_empty_page_in_the_middle_does_not_make_a_menu_whole() -> None:
     assert (walk.total_count, walk.is_complete) == (4, False)
 
 
-async def test_a_page_that_counts_fewer_than_those_before_it_is_not_believed() -> None:
+async def test_page_with_a_lower_count_than_earlier_ones_is_ignored() -> None:
     book = Book(page("ab", 9, 5), page("c", 3, 2))
 
     walk = await walk_pages(book.fetch, QUICK, RULE)
@@ -116,7 +116,7 @@ async def test_a_page_that_counts_fewer_than_those_before_it_is_not_believed() -
     assert (walk.total_count, walk.is_complete) == (9, False)
 
 
-async def test_an_uncounted_walk_goes_on_until_an_empty_page_and_is_never_complete() -> None:
+async def test_uncounted_walk_continues_to_an_empty_page_and_is_never_complete() -> None:
     book = Book(page("ab", None, None), page("cd", None, None), page("", None, None))
 
     walk = await walk_twice_if_short(book.fetch, QUICK, RULE)
@@ -124,7 +124,7 @@ async def test_an_uncounted_walk_goes_on_until_an_empty_page_and_is_never_comple
     assert (book.asked, list(walk.products), walk.is_complete) == ([0, 1, 2], list("abcd"), False)
 
 
-async def test_an_uncounted_walk_ends_when_pages_bring_nothing_new() -> None:
+async def test_uncounted_walk_ends_when_pages_contain_nothing_new() -> None:
     book = Book(*(page("ab", None, None) for _ in range(9)))
 
     walk = await walk_pages(book.fetch, QUICK, RULE)
@@ -142,7 +142,7 @@ async def test_unreadable_products_count_as_collected() -> None:
     assert (book.asked, walk.is_complete) == ([0], True)
 
 
-async def test_a_later_document_of_a_product_wins_but_its_nulls_take_nothing_back() -> None:
+async def test_later_document_of_a_product_wins_but_its_nulls_erase_nothing() -> None:
     first = [{"_id": "a", "Name": "Old", "brandName": "Loam"}, {"_id": "b"}]
     again = [{"_id": "a", "Name": "New", "brandName": None}]
     pages = [ListPage(products=products, total_count=3, total_pages=2) for products in (first, again)]
@@ -162,42 +162,42 @@ def root(*products: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "missing", [("_id", "id"), ("Name",), ("Options",), ("Prices",), ("Status",), ("type",)], ids=str
 )
-def test_a_field_that_all_products_of_a_page_lack_is_a_drift(missing: tuple[str, ...]) -> None:
+def test_field_missing_from_all_products_of_a_page_is_schema_drift(missing: tuple[str, ...]) -> None:
     drifted = {name: value for name, value in KNOWN_PRODUCT.items() if name not in missing}
 
     with pytest.raises(SchemaDrift):
         page_of(root(drifted, drifted))
 
 
-def test_a_field_that_one_product_lacks_is_no_drift() -> None:
+def test_field_missing_from_one_product_is_no_schema_drift() -> None:
     assert len(page_of(root({"_id": "b"}, KNOWN_PRODUCT)).products) == 2
 
 
 @pytest.mark.parametrize("count", [None, "2", 1e300, -1, True, {}, 2.5], ids=str)
-def test_a_malformed_count_is_ignored_and_is_not_schema_drift(count: object) -> None:
+def test_malformed_count_is_ignored_and_is_not_schema_drift(count: object) -> None:
     read = page_of({"products": [KNOWN_PRODUCT], "queryInfo": {"totalCount": count, "totalPages": 1}})
 
     assert (read.total_count, read.total_pages, len(read.products)) == (None, 1, 1)
 
 
 @pytest.mark.parametrize("info", [None, {}, [], "2"], ids=str)
-def test_a_page_that_does_not_speak_of_counts_at_all_is_a_drift(info: object) -> None:
+def test_page_without_count_fields_is_schema_drift(info: object) -> None:
     with pytest.raises(SchemaDrift, match="the number of products"):
         page_of({"products": [KNOWN_PRODUCT], "queryInfo": info})
 
 
-def test_members_that_are_not_objects_are_left_to_the_normalizer() -> None:
+def test_non_object_members_are_left_to_the_normalizer() -> None:
     members = [None, "a text", 7, KNOWN_PRODUCT, None]
     read = page_of({"products": members, "queryInfo": {"totalCount": 5, "totalPages": 1}})
 
     assert [*Walk.of([read, read]).products.values()] == members
 
 
-def test_an_empty_page_is_no_drift() -> None:
+def test_empty_page_is_no_schema_drift() -> None:
     assert page_of(root()).products == []
 
 
-def test_the_document_with_more_priced_options_wins_whole() -> None:
+def test_document_with_more_priced_options_wins_completely() -> None:
     shown = {"Options": ["1g"], "Prices": [10], "recSpecialPrices": [8], "brandName": "Loam"}
     full = {"Options": ["1g", "2g"], "Prices": [10, 19], "recSpecialPrices": [], "brandName": None}
 
@@ -206,7 +206,7 @@ def test_the_document_with_more_priced_options_wins_whole() -> None:
     assert merged == {**full, "brandName": "Loam"}
 
 
-def test_a_full_document_without_prices_does_not_displace_prices() -> None:
+def test_full_document_without_prices_does_not_replace_prices() -> None:
     shown = {"Options": ["1g"], "Prices": [10]}
     full = {"Options": ["1g", "2g"], "Prices": [], "isBelowThreshold": True}
 
@@ -231,18 +231,16 @@ def a_menu(shown: Walk, full: Walk) -> FetchedMenu:
         (a_walk("ab", 3), a_walk("abc"), False),
     ],
 )
-def test_a_menu_is_whole_when_each_mode_is_and_the_full_one_is_the_larger(
-    shown: Walk, full: Walk, complete: bool
-) -> None:
+def test_menu_is_complete_if_both_modes_are_and_full_is_larger(shown: Walk, full: Walk, complete: bool) -> None:
     assert a_menu(shown, full).is_complete == complete
 
 
-def test_both_modes_are_merged_in_the_order_of_first_sight() -> None:
+def test_both_modes_are_merged_in_the_order_of_first_appearance() -> None:
     assert [product["_id"] for product in a_menu(a_walk("bd"), a_walk("abcd")).products] == ["b", "d", "a", "c"]
 
 
 @pytest.mark.parametrize(("served", "counted"), [(9, 20), (0, 20), (25, 814)])
-def test_a_menu_of_less_than_half_of_what_is_counted_is_refused(served: int, counted: int) -> None:
+def test_menu_of_less_than_half_of_the_count_is_rejected(served: int, counted: int) -> None:
     ids = "".join(chr(0x100 + number) for number in range(served))
 
     with pytest.raises(Truncated, match=f"the upstream served {served} products but counts {counted}") as raised:
@@ -252,13 +250,13 @@ def test_a_menu_of_less_than_half_of_what_is_counted_is_refused(served: int, cou
 
 
 @pytest.mark.parametrize(("served", "counted"), [(10, 20), (3, 19), (0, 0)])
-def test_a_menu_of_half_or_a_small_one_is_not_judged(served: int, counted: int) -> None:
+def test_menu_of_half_the_count_or_a_small_one_is_accepted(served: int, counted: int) -> None:
     ids = "".join(chr(0x100 + number) for number in range(served))
 
     a_menu(a_walk(ids, counted), a_walk(ids, counted)).refuse_if_truncated()
 
 
-def test_an_unreadable_product_that_was_served_does_not_make_a_menu_incomplete() -> None:
+def test_unreadable_product_in_a_response_does_not_make_a_menu_incomplete() -> None:
     unread = [Unread(index=number, key=f"k{number}", reason="NaN") for number in range(4, 20)]
     walk = Walk.of([replace(page("abcd", 20, 1), unread=unread)])
 

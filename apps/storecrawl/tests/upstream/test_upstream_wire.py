@@ -52,7 +52,7 @@ def scribe() -> Scribe:
     return Scribe()
 
 
-async def test_the_endpoints_are_those_of_the_options(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:
+async def test_endpoints_are_configurable(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:
     url = await serve(scribe.respond)
     for options in (ONLY_ONCE, replace(ONLY_ONCE, stores_path="/api-2/graphql", menus_path="/api-4/graphql")):
         client = client_for(url, replace(options, backoff=0.0))
@@ -62,7 +62,7 @@ async def test_the_endpoints_are_those_of_the_options(serve: Serve, client_for: 
     assert list(dict.fromkeys(scribe.paths)) == ["/graphql", "/api-3/graphql", "/api-2/graphql", "/api-4/graphql"]
 
 
-async def test_a_request_by_hash_is_a_get_with_three_parameters(
+async def test_request_by_hash_is_a_get_with_three_parameters(
     serve: Serve, client_for: ClientFor, scribe: Scribe
 ) -> None:
     await client_for(await serve(scribe.respond)).cities("AZ")
@@ -75,7 +75,7 @@ async def test_a_request_by_hash_is_a_get_with_three_parameters(
     }
 
 
-async def test_a_request_by_text_is_a_post_with_its_hash_beside(serve: Serve, client_for: ClientFor) -> None:
+async def test_request_by_text_is_a_post_with_its_hash(serve: Serve, client_for: ClientFor) -> None:
     scribe = Scribe(knows_hashes=False)
 
     await client_for(await serve(scribe.respond)).cities("AZ")
@@ -90,14 +90,14 @@ async def test_a_request_by_text_is_a_post_with_its_hash_beside(serve: Serve, cl
     ]
 
 
-def test_the_figures_of_the_client_are_those_seen() -> None:
+def test_client_defaults_match_the_observed_values() -> None:
     options = ClientOptions()
 
     assert (options.retries, options.backoff, options.timeout) == (3, 2.0, 30.0)
     assert (options.page_pause, options.page_cap, options.page_size) == (0.4, 200, 100)
 
 
-async def test_a_store_is_asked_for_by_slug_or_id(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:
+async def test_store_is_requested_by_slug_or_id(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:
     with pytest.raises(UnknownStore):
         await client_for(await serve(scribe.respond)).store("green-door")
 
@@ -105,26 +105,28 @@ async def test_a_store_is_asked_for_by_slug_or_id(serve: Serve, client_for: Clie
     assert scribe.variables() == {"dispensaryFilter": {"cNameOrID": "green-door"}}
 
 
-async def test_an_area_is_asked_for_by_its_active_stores(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:
+async def test_stores_of_an_area_are_requested_as_active_only(
+    serve: Serve, client_for: ClientFor, scribe: Scribe
+) -> None:
     await client_for(await serve(scribe.respond)).stores(state="AZ", city="Mesa")
 
     assert scribe.variables() == {"dispensaryFilter": {"state": "AZ", "city": "Mesa", "activeOnly": True}}
 
 
-async def test_cities_are_asked_for_by_state(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:
+async def test_cities_are_requested_by_state(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:
     assert await client_for(await serve(scribe.respond)).cities("AZ") == []
 
     assert (scribe.by_get[0]["operationName"], scribe.variables()) == ("getAllCitiesByState", {"state": "AZ"})
 
 
-async def test_a_search_is_a_term_and_a_limit(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:
+async def test_search_has_a_term_and_a_limit(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:
     assert await client_for(await serve(scribe.respond)).search("green", limit=7) == []
 
     assert scribe.by_get[0]["operationName"] == STORE_SEARCH.name == "DispensarySearch"
     assert scribe.variables() == {"searchTerm": "green", "limit": 7}
 
 
-async def test_a_page_of_products_is_asked_for_by_number_and_size(
+async def test_page_of_products_is_requested_by_number_and_size(
     serve: Serve, client_for: ClientFor, scribe: Scribe
 ) -> None:
     await client_for(await serve(scribe.respond), replace(ONLY_ONCE, page_size=50)).menu("a" * 24)
@@ -135,7 +137,7 @@ async def test_a_page_of_products_is_asked_for_by_number_and_size(
     assert (asked["page"], asked["perPage"], asked["includeEnterpriseSpecials"]) == (0, 50, False)
 
 
-async def test_the_two_modes_differ_in_the_thresholds_only(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:
+async def test_two_modes_differ_only_in_the_thresholds(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:
     await client_for(await serve(scribe.respond), ONLY_ONCE).menu("a" * 24, ("med",))
 
     shown, full = (scribe.variables(number)["productsFilter"] for number in (0, -1))

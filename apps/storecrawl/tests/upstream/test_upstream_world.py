@@ -31,27 +31,27 @@ def documents(store: WorldStore, step: int) -> dict[str, dict[str, Any]]:
     }
 
 
-def test_the_same_seed_gives_the_same_bytes() -> None:
+def test_same_seed_produces_the_same_bytes() -> None:
     assert menu_bytes(OPTIONS, BIG, 3) == menu_bytes(OPTIONS, BIG, 3)
 
 
-def test_another_seed_gives_another_menu() -> None:
+def test_different_seed_produces_a_different_menu() -> None:
     assert not set(menu_bytes(OPTIONS, BIG, 3)) & set(menu_bytes(replace(OPTIONS, seed=6), BIG, 3))
 
 
-def test_another_seed_gives_other_stores() -> None:
+def test_different_seed_produces_different_stores() -> None:
     others = StoreDirectory(replace(OPTIONS, seed=6)).open_until(0)
 
     assert not {store.id for store in STORES} & {store.id for store in others}
 
 
-def test_a_store_does_not_depend_on_how_many_there_are() -> None:
+def test_store_does_not_depend_on_the_number_of_stores() -> None:
     few = StoreDirectory(replace(OPTIONS, stores=5, new_stores_per_step=1)).open_until(0)
 
     assert few == STORES[:5]
 
 
-def test_stores_are_the_same_whether_time_went_step_by_step_or_jumped() -> None:
+def test_stores_are_the_same_whether_time_advances_stepwise_or_at_once() -> None:
     walked, jumped = StoreDirectory(OPTIONS), StoreDirectory(OPTIONS)
     for step in range(6):
         walked.open_until(step)
@@ -59,14 +59,14 @@ def test_stores_are_the_same_whether_time_went_step_by_step_or_jumped() -> None:
     assert walked.open_until(6) == jumped.open_until(6)
 
 
-def test_after_a_step_most_products_are_still_there() -> None:
+def test_most_products_remain_after_one_step() -> None:
     before, after = documents(BIG, 0), documents(BIG, 1)
 
     assert len(before.keys() & after.keys()) > 0.95 * len(before)
 
 
 @pytest.mark.parametrize("field", ["Prices", "special", "manualInventory"])
-def test_over_a_week_prices_specials_and_stock_change(field: str) -> None:
+def test_prices_specials_and_stock_change_over_a_week(field: str) -> None:
     store = next(s for s in STORES if s.menu_size > 400 and s.habits.stock_source == "manual")
     before, after = documents(store, 0), documents(store, 42)
     kept = before.keys() & after.keys()
@@ -75,7 +75,7 @@ def test_over_a_week_prices_specials_and_stock_change(field: str) -> None:
     assert any(before[key]["Prices"] == after[key]["Prices"] for key in kept)
 
 
-def test_after_one_step_stock_has_moved_but_most_prices_have_not() -> None:
+def test_stock_moves_within_one_step_but_most_prices_do_not() -> None:
     store = next(s for s in STORES if s.menu_size > 400 and s.habits.stock_source == "manual")
     before, after = documents(store, 0), documents(store, 1)
     kept = before.keys() & after.keys()
@@ -87,27 +87,27 @@ def test_after_one_step_stock_has_moved_but_most_prices_have_not() -> None:
     assert 0 < moved["Prices"] < 0.1 * len(kept)
 
 
-def test_over_a_week_products_vanish_and_new_ones_come() -> None:
+def test_products_vanish_and_new_ones_appear_over_a_week() -> None:
     before, after = documents(BIG, 0), documents(BIG, 42)
 
     assert len(before.keys() - after.keys()) > 0.05 * len(before)
     assert len(after.keys() - before.keys()) > 0.05 * len(before)
 
 
-def test_a_product_can_be_missing_for_one_step_and_come_back() -> None:
+def test_product_can_be_missing_for_one_step_and_return() -> None:
     menus = [documents(BIG, step).keys() for step in range(8)]
 
     assert any((before & after) - between for before, between, after in zip(menus, menus[1:], menus[2:], strict=False))
 
 
-def test_a_new_product_was_created_after_the_old_menu() -> None:
+def test_new_product_was_created_after_the_old_menu() -> None:
     before, after = documents(BIG, 0), documents(BIG, 42)
     new = [document for key, document in after.items() if key not in before]
 
     assert any(int(document["createdAt"]) >= int(epoch_text(0)) for document in new)
 
 
-def test_menu_sizes_are_spread_as_real_ones() -> None:
+def test_menu_sizes_have_a_realistic_distribution() -> None:
     sizes = [store.menu_size for store in STORES]
 
     assert min(sizes) >= OPTIONS.menu_smallest
@@ -128,7 +128,7 @@ def test_stores_of_a_chain_share_a_third_of_their_products() -> None:
     assert 0.2 < shared < 0.45
 
 
-def test_products_that_stores_of_a_chain_share_have_ids_of_their_own() -> None:
+def test_products_shared_within_a_chain_have_their_own_ids_per_store() -> None:
     chain = Counter(store.chain for store in STORES if store.chain is not None).most_common(1)[0][0]
     first, second = [s for s in STORES if s.chain == chain][:2]
 
@@ -145,7 +145,7 @@ def test_simulated_time_stands_still_without_step_seconds() -> None:
     assert (clock.step, clock.advance(4), clock.step) == (0, 4, 4)
 
 
-def test_simulated_time_does_not_go_back() -> None:
+def test_simulated_time_does_not_go_backwards() -> None:
     with pytest.raises(ValueError, match="cannot go back"):
         SimulatedClock(step_seconds=0.0, epoch=None).advance(-1)
 
@@ -160,12 +160,12 @@ def test_simulated_time_does_not_go_back() -> None:
         {"new_stores_per_step": -1.0},
     ],
 )
-def test_settings_that_cannot_be_served_are_refused(wrong: dict[str, Any]) -> None:
+def test_invalid_settings_are_rejected(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong)).split("_")[0]):
         UpstreamOptions(**wrong)
 
 
-def test_a_small_changing_share_leaves_most_of_a_menu_as_it_was() -> None:
+def test_small_changing_share_leaves_most_of_a_menu_unchanged() -> None:
     options = replace(OPTIONS, changing_share=0.02)
 
     before, after = (menu_bytes(options, BIG, step) for step in (2, 3))
@@ -174,7 +174,7 @@ def test_a_small_changing_share_leaves_most_of_a_menu_as_it_was() -> None:
     assert 0 < changed < 0.06
 
 
-def test_without_a_changing_share_nothing_ever_happens() -> None:
+def test_changing_share_of_zero_changes_nothing() -> None:
     options = replace(OPTIONS, changing_share=0.0)
 
     assert menu_bytes(options, BIG, 40) == menu_bytes(options, BIG, 0)

@@ -29,7 +29,7 @@ Captured = Callable[[str], Menu]
         (LEGACY, (Shape.LEGACY, 3, 7, 0, None)),
     ],
 )
-def test_every_captured_menu_is_recognised_and_whole(
+def test_every_captured_menu_is_recognized_and_complete(
     captured: Captured, name: str, counts: tuple[Shape, int, int, int, int | None]
 ) -> None:
     menu = captured(name)
@@ -40,7 +40,7 @@ def test_every_captured_menu_is_recognised_and_whole(
     assert (menu.refused, menu.duplicates) == ((), 0)
 
 
-def test_the_seven_specials_have_their_exact_cents(captured: Captured) -> None:
+def test_seven_specials_have_their_exact_cents(captured: Captured) -> None:
     menu = captured(GRAPHQL)
 
     specials = {
@@ -60,7 +60,7 @@ def test_the_seven_specials_have_their_exact_cents(captured: Captured) -> None:
     }
 
 
-def test_prices_and_quantities_of_the_page_add_up(captured: Captured) -> None:
+def test_prices_and_quantities_of_the_captured_page_add_up(captured: Captured) -> None:
     variants = [variant for product in captured(GRAPHQL).products for variant in product.variants]
 
     assert sum(variant.price_rec_cents or 0 for variant in variants) == 104_600
@@ -68,7 +68,7 @@ def test_prices_and_quantities_of_the_page_add_up(captured: Captured) -> None:
     assert not any(variant.quantity_capped for variant in variants)
 
 
-def test_the_options_of_the_page_have_their_weights(captured: Captured) -> None:
+def test_options_of_the_captured_page_have_their_weights(captured: Captured) -> None:
     variants = [variant for product in captured(GRAPHQL).products for variant in product.variants]
 
     weights = Counter((variant.option, variant.weight) for variant in variants)
@@ -81,7 +81,7 @@ def test_the_options_of_the_page_have_their_weights(captured: Captured) -> None:
     }
 
 
-def test_the_page_keeps_the_unit_of_each_potency(captured: Captured) -> None:
+def test_captured_page_preserves_the_unit_of_each_potency(captured: Captured) -> None:
     products = captured(GRAPHQL).products
 
     units = Counter(product.thc.unit if product.thc else None for product in products)
@@ -89,7 +89,7 @@ def test_the_page_keeps_the_unit_of_each_potency(captured: Captured) -> None:
     assert [product.cbd.lo for product in products if product.cbd] == [Decimal("0.155")]
 
 
-def test_categories_outside_the_usual_list_are_kept(captured: Captured) -> None:
+def test_unusual_categories_are_preserved(captured: Captured) -> None:
     categories = Counter((product.category, product.category_raw) for product in captured(GRAPHQL).products)
 
     assert categories == {
@@ -101,7 +101,7 @@ def test_categories_outside_the_usual_list_are_kept(captured: Captured) -> None:
     }
 
 
-def test_a_double_blank_in_a_name_is_collapsed_and_kept_raw(captured: Captured) -> None:
+def test_double_space_in_a_name_is_collapsed_except_in_the_raw_name(captured: Captured) -> None:
     products = captured(GRAPHQL).products
 
     changed = [(product.name, product.name_raw) for product in products if product.name != product.name_raw]
@@ -113,7 +113,7 @@ def test_a_double_blank_in_a_name_is_collapsed_and_kept_raw(captured: Captured) 
     ]
 
 
-def test_the_plus_specials_are_a_quarter_off_and_only_recreational(captured: Captured) -> None:
+def test_plus_specials_are_a_quarter_off_and_only_recreational(captured: Captured) -> None:
     variants = [variant for product in captured(PLUS).products for variant in product.variants]
 
     reduced = [(variant.price_rec_cents, variant.special_rec_cents) for variant in variants if variant.on_special]
@@ -121,7 +121,7 @@ def test_the_plus_specials_are_a_quarter_off_and_only_recreational(captured: Cap
     assert {variant.special_med_cents for variant in variants} == {None}
 
 
-def test_a_pack_option_gives_count_and_total_dose(captured: Captured) -> None:
+def test_pack_option_has_a_count_and_a_total_dose(captured: Captured) -> None:
     variants = [variant for product in captured(PLUS).products for variant in product.variants]
 
     packs = Counter((variant.option, variant.pack_count, variant.dose_mg, variant.weight) for variant in variants)
@@ -133,13 +133,13 @@ def test_a_pack_option_gives_count_and_total_dose(captured: Captured) -> None:
 
 
 @pytest.mark.parametrize(("name", "capped"), [(PLUS, 7), (JOINT, 68)])
-def test_a_quantity_of_twenty_five_means_at_least_that(captured: Captured, name: str, capped: int) -> None:
+def test_quantity_of_twenty_five_means_at_least_twenty_five(captured: Captured, name: str, capped: int) -> None:
     variants = [variant for product in captured(name).products for variant in product.variants]
 
     assert [variant.quantity for variant in variants if variant.quantity_capped] == [25] * capped
 
 
-def test_a_menu_that_is_wholly_on_special_is_read_to_the_cent(captured: Captured) -> None:
+def test_menu_completely_on_special_is_read_to_the_cent(captured: Captured) -> None:
     variants = [variant for product in captured(JOINT).products for variant in product.variants]
 
     assert sum(variant.price_rec_cents or 0 for variant in variants) == 1_010_216
@@ -147,7 +147,7 @@ def test_a_menu_that_is_wholly_on_special_is_read_to_the_cent(captured: Captured
     assert {variant.price_med_cents for variant in variants} == {None}
 
 
-def test_products_of_one_name_stay_apart(captured: Captured) -> None:
+def test_products_with_the_same_name_stay_separate(captured: Captured) -> None:
     products = captured(JOINT).products
 
     names = Counter(product.name for product in products)
@@ -156,7 +156,7 @@ def test_products_of_one_name_stay_apart(captured: Captured) -> None:
     assert all(re.fullmatch("[0-9a-f]{24}", product.external_id) for product in products)
 
 
-def test_text_figures_become_exact_potencies(captured: Captured) -> None:
+def test_potencies_given_as_text_are_read_exactly(captured: Captured) -> None:
     products = captured(JOINT).products
 
     assert Counter(product.thc.unit for product in products if product.thc) == {
@@ -168,7 +168,7 @@ def test_text_figures_become_exact_potencies(captured: Captured) -> None:
     assert products[0].thc.lo == Decimal("0.07")
 
 
-def test_the_oldest_form_has_prices_for_each_option_and_no_unit(captured: Captured) -> None:
+def test_legacy_form_has_a_price_per_option_and_no_potency_unit(captured: Captured) -> None:
     taffy, gummies, flower = captured(LEGACY).products
 
     options = [(variant.option, variant.price_rec_cents) for variant in flower.variants]
@@ -193,7 +193,7 @@ def test_the_oldest_form_has_prices_for_each_option_and_no_unit(captured: Captur
         ("stores-oregon-ids-2021.json", 38, "dispensaryId, geo, name, zip"),
     ],
 )
-def test_a_document_that_is_not_a_menu_is_refused_with_what_was_seen_instead(
+def test_document_that_is_not_a_menu_is_rejected_with_its_actual_form(
     captures: Path, name: str, records: int, seen: str
 ) -> None:
     with pytest.raises(NotAMenu, match=re.escape(seen)) as refusal:
@@ -202,7 +202,7 @@ def test_a_document_that_is_not_a_menu_is_refused_with_what_was_seen_instead(
     assert refusal.value.record_count == records
 
 
-def test_no_captured_file_is_left_out_here(captures: Path) -> None:
+def test_every_captured_file_is_covered_by_these_tests(captures: Path) -> None:
     """A new capture needs its counts above."""
     files = {path.name for path in captures.iterdir() if path.suffix != ".md"}
 
@@ -220,7 +220,7 @@ def test_no_captured_file_is_left_out_here(captures: Path) -> None:
         ("foreign.json", "foreign-sweed-curaleaf-sample-2025-06.json"),
     ],
 )
-def test_invented_examples_only_use_members_of_real_menus(captures: Path, example: str, capture: str) -> None:
+def test_invented_examples_only_use_fields_of_real_menus(captures: Path, example: str, capture: str) -> None:
     made_up = members_of(parse_document((EXAMPLES / example).read_bytes()))
 
     assert made_up

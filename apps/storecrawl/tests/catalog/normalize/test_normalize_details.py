@@ -35,13 +35,13 @@ def joint() -> Make:
     return lambda **members: normalize([{**record, **members}]).products[0]
 
 
-def test_a_product_that_tells_nothing_has_no_details(product: Make, plus: Make, joint: Make) -> None:
+def test_product_without_detail_fields_has_no_details(product: Make, plus: Make, joint: Make) -> None:
     for make in (product, plus, joint):
         made = make()
         assert (made.details, made.rec_only, made.medical_only, made.updated_at) == (NO_DETAILS, None, None, None)
 
 
-def test_effects_with_scores_stand_the_strongest_first(product: Make) -> None:
+def test_effects_with_scores_are_sorted_strongest_first(product: Make) -> None:
     effects = product(effects={"calm": 5, "Pain-Relief": 9, "happy": 9, "odd": "x"}).details.effects
 
     assert effects == (
@@ -59,11 +59,11 @@ def test_effects_without_scores_keep_their_order(plus: Make, joint: Make) -> Non
 
 
 @pytest.mark.parametrize("stated", [None, "calm", 3, [], {}, [{"name": "calm"}]])
-def test_effects_of_another_kind_are_none(product: Make, stated: object) -> None:
+def test_unsupported_effects_are_ignored(product: Make, stated: object) -> None:
     assert product(effects=stated).details.effects == ()
 
 
-def test_cannabinoids_have_exact_values_each_with_its_own_unit(product: Make, plus: Make, joint: Make) -> None:
+def test_cannabinoids_have_exact_values_with_their_own_units(product: Make, plus: Make, joint: Make) -> None:
     inner = {"cannabinoid": {"name": "CBG (Cannabigerol)"}}
     stated = [
         {**inner, "value": 0.167, "unit": "PERCENTAGE"},
@@ -83,7 +83,7 @@ def test_cannabinoids_have_exact_values_each_with_its_own_unit(product: Make, pl
     assert joint(cannabinoids=plain).details.cannabinoids == told[:1]
 
 
-def test_terpenes_are_kept_by_whichever_name_they_go(product: Make) -> None:
+def test_terpenes_are_read_under_all_their_names(product: Make) -> None:
     stated = [
         {"name": "Limonene", "value": 0.52, "unit": "PERCENTAGE"},
         {"libraryTerpene": {"name": "Humulene"}, "value": 1.2, "unitSymbol": "mg/g"},
@@ -97,7 +97,7 @@ def test_terpenes_are_kept_by_whichever_name_they_go(product: Make) -> None:
     )
 
 
-def test_specials_have_their_names_kinds_and_discounts(product: Make) -> None:
+def test_specials_have_names_kinds_and_discounts(product: Make) -> None:
     sales: list[dict[str, object]] = [
         {"specialId": "a", "specialName": "25% OFF", "specialType": "sale", "discount": 25, "percentDiscount": True,
          "menuType": "both"},
@@ -121,7 +121,7 @@ def test_specials_have_their_names_kinds_and_discounts(product: Make) -> None:
     )
 
 
-def test_a_special_that_lowers_a_price_is_a_sale_and_one_that_may_is_conditional(joint: Make) -> None:
+def test_special_that_lowers_a_price_is_a_sale_and_otherwise_conditional(joint: Make) -> None:
     sale = {"specialId": "a", "specialName": "35% off", "discountType": "DOLLAR_AMOUNT", "discountAmount": "0"}
     bundle = {"specialId": "b", "specialName": "Buy 2", "discountType": "TARGET_PRICE", "discountAmount": 30}
     option = {"option": "1g", "price": "10.00", "appliedSpecials": [sale]}
@@ -134,7 +134,7 @@ def test_a_special_that_lowers_a_price_is_a_sale_and_one_that_may_is_conditional
     )
 
 
-def test_specials_that_only_have_ids_are_kept(plus: Make) -> None:
+def test_specials_with_only_ids_are_preserved(plus: Make) -> None:
     option = {"option": "1g", "priceRec": 10, "specialConditionIds": ["a"], "specialRewardIds": ["b", "a"]}
 
     specials = plus(variants=[option]).details.specials
@@ -142,13 +142,13 @@ def test_specials_that_only_have_ids_are_kept(plus: Make) -> None:
     assert specials == (_special("a", None, "condition"), _special("b", None, "reward"))
 
 
-def test_tags_are_kept_each_once(product: Make, plus: Make, joint: Make) -> None:
+def test_duplicate_tags_are_stored_once(product: Make, plus: Make, joint: Make) -> None:
     assert plus(tags=["New", " New ", "", None, "Local"]).details.tags == ("New", "Local")
     assert joint(tagList=["New Arrivals"]).details.tags == ("New Arrivals",)
     assert product(collectionCardBadge={"title": "Staff pick"}).details.tags == ("Staff pick",)
 
 
-def test_measurements_have_a_value_for_each_option_and_a_unit(product: Make, plus: Make) -> None:
+def test_measurements_have_a_value_per_option_and_a_unit(product: Make, plus: Make) -> None:
     measured = {
         "netWeight": {"unit": "MILLIGRAMS", "values": [1000, 3500.5, 0, None]},
         "volume": {"unit": "FLUID_OUNCES", "values": [12]},
@@ -162,7 +162,9 @@ def test_measurements_have_a_value_for_each_option_and_a_unit(product: Make, plu
 @pytest.mark.parametrize(
     ("rec_only", "medical_only"), [(True, False), (False, True), (False, False), (None, None), ("yes", 1)]
 )
-def test_for_whom_a_product_is_stands_as_it_is_stated(product: Make, rec_only: object, medical_only: object) -> None:
+def test_recreational_and_medical_flags_are_read_as_stated(
+    product: Make, rec_only: object, medical_only: object
+) -> None:
     made = product(recOnly=rec_only, medicalOnly=medical_only)
 
     stated = [value if isinstance(value, bool) else None for value in (rec_only, medical_only)]
@@ -179,14 +181,14 @@ def test_for_whom_a_product_is_stands_as_it_is_stated(product: Make, rec_only: o
         (["ELSEWHERE"], (None, None)),
     ],
 )
-def test_the_menus_of_a_product_say_for_whom_it_is(
+def test_menu_types_of_a_product_set_its_recreational_and_medical_flags(
     plus: Make, joint: Make, menus: list[str], only: tuple[bool | None, bool | None]
 ) -> None:
     for made in (plus(menuTypes=menus), joint(menuType=menus)):
         assert (made.rec_only, made.medical_only) == only
 
 
-def test_the_times_of_the_platform_are_kept(product: Make, plus: Make, joint: Make) -> None:
+def test_platform_timestamps_are_preserved(product: Make, plus: Make, joint: Make) -> None:
     first, last = datetime(2025, 5, 1, tzinfo=UTC), datetime(2025, 6, 1, 12, 30, tzinfo=UTC)
     own = {"createdAt": "2025-05-01T00:00:00Z", "updatedAt": "2025-06-01T12:30:00Z"}
     for make in (product, plus, joint):
@@ -212,7 +214,7 @@ def test_the_times_of_the_platform_are_kept(product: Make, plus: Make, joint: Ma
         ("N/A", None, None),
     ],
 )
-def test_what_is_sold_by_its_dose_has_one_in_the_place_of_a_weight(
+def test_option_sold_by_dose_has_a_dose_instead_of_a_weight(
     product: Make, kind: str, option: str, dose: Decimal | None, weight: Weight | None
 ) -> None:
     [variant] = product(type=kind, Options=[option]).variants
@@ -221,14 +223,14 @@ def test_what_is_sold_by_its_dose_has_one_in_the_place_of_a_weight(
 
 
 @pytest.mark.parametrize(("kind", "option"), [("Vaporizers", "500mg"), ("Flower", ".5g"), ("Concentrate", "100mg")])
-def test_what_is_sold_by_weight_has_no_dose(product: Make, kind: str, option: str) -> None:
+def test_option_sold_by_weight_has_no_dose(product: Make, kind: str, option: str) -> None:
     [variant] = product(type=kind, Options=[option]).variants
 
     assert variant.dose_mg is None
     assert variant.weight is not None
 
 
-def test_the_dose_of_the_point_of_sale_counts_where_the_option_says_none(product: Make) -> None:
+def test_point_of_sale_dose_applies_if_the_option_has_none(product: Make) -> None:
     children = [{"option": option, "canonicalEffectivePotencyMg": 250} for option in ("N/A", "2oz", "100mg")]
     made = product(type="Edible", Options=["N/A", "2oz", "100mg"], POSMetaData={"children": children})
 

@@ -30,7 +30,7 @@ def options_of(product: Product) -> list[tuple[str, int | None, int | None, int 
         ("legacy.json", Shape.LEGACY, (3, 7, 0), None),
     ],
 )
-def test_every_form_is_recognised_and_every_product_kept(
+def test_every_form_is_recognized_and_every_product_kept(
     name: str, shape: Shape, counts: tuple[int, int, int], total: int | None
 ) -> None:
     menu = menu_in(name)
@@ -49,7 +49,7 @@ def test_every_form_is_recognised_and_every_product_kept(
         ("stores.json", 2, "objects with members cName, city_page, name"),
     ],
 )
-def test_a_menu_of_another_platform_is_refused_whole_and_counted(name: str, records: int, reason: str) -> None:
+def test_menu_of_another_platform_is_rejected_completely_and_counted(name: str, records: int, reason: str) -> None:
     with pytest.raises(NotAMenu, match=re.escape(reason)) as refusal:
         menu_in(name)
 
@@ -57,7 +57,7 @@ def test_a_menu_of_another_platform_is_refused_whole_and_counted(name: str, reco
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.iterdir() if path.suffix != ".md"))
-def test_the_command_accounts_for_every_record(name: str) -> None:
+def test_command_accounts_for_every_record(name: str) -> None:
     code, report = normalize_file(EXAMPLES / name)
 
     counts = report.counts
@@ -65,7 +65,7 @@ def test_the_command_accounts_for_every_record(name: str) -> None:
     assert (code == 0) == (counts.products > 0) == (report.error is None)
 
 
-def test_the_form_of_today_is_read_in_all_its_groups() -> None:
+def test_current_form_is_read_with_all_its_groups() -> None:
     product = menu_in("graphql.json").products[0]
 
     assert (product.external_id, product.slug) == ("2f8104fba08f6d3682da2bd8", "ember-loam-basalt-1g")
@@ -81,7 +81,7 @@ def test_the_form_of_today_is_read_in_all_its_groups() -> None:
     assert (product.availability, product.in_stock) == ("in_stock", True)
 
 
-def test_the_plus_form_is_read_by_the_names_of_its_prices() -> None:
+def test_plus_form_is_read_with_its_price_names() -> None:
     single, pack = menu_in("plus.json").products
 
     assert (single.category, single.subcategory, single.strain_type) == ("edibles", "gummies", "indica")
@@ -93,7 +93,7 @@ def test_the_plus_form_is_read_by_the_names_of_its_prices() -> None:
     assert (pack.variants[0].pack_count, pack.thc) == (10, None)
 
 
-def test_the_joint_form_is_read_from_its_texts() -> None:
+def test_joint_form_is_read_from_its_text_fields() -> None:
     first, second, *_, unbranded, _, _ = menu_in("joint.json").products
 
     assert (first.name, options_of(first)) == (second.name, [("1g", 1440, 936, 30)])
@@ -102,7 +102,7 @@ def test_the_joint_form_is_read_from_its_texts() -> None:
     assert unbranded.brand is None
 
 
-def test_the_oldest_form_is_read_without_what_it_did_not_have_yet() -> None:
+def test_legacy_form_is_read_without_its_missing_fields() -> None:
     first, second, third = menu_in("legacy.json").products
 
     assert (first.external_id, first.slug, options_of(first)) == ("1", None, [("0.1g", 2400, None, 28)])

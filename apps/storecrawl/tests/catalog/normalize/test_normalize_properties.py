@@ -69,7 +69,7 @@ json_values = st.recursive(
 
 @settings(max_examples=100, deadline=None)
 @given(json_values)
-def test_any_json_value_is_a_menu_or_refused(value: object) -> None:
+def test_any_json_value_is_a_menu_or_rejected(value: object) -> None:
     try:
         menu = normalize(value)
     except NotAMenu as refusal:
@@ -80,7 +80,7 @@ def test_any_json_value_is_a_menu_or_refused(value: object) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.dictionaries(members, json_values, max_size=12), max_size=3), st.sampled_from(list(Shape)))
-def test_a_good_product_survives_whatever_stands_beside_it(others: list[dict[str, object]], shape: Shape) -> None:
+def test_valid_product_survives_any_other_records(others: list[dict[str, object]], shape: Shape) -> None:
     good = [{**MARKS[shape], "id": f"good {number}", "posId": f"good {number}"} for number in range(4)]
 
     menu = normalize([*good, *({"id": "a", "posId": "a", **MARKS[shape], **other} for other in others)])
@@ -132,7 +132,7 @@ def menu_of(document: object) -> Menu | None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(records, max_size=8))
-def test_every_record_is_kept_merged_or_refused_with_a_reason(found: list[object]) -> None:
+def test_every_record_is_kept_merged_or_rejected_with_a_reason(found: list[object]) -> None:
     try:
         menu = normalize({"data": {"filteredProducts": {"products": found}}})
     except NotAMenu as refusal:
@@ -144,7 +144,7 @@ def test_every_record_is_kept_merged_or_refused_with_a_reason(found: list[object
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(priced, min_size=1, max_size=6))
-def test_no_figure_of_a_menu_is_a_float_and_money_is_whole_cents(found: list[dict[str, object]]) -> None:
+def test_menu_figures_are_never_floats_and_money_is_in_whole_cents(found: list[dict[str, object]]) -> None:
     menu = menu_of(found)
 
     for product in menu.products if menu else ():
@@ -155,7 +155,7 @@ def test_no_figure_of_a_menu_is_a_float_and_money_is_whole_cents(found: list[dic
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(priced, min_size=1, max_size=6))
-def test_a_menu_said_twice_is_the_same_menu(found: list[dict[str, object]]) -> None:
+def test_duplicated_menu_equals_the_original(found: list[dict[str, object]]) -> None:
     once, twice = menu_of(found), menu_of([*found, *found])
 
     assert menu_of(found) == once
@@ -166,7 +166,7 @@ def test_a_menu_said_twice_is_the_same_menu(found: list[dict[str, object]]) -> N
         assert twice.duplicates == once.duplicates + len(found)
 
 
-def test_a_float_would_be_seen() -> None:
+def test_check_for_floats_detects_nested_values() -> None:
     """The check of figures above reaches the innermost ones."""
     product = normalize([{"_id": "a", "Name": "x", "Options": ["1g"], "THCContent": {"range": [1.5]}}]).products[0]
 

@@ -22,17 +22,17 @@ Document = Callable[..., Menu]
         ({"_id": "  ", "id": None, "cName": "c3"}, "c3"),
     ],
 )
-def test_the_key_falls_back_from_id_to_slug(product: Make, members: dict[str, object], key: str) -> None:
+def test_key_falls_back_from_id_to_slug(product: Make, members: dict[str, object], key: str) -> None:
     assert product(**members).external_id == key
 
 
-def test_a_repeated_product_is_merged_and_the_later_figure_wins(menu: Document, record: Record) -> None:
+def test_repeated_product_is_merged_and_the_later_figure_wins(menu: Document, record: Record) -> None:
     merged = menu(record(brandName="Old"), record(brandName="New"))
 
     assert ([product.brand for product in merged.products], merged.duplicates) == (["New"], 1)
 
 
-def test_a_later_null_does_not_wipe_an_earlier_figure(menu: Document, record: Record) -> None:
+def test_later_null_does_not_erase_an_earlier_figure(menu: Document, record: Record) -> None:
     assert menu(record(brandName="Old"), record(brandName=None)).products[0].brand == "Old"
 
 
@@ -44,7 +44,7 @@ def test_children_are_joined_by_option_and_not_by_position(product: Make) -> Non
     assert quantities == {"1g": 3, "1/4oz": None, "1/8oz": 7}
 
 
-def test_an_option_that_occurs_twice_is_kept_once_and_told(menu: Document, record: Record) -> None:
+def test_duplicate_option_is_kept_once_and_recorded_as_a_refusal(menu: Document, record: Record) -> None:
     twice = menu(record(Options=["1g", " 1g "], recPrices=[20, 30]))
 
     assert [variant.price_rec_cents for variant in twice.products[0].variants] == [2000]
@@ -61,7 +61,7 @@ def test_an_option_that_occurs_twice_is_kept_once_and_told(menu: Document, recor
         ({"Options": ["1g"], "recPrices": [21]}, [2100]),
     ],
 )
-def test_a_price_never_slips_to_an_option_of_another_document(
+def test_price_is_never_assigned_to_an_option_of_another_document(
     menu: Document, record: Record, later: dict[str, object], prices: list[int | None]
 ) -> None:
     """Lists parallel to the options are all taken from one of two documents."""
@@ -84,7 +84,7 @@ def test_a_price_never_slips_to_an_option_of_another_document(
         (True, [-1], None),
     ],
 )
-def test_a_special_price_needs_flag_length_and_a_real_reduction(
+def test_special_price_needs_a_flag_matching_length_and_a_real_reduction(
     product: Make, special: object, specials: list[int], cents: int | None
 ) -> None:
     assert product(special=special, recSpecialPrices=specials).variants[0].special_rec_cents == cents
@@ -108,7 +108,7 @@ def test_a_special_price_needs_flag_length_and_a_real_reduction(
         ({"recPrices": [-5], "Prices": None}, None),
     ],
 )
-def test_a_recreational_price_is_looked_for_in_order(
+def test_recreational_price_sources_are_tried_in_order(
     product: Make, members: dict[str, object], cents: int | None
 ) -> None:
     assert product(**members).variants[0].price_rec_cents == cents
@@ -131,7 +131,7 @@ def test_a_recreational_price_is_looked_for_in_order(
         ),
     ],
 )
-def test_a_medical_price_is_looked_for_in_order(product: Make, members: dict[str, object], cents: int | None) -> None:
+def test_medical_price_sources_are_tried_in_order(product: Make, members: dict[str, object], cents: int | None) -> None:
     assert product(**members).variants[0].price_med_cents == cents
 
 
@@ -162,7 +162,7 @@ def test_a_medical_price_is_looked_for_in_order(product: Make, members: dict[str
         ({"unit": "mg", "range": [], "formatted": ""}, None),
     ],
 )
-def test_potency_is_read_from_what_is_stated_keeps_its_unit_and_drops_the_impossible(
+def test_potency_is_read_as_stated_with_its_unit_and_impossible_values_dropped(
     product: Make, content: object, expected: tuple[float, float, PotencyUnit] | None
 ) -> None:
     thc = product(THCContent=content).thc
@@ -170,7 +170,7 @@ def test_potency_is_read_from_what_is_stated_keeps_its_unit_and_drops_the_imposs
     assert (thc and (float(thc.lo), float(thc.hi), thc.unit)) == expected
 
 
-def test_the_scalar_potency_counts_only_without_a_structured_one(product: Make) -> None:
+def test_scalar_potency_applies_only_without_a_structured_one(product: Make) -> None:
     structured = {"unit": "PERCENTAGE", "range": [200]}
 
     assert product(THCContent=structured, THC=20).thc is None
@@ -190,7 +190,7 @@ def test_the_scalar_potency_counts_only_without_a_structured_one(product: Make) 
         ({}, None),
     ],
 )
-def test_a_quantity_is_the_available_one_first(product: Make, child: dict[str, object], quantity: int | None) -> None:
+def test_quantity_prefers_the_available_quantity(product: Make, child: dict[str, object], quantity: int | None) -> None:
     children = {"children": [{"option": "1g", **child}]}
 
     assert product(POSMetaData=children).variants[0].quantity == quantity
@@ -224,21 +224,21 @@ def test_availability_follows_status_quantity_and_threshold(
     assert judged.in_stock == (availability in {Availability.IN_STOCK, Availability.LIMITED})
 
 
-def test_only_the_options_with_stock_are_in_stock(product: Make) -> None:
+def test_only_options_with_stock_are_in_stock(product: Make) -> None:
     inventory = [{"option": "1g", "inventory": 0}, {"option": "1/8oz", "inventory": 5}]
     judged = product(Options=["1g", "1/8oz", "1oz"], manualInventory=inventory)
 
     assert [variant.in_stock for variant in judged.variants] == [False, True, False]
 
 
-def test_names_are_cleaned_and_kept_raw(product: Make) -> None:
+def test_names_are_cleaned_and_raw_names_preserved(product: Make) -> None:
     cleaned = product(Name=" Salt &amp; Pepper\u00a0 | 1g ", brandName="Cresco ")
 
     assert (cleaned.name, cleaned.name_raw) == ("Salt & Pepper | 1g", " Salt &amp; Pepper\u00a0 | 1g ")
     assert (cleaned.brand, cleaned.brand_raw) == ("Cresco", "Cresco ")
 
 
-def test_a_bad_product_is_recorded_and_the_rest_kept(menu: Document, record: Record) -> None:
+def test_invalid_product_is_recorded_and_the_others_are_kept(menu: Document, record: Record) -> None:
     mixed = menu(
         record(_id="a"),
         record(_id="b", Name=" "),
@@ -260,10 +260,10 @@ def test_a_bad_product_is_recorded_and_the_rest_kept(menu: Document, record: Rec
 
 
 @pytest.mark.parametrize("created", ["1758030118081", 1758030118081, "2025-09-16T13:41:58.081Z"])
-def test_a_moment_is_read_from_milliseconds_and_from_iso_text(product: Make, created: object) -> None:
+def test_timestamp_is_read_from_milliseconds_and_from_iso_text(product: Make, created: object) -> None:
     assert product(createdAt=created).created_at == datetime(2025, 9, 16, 13, 41, 58, 81_000, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("created", ["99999999999999999", "yesterday", -1, True, {}, "0001-01-01T00:00:00+14:00"])
-def test_an_impossible_moment_is_none(product: Make, created: object) -> None:
+def test_impossible_timestamp_is_none(product: Make, created: object) -> None:
     assert product(createdAt=created).created_at is None

@@ -34,7 +34,7 @@ JOINT_PRODUCT = {
 }
 
 
-def test_our_own_document_is_the_answer_with_a_note_on_the_fetch(record: Record) -> None:
+def test_fetch_note_in_the_document_does_not_change_the_menu(record: Record) -> None:
     answer = {"data": {"filteredProducts": {"products": [record()], "queryInfo": {"totalCount": 1}}}}
 
     assert normalize({**answer, "fetched": {"complete": True, "pages": 1}}) == normalize(answer)
@@ -50,7 +50,7 @@ def test_our_own_document_is_the_answer_with_a_note_on_the_fetch(record: Record)
         ({"complete": False}, 1, False),
     ],
 )
-def test_a_menu_is_complete_as_its_fetch_or_else_its_count_says(
+def test_completeness_comes_from_the_fetch_or_else_from_the_count(
     record: Record, fetched: dict[str, bool], total: int | None, complete: bool
 ) -> None:
     section = {"products": [record()], "queryInfo": {"totalCount": total}}
@@ -76,7 +76,7 @@ def test_a_menu_is_complete_as_its_fetch_or_else_its_count_says(
         {"data": {"products": [LEGACY_PRODUCT], "totalCount": 3}},
     ],
 )
-def test_a_menu_that_counts_more_than_it_has_is_incomplete_and_says_by_how_many(document: object) -> None:
+def test_menu_with_fewer_products_than_counted_is_incomplete_by_the_difference(document: object) -> None:
     menu = normalize(document)
 
     assert (len(menu.products), menu.total_count, menu.complete, menu.left_out) == (1, 3, False, 2)
@@ -92,14 +92,14 @@ def test_a_menu_that_counts_more_than_it_has_is_incomplete_and_says_by_how_many(
         {"data": {"products_list": [PLUS_PRODUCT], "products_count": 1, "filter": "{categories: [EDIBLES],}"}},
     ],
 )
-def test_a_menu_that_nobody_counts_is_not_taken_as_complete(document: object) -> None:
+def test_menu_without_a_count_is_not_treated_as_complete(document: object) -> None:
     """It may be any part of a menu. The count of a list filtered by category does not help either."""
     menu = normalize(document)
 
     assert (len(menu.products), menu.complete, menu.left_out) == (1, False, None)
 
 
-def test_a_product_that_stands_there_twice_does_not_make_up_for_another(record: Record) -> None:
+def test_duplicate_product_does_not_make_up_for_a_missing_one(record: Record) -> None:
     section = {"products": [record(_id="a"), record(_id="a")], "queryInfo": {"totalCount": 2}}
     menu = normalize({"data": {"filteredProducts": section}})
 
@@ -107,7 +107,7 @@ def test_a_product_that_stands_there_twice_does_not_make_up_for_another(record: 
 
 
 @pytest.mark.parametrize("wrapped", [list, lambda pages: {"pages": pages}])
-def test_captured_pages_are_one_menu(wrapped: Callable[[list[object]], object]) -> None:
+def test_captured_pages_form_one_menu(wrapped: Callable[[list[object]], object]) -> None:
     pages: list[object] = [
         {"data": {"menu": {"products": [{**PLUS_PRODUCT, "id": key}], "productsCount": 2}}} for key in ("a", "b")
     ]
@@ -119,7 +119,7 @@ def test_captured_pages_are_one_menu(wrapped: Callable[[list[object]], object]) 
     assert (normalize(wrapped(pages[:1])).complete, normalize(wrapped(pages[:1])).left_out) == (False, 1)
 
 
-def test_a_captured_page_that_is_none_is_told_and_leaves_the_menu_incomplete() -> None:
+def test_invalid_captured_page_is_reported_and_leaves_the_menu_incomplete() -> None:
     page = {"data": {"menu": {"products": [PLUS_PRODUCT], "productsCount": 1}}}
 
     menu = normalize([page, {"data": None, "errors": [{"message": "timed out"}]}])
@@ -128,20 +128,20 @@ def test_a_captured_page_that_is_none_is_told_and_leaves_the_menu_incomplete() -
     assert ["timed out" in refusal.reason and "page 1" in refusal.reason for refusal in menu.refused] == [True]
 
 
-def test_pages_of_several_forms_are_no_menu(reason: Reason) -> None:
+def test_pages_of_several_forms_are_not_a_menu(reason: Reason) -> None:
     assert "pages of several forms: joint, plus" in reason(
         [{"products": [PLUS_PRODUCT]}, {"products": [JOINT_PRODUCT]}]
     )
 
 
 @pytest.mark.parametrize("count", ["productsCount", "totalCount"])
-def test_an_empty_list_is_a_menu_where_it_counts_itself_so(count: str) -> None:
+def test_empty_list_with_a_count_of_zero_is_a_menu(count: str) -> None:
     menu = normalize({"products": [], count: 0})
 
     assert (menu.products, menu.complete, menu.left_out) == ((), True, 0)
 
 
-def test_a_menu_that_says_it_is_empty_is_a_menu(menu: Callable[..., Menu]) -> None:
+def test_empty_menu_is_a_menu(menu: Callable[..., Menu]) -> None:
     assert (menu().products, menu().total_count) == ((), 0)
 
 
@@ -154,7 +154,7 @@ def test_a_menu_that_says_it_is_empty_is_a_menu(menu: Callable[..., Menu]) -> No
         {"data": {"menu": {"products": [PLUS_PRODUCT], "productsCount": 1}}},
     ],
 )
-def test_the_plus_form_is_recognised_bare_and_wrapped(document: object) -> None:
+def test_plus_form_is_recognized_bare_and_wrapped(document: object) -> None:
     menu = normalize(document)
 
     assert menu.shape == Shape.PLUS
@@ -162,7 +162,7 @@ def test_the_plus_form_is_recognised_bare_and_wrapped(document: object) -> None:
     assert (variant.price_rec_cents, variant.price_med_cents, variant.special_rec_cents) == (1000, 900, None)
 
 
-def test_the_two_menu_types_of_the_joint_form_are_one_option() -> None:
+def test_two_menu_types_of_the_joint_form_become_one_option() -> None:
     product = normalize([JOINT_PRODUCT]).products[0]
 
     prices = [(v.price_rec_cents, v.price_med_cents, v.special_rec_cents) for v in product.variants]
@@ -185,7 +185,7 @@ def test_the_two_menu_types_of_the_joint_form_are_one_option() -> None:
         ({"data": {"filteredProducts": {"products": [{"_id": "a"}]}}}, "none of the 1 products"),
     ],
 )
-def test_a_refusal_names_what_was_seen(reason: Reason, document: object, seen: str) -> None:
+def test_refusal_names_the_unexpected_content(reason: Reason, document: object, seen: str) -> None:
     assert seen in reason(document)
 
 
@@ -202,10 +202,10 @@ def test_a_refusal_names_what_was_seen(reason: Reason, document: object, seen: s
         (b"[" * 100_000, "nested too deeply"),
     ],
 )
-def test_bytes_that_are_not_a_document_are_refused(content: bytes, seen: str) -> None:
+def test_bytes_that_are_not_a_document_are_rejected(content: bytes, seen: str) -> None:
     with pytest.raises(NotAMenu, match=seen):
         parse_document(content)
 
 
-def test_a_byte_order_mark_does_no_harm() -> None:
+def test_byte_order_mark_is_ignored() -> None:
     assert parse_document(b"\xef\xbb\xbf[1]") == [1]

@@ -29,7 +29,7 @@ from storecrawl.catalog.normalize.values import cents_of, pack_count_of, weight_
         ("30ml", "30", "ml"),
     ],
 )
-def test_an_option_has_the_weight_that_it_says(option: str, value: str, unit: str) -> None:
+def test_weight_of_an_option_is_read_from_its_text(option: str, value: str, unit: str) -> None:
     weight = weight_of(option)
 
     assert weight is not None
@@ -39,12 +39,12 @@ def test_an_option_has_the_weight_that_it_says(option: str, value: str, unit: st
 @pytest.mark.parametrize(
     "option", ["N/A", "Eclipse Gummies", "1/0oz", "0g", "5pk", "g", "1g and more", "999999g", "١g"]
 )
-def test_other_options_have_no_weight(option: str) -> None:
+def test_options_without_a_weight_have_none(option: str) -> None:
     assert weight_of(option) is None
 
 
 @pytest.mark.parametrize(("option", "count"), [("10pk/100mg", 10), ("5 pack", 5), ("1g", None), ("0pk", None)])
-def test_a_pack_is_counted(option: str, count: int | None) -> None:
+def test_pack_count_is_read(option: str, count: int | None) -> None:
     assert pack_count_of(option) == count
 
 
@@ -76,7 +76,7 @@ def test_a_pack_is_counted(option: str, count: int | None) -> None:
         ([20], None),
     ],
 )
-def test_a_price_is_exact_cents_or_nothing(dollars: object, cents: int | None) -> None:
+def test_price_is_exact_cents_or_none(dollars: object, cents: int | None) -> None:
     assert cents_of(dollars) == cents
 
 
@@ -116,7 +116,7 @@ def test_text_is_decoded_trimmed_and_made_storable(written: object, read: str | 
         (None, None),
     ],
 )
-def test_spellings_of_a_category_are_one(spelling: object, category: str | None) -> None:
+def test_spellings_of_a_category_are_unified(spelling: object, category: str | None) -> None:
     assert category_of(spelling) == category
 
 
@@ -124,7 +124,7 @@ def test_spellings_of_a_category_are_one(spelling: object, category: str | None)
     ("spelling", "subcategory"),
     [("live-resin", "live-resin"), ("SHAKE_TRIM", "shake-trim"), ("DEFAULT", None)],
 )
-def test_spellings_of_a_subcategory_are_one(spelling: str, subcategory: str | None) -> None:
+def test_spellings_of_a_subcategory_are_unified(spelling: str, subcategory: str | None) -> None:
     assert subcategory_of(spelling) == subcategory
 
 
@@ -141,7 +141,7 @@ def test_spellings_of_a_subcategory_are_one(spelling: str, subcategory: str | No
         ("", None),
     ],
 )
-def test_spellings_of_a_strain_type_are_one(spelling: str, strain: str | None) -> None:
+def test_spellings_of_a_strain_type_are_unified(spelling: str, strain: str | None) -> None:
     assert strain_of(spelling) == strain
 
 
@@ -154,7 +154,7 @@ def test_spellings_of_a_strain_type_are_one(spelling: str, strain: str | None) -
         ("https://example.org/a b.png", None),
     ],
 )
-def test_only_web_addresses_count_as_pictures(written: str, address: str | None) -> None:
+def test_only_web_urls_are_accepted_as_images(written: str, address: str | None) -> None:
     assert web_address(written) == address
 
 

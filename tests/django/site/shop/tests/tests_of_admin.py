@@ -33,44 +33,44 @@ class Admin(TestCase):
     def test_all_tasks_are_listed(self) -> None:
         self.assertEqual(self.listed(), [self.mail, self.other])
 
-    def test_tasks_are_found_by_state_role_and_handler(self) -> None:
+    def test_tasks_can_be_filtered_by_state_role_and_handler(self) -> None:
         self.assertEqual(self.listed(handler="refuse"), [self.other])
         self.assertEqual(self.listed(role="mail"), [self.mail, self.other])
         self.assertEqual(self.listed(state="failed"), [])
         self.assertEqual(self.listed(state="pending"), [self.mail, self.other])
 
-    def test_what_is_no_state_is_found_nowhere(self) -> None:
+    def test_unknown_state_filter_matches_nothing(self) -> None:
         self.assertEqual(self.listed(state="nonsense"), [])
 
-    def test_the_filters_name_what_is_known(self) -> None:
+    def test_filters_list_known_handlers_and_states(self) -> None:
         page = self.client.get(LIST)
 
         self.assertContains(page, "?handler=send_receipt")
         self.assertContains(page, "?state=failed")
 
-    def test_tasks_are_found_by_id_and_by_key(self) -> None:
+    def test_tasks_can_be_searched_by_id_and_by_key(self) -> None:
         self.assertEqual(self.listed(q=self.other), [self.other])
         self.assertEqual(self.listed(q="customer:7"), [self.mail])
         self.assertEqual(self.listed(q="9" * 30), [])
         self.assertEqual(self.listed(q="\0"), [])
 
-    def test_the_page_of_a_task_shows_its_payload_and_leads_to_the_dashboard(self) -> None:
+    def test_task_page_shows_its_payload_and_links_to_the_dashboard(self) -> None:
         page = self.client.get(f"{LIST}{self.mail}/change/")
 
         self.assertContains(page, "&quot;order_id&quot;: 7")
         self.assertContains(page, f'href="https://work.example/queue/tasks/{self.mail}"')
         self.assertNotContains(page, 'name="_save"')
 
-    def test_without_an_address_there_is_no_link(self) -> None:
+    def test_link_is_omitted_without_a_dashboard_url(self) -> None:
         with self.settings(ROLECALL={}):
             self.assertNotContains(self.client.get(f"{LIST}{self.mail}/change/"), "dashboard page")
 
-    def test_markup_in_a_payload_is_shown_as_text(self) -> None:
+    def test_markup_in_a_payload_is_escaped(self) -> None:
         task = client.enqueue(send_receipt.using(key="<b>"), order_id=1)
 
         self.assertContains(self.client.get(f"{LIST}{task.id}/change/"), "&lt;b&gt;")
 
-    def test_what_nobody_is_to_read_is_not_shown(self) -> None:
+    def test_redacted_values_are_not_shown(self) -> None:
         task = client.enqueue(log_in, password="hunter2")
         run_tasks(raising=False)
 
@@ -79,13 +79,13 @@ class Admin(TestCase):
         self.assertContains(page, "[redacted]", count=2)
         self.assertNotContains(page, "hunter2")
 
-    def test_nobody_adds_changes_or_deletes(self) -> None:
+    def test_tasks_cannot_be_added_changed_or_deleted(self) -> None:
         self.client.force_login(User.objects.create_superuser("root"))
         for path in ("add/", f"{self.mail}/delete/"):
             self.assertEqual(self.client.get(f"{LIST}{path}").status_code, 403)
         self.assertEqual(self.client.post(f"{LIST}{self.mail}/change/", {"role": "x"}).status_code, 403)
 
-    def test_who_may_not_view_sees_nothing(self) -> None:
+    def test_user_without_the_view_permission_sees_nothing(self) -> None:
         self.client.force_login(User.objects.create_user("eve", is_staff=True))
 
         self.assertEqual(self.client.get(LIST).status_code, 403)
@@ -94,7 +94,7 @@ class Admin(TestCase):
         for model in ("schedule", "worker"):
             self.assertEqual(self.client.get(f"/admin/rolecall/{model}/").status_code, 200)
 
-    def test_only_the_right_to_view_exists(self) -> None:
+    def test_only_view_permissions_exist(self) -> None:
         names = Permission.objects.filter(content_type__app_label="rolecall").values_list("codename", flat=True)
 
         self.assertEqual(sorted(names), ["view_schedule", "view_task", "view_worker"])

@@ -33,7 +33,7 @@ BACKEND = "rolecall.django.tasks.RolecallBackend"
 class Tasks(TestCase):
     """A task of Django's is one of the pool."""
 
-    def test_a_task_is_a_handler_and_its_queue_a_role(self) -> None:
+    def test_django_task_becomes_a_handler_and_its_queue_a_role(self) -> None:
         result = name_customer.enqueue(7)
 
         stored = client.get(int(result.id))
@@ -41,7 +41,7 @@ class Tasks(TestCase):
         self.assertEqual(stored.priority, 7)
         self.assertEqual(stored.payload, {"args": [7], "kwargs": {}, "backend": "default"})
 
-    def test_priority_queue_and_time_are_what_was_asked_for(self) -> None:
+    def test_priority_queue_and_run_after_are_stored_as_requested(self) -> None:
         later = datetime(2040, 1, 1, tzinfo=UTC)
         result = add.using(priority=-100, queue_name="reports", run_after=later).enqueue(1)
 
@@ -52,7 +52,7 @@ class Tasks(TestCase):
         )
         self.assertEqual(default_task_backend.get_result(result.id), result)
 
-    def test_a_task_of_a_block_that_is_undone_is_not_there(self) -> None:
+    def test_task_of_a_rolled_back_block_does_not_exist(self) -> None:
         with self.assertRaises(ZeroDivisionError), transaction.atomic():
             result = add.enqueue(1)
             undo()
@@ -60,7 +60,7 @@ class Tasks(TestCase):
         with self.assertRaises(TaskResultDoesNotExist):
             default_task_backend.get_result(result.id)
 
-    def test_a_result_tells_how_the_task_ended(self) -> None:
+    def test_result_shows_the_outcome_of_the_task(self) -> None:
         result = add.enqueue(1, b=2)
         self.assertEqual((result.status, result.attempts), (TaskResultStatus.READY, 0))
 
@@ -72,7 +72,7 @@ class Tasks(TestCase):
         self.assertLessEqual(result.enqueued_at, result.started_at)
         self.assertLessEqual(result.started_at, result.finished_at)
 
-    def test_an_async_task_finds_the_rows(self) -> None:
+    def test_async_task_can_read_the_rows(self) -> None:
         result = name_customer.enqueue(Order.objects.create(customer="Ada").pk)
 
         run_tasks()
@@ -90,13 +90,13 @@ class Tasks(TestCase):
         self.assertIs(result.errors[0].exception_class, LookupError)
         self.assertRegex(result.errors[4].traceback, r"(?s)^Traceback .*, in fail\n.*\nLookupError: attempt 5\n$")
 
-    def test_an_end_that_nothing_was_raised_at_has_an_error_too(self) -> None:
+    def test_failure_without_an_exception_has_an_empty_error_list(self) -> None:
         result = add.enqueue(1)
         client.cancel(int(result.id))
         result.refresh()
         self.assertEqual((result.status, result.errors), (TaskResultStatus.FAILED, []))
 
-    def test_an_error_without_a_message_has_its_class_too(self) -> None:
+    def test_error_without_a_message_still_has_its_class(self) -> None:
         traceback = (
             'Traceback (most recent call last):\n  File "shop.py", line 7, in fail\n    raise LookupError\nLookupError'
         )
@@ -109,7 +109,7 @@ class Tasks(TestCase):
         self.assertEqual(raised.traceback, f"{traceback}\n")
         self.assertIs(lost.exception_class, HandlerError)
 
-    def test_signals_tell_of_each_start_and_of_the_end(self) -> None:
+    def test_signals_are_sent_at_each_start_and_at_the_end(self) -> None:
         heard: list[tuple[str, str, int]] = []
 
         def hear(signal: object, task_result: Any, **_rest: object) -> None:
@@ -130,7 +130,7 @@ class Tasks(TestCase):
         )
         self.assertEqual(heard[4:], [*(("started", "RUNNING", n) for n in range(1, 6)), ("finished", "FAILED", 5)])
 
-    def test_arguments_come_as_json_has_them(self) -> None:
+    def test_arguments_arrive_in_their_json_form(self) -> None:
         result = echo.enqueue(pair=(1, 2), nothing=None)
 
         run_tasks()
@@ -138,37 +138,37 @@ class Tasks(TestCase):
 
         self.assertEqual(result.return_value, {"pair": [1, 2], "nothing": None})
 
-    def test_a_task_where_no_worker_looks_is_refused_at_once(self) -> None:
+    def test_task_in_a_queue_without_workers_is_rejected_immediately(self) -> None:
         with self.assertRaisesMessage(InvalidTask, "shop.tests.elsewhere.lost is not imported by workers"):
             elsewhere.lost.enqueue()
 
-    def test_an_id_of_no_task_of_djangos_has_no_result(self) -> None:
+    def test_id_of_a_non_django_task_has_no_result(self) -> None:
         for wrong in (str(send_receipt.enqueue(order_id=1).id), "999999999", "9" * 30, "seven", ""):
             with self.subTest(wrong), self.assertRaises(TaskResultDoesNotExist):
                 default_task_backend.get_result(wrong)
 
-    def test_a_queue_that_is_named_nowhere_becomes_a_role_where_any_queue_may_be_named(self) -> None:
+    def test_unconfigured_queue_becomes_a_role_if_any_queue_is_allowed(self) -> None:
         with override_settings(TASKS={"default": {"BACKEND": BACKEND, "QUEUES": []}}):
             result = add.using(queue_name="another").enqueue(1)
 
         self.assertEqual(client.get(int(result.id)).role, "another")
 
     @override_settings(USE_TZ=False)
-    def test_without_zones_moments_are_djangos_local_ones(self) -> None:
+    def test_times_are_local_without_time_zone_support(self) -> None:
         result = add.using(run_after=datetime(2040, 1, 1)).enqueue(1)  # noqa: DTZ001 - that is the case
 
         self.assertIsNone(result.enqueued_at.tzinfo)
         self.assertLess(abs(result.enqueued_at - timezone.now()), timedelta(minutes=5))
         self.assertEqual(client.get(int(result.id)).scheduled_for, datetime(2040, 1, 1))  # noqa: DTZ001 - the same
 
-    def test_a_queue_that_cannot_be_a_role_is_told_of_by_the_checks(self) -> None:
+    def test_queue_that_cannot_be_a_role_is_reported_by_the_checks(self) -> None:
         with override_settings(TASKS={"default": {"BACKEND": BACKEND, "QUEUES": ["first class!"]}}):
             [problem] = list(task_backends["default"].check())
 
         self.assertIn("'first class!' cannot be a role", problem.msg)
         self.assertEqual(list(default_task_backend.check()), [])
 
-    def test_a_name_that_is_too_long_for_a_handler_is_cut(self) -> None:
+    def test_name_too_long_for_a_handler_is_truncated(self) -> None:
         self.assertRegex(
             elsewhere.short_name(elsewhere.a_task_with_a_name_that_is_longer_than_the_name_of_a_handler_may_be),
             r"^t-shop\.tests\.elsewhere\.a_task_with.*-[0-9a-f]{8}$",

@@ -36,7 +36,7 @@ class Schema(SimpleTestCase):
             cursor.execute(GONE)
         self.addCleanup(migrate)
 
-    def test_the_last_step_of_the_release_is_one_of_djangos_migrations(self) -> None:
+    def test_latest_schema_step_of_the_release_has_a_django_migration(self) -> None:
         loader = MigrationLoader(None)
         [last] = loader.graph.leaf_nodes("rolecall")
         steps = [each.step for each in loader.graph.nodes[last].operations if hasattr(each, "step")]
@@ -46,7 +46,7 @@ class Schema(SimpleTestCase):
     def test_models_and_migrations_agree(self) -> None:
         self.assertIn("No changes detected", said("makemigrations", "--check", "--dry-run"))
 
-    def test_the_plan_says_what_is_brought(self) -> None:
+    def test_migration_plan_describes_the_schema_change(self) -> None:
         MigrationRecorder(connection).record_unapplied("rolecall", "0001_schema")
         self.addCleanup(migrate)
 
@@ -54,13 +54,13 @@ class Schema(SimpleTestCase):
         with self.assertRaises(SystemExit):
             said("migrate", "--check")
 
-    def test_a_database_that_is_current_has_nothing_to_do(self) -> None:
+    def test_up_to_date_database_has_no_migrations_to_apply(self) -> None:
         self.assertIn("No migrations to apply", said("migrate"))
 
-    def test_the_script_of_the_migration_is_all_of_the_schema(self) -> None:
+    def test_script_of_the_migration_contains_the_whole_schema(self) -> None:
         self.assertIn("create table rolecall.tasks", said("sqlmigrate", "rolecall", "0001"))
 
-    def test_the_schema_is_not_taken_back_and_tasks_stay(self) -> None:
+    def test_schema_migration_is_irreversible_and_tasks_are_kept(self) -> None:
         stored = client.enqueue(send_receipt, order_id=1)
         self.addCleanup(client.delete_chains, stored.id)
 
@@ -68,7 +68,7 @@ class Schema(SimpleTestCase):
             said("migrate", "rolecall", "zero")
         self.assertTrue(Task.objects.filter(pk=stored.id).exists())
 
-    def test_a_function_of_another_release_is_told_of_and_brought(self) -> None:
+    def test_outdated_function_is_reported_and_replaced(self) -> None:
         self.drop_function()
 
         [problem] = [each for each in run_checks(databases=["default"]) if each.id == "rolecall.W001"]
@@ -76,7 +76,7 @@ class Schema(SimpleTestCase):
         said("migrate")
         self.assertTrue(self.has_function())
 
-    def test_a_database_without_migrations_has_the_schema_too(self) -> None:
+    def test_database_without_migrations_has_the_schema_too(self) -> None:
         self.drop_function()
 
         with self.settings(MIGRATION_MODULES={"rolecall": None, "shop": None}):
@@ -84,7 +84,7 @@ class Schema(SimpleTestCase):
 
         self.assertTrue(self.has_function())
 
-    def test_a_project_that_has_not_migrated_this_app_is_left_alone(self) -> None:
+    def test_project_that_has_not_migrated_this_app_is_not_changed(self) -> None:
         self.drop_function()
         MigrationRecorder(connection).record_unapplied("rolecall", "0001_schema")
 
@@ -92,7 +92,7 @@ class Schema(SimpleTestCase):
 
         self.assertFalse(self.has_function())
 
-    def test_flush_leaves_the_pool_alone(self) -> None:
+    def test_flush_does_not_delete_tasks(self) -> None:
         stored = client.enqueue(send_receipt, order_id=1)
         self.addCleanup(client.delete_chains, stored.id)
 
@@ -106,7 +106,7 @@ class OtherDatabase(SimpleTestCase):
 
     databases = frozenset({"default", "other"})
 
-    def test_it_is_left_alone_and_its_migrations_can_be_taken_back(self) -> None:
+    def test_other_database_is_not_changed_and_its_migrations_are_reversible(self) -> None:
         said("migrate", "rolecall", "zero", "--database", "other")
         said("migrate", "rolecall", "--database", "other")
 

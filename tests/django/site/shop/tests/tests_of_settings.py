@@ -17,38 +17,38 @@ from rolecall.django.project import program
 class Settings(SimpleTestCase):
     """The setting ROLECALL."""
 
-    def test_a_word_that_is_none_of_the_setting_is_refused(self) -> None:
+    def test_unknown_setting_is_rejected(self) -> None:
         with (
             self.settings(ROLECALL={"DATABSE": "default"}),
             self.assertRaisesMessage(ImproperlyConfigured, "'DATABSE'; did you mean 'DATABASE'?"),
         ):
             alias_of_pool()
 
-    def test_apps_may_be_installed_by_a_test(self) -> None:
+    def test_apps_can_be_installed_by_a_test(self) -> None:
         with self.modify_settings(INSTALLED_APPS={"append": "django.contrib.sites"}):
             self.assertIn("send_receipt", program.handlers)
 
-    def test_an_alias_that_is_not_there_is_refused(self) -> None:
+    def test_missing_database_alias_is_rejected(self) -> None:
         with (
             self.settings(ROLECALL={"DATABASE": "tasks"}),
             self.assertRaisesMessage(ImproperlyConfigured, "'tasks', which is not in DATABASES"),
         ):
             alias_of_pool()
 
-    def test_another_database_than_postgres_is_refused(self) -> None:
+    def test_database_other_than_postgres_is_rejected(self) -> None:
         with (
             self.settings(ROLECALL={"DATABASE": "other"}),
             self.assertRaisesMessage(ImproperlyConfigured, "DATABASES['other'] is SQLite"),
         ):
             alias_of_pool()
 
-    def test_the_pool_is_where_django_is_connected_to(self) -> None:
+    def test_pool_uses_the_database_of_the_django_connection(self) -> None:
         said = conninfo_to_dict(dsn_of_pool())
 
         self.assertEqual(said["dbname"], connections["default"].settings_dict["NAME"])
         self.assertEqual(said["user"], connections["default"].settings_dict["USER"])
 
-    def test_options_of_the_server_go_along_and_those_of_django_do_not(self) -> None:
+    def test_server_options_are_passed_on_and_django_options_are_not(self) -> None:
         options = {
             "assume_role": "crew",
             "options": "-c search_path=shop",
@@ -70,14 +70,14 @@ class Settings(SimpleTestCase):
 class Words(SimpleTestCase):
     """`manage.py rolecall ...`."""
 
-    def test_a_command_that_takes_an_app_has_the_projects(self) -> None:
+    def test_command_that_accepts_an_app_gets_that_of_the_project(self) -> None:
         self.assertEqual(filled_in(["worker", "--slots", "2"]), ["worker", "--app", APP, "--slots", "2"])
         self.assertEqual(filled_in(["doctor"]), ["doctor", "--app", APP])
 
-    def test_an_app_that_is_named_stays(self) -> None:
+    def test_explicit_app_is_kept(self) -> None:
         self.assertEqual(filled_in(["worker", "--app=shop:app"]), ["worker", "--app=shop:app"])
 
-    def test_other_commands_are_left_as_they_are(self) -> None:
+    def test_other_commands_are_not_changed(self) -> None:
         for words in (["tasks", "list"], ["--help"], ["nonsense", "worker"], []):
             self.assertEqual(filled_in(words), words)
 
@@ -85,7 +85,7 @@ class Words(SimpleTestCase):
 class Connections(TestCase):
     """A thread of a worker."""
 
-    def test_a_session_that_was_lost_since_the_last_attempt_costs_none(self) -> None:
+    def test_session_lost_since_the_last_attempt_does_not_fail_the_next(self) -> None:
         with ThreadPoolExecutor(1) as thread:
             session = program.handlers["session"].function
             first = thread.submit(session).result()
@@ -96,7 +96,7 @@ class Connections(TestCase):
 
         self.assertNotEqual(first, second)
 
-    def test_a_session_is_kept_for_the_next_attempt_as_django_keeps_it_for_the_next_request(self) -> None:
+    def test_session_is_kept_between_attempts_like_between_django_requests(self) -> None:
         with ThreadPoolExecutor(1) as thread:
             sessions = [thread.submit(program.handlers["session"].function).result() for _ in range(2)]
             thread.submit(connections.close_all).result()

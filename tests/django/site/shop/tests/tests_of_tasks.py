@@ -16,7 +16,7 @@ from shop.tasks import count_apart, count_orders, refuse, send_receipt, send_rem
 class Enqueued(TestCase):
     """A task and the rows of a view stand together or not at all."""
 
-    def test_a_task_of_a_view_stands_with_its_rows(self) -> None:
+    def test_task_of_a_view_is_committed_with_its_rows(self) -> None:
         answer = self.client.get("/orders/", {"customer": "Ada"})
 
         self.assertEqual(
@@ -24,13 +24,13 @@ class Enqueued(TestCase):
             [("send_receipt", {"order_id": int(answer.content)}, "pending")],
         )
 
-    def test_a_task_goes_with_the_rows_of_a_view_that_fails(self) -> None:
+    def test_task_is_rolled_back_with_the_rows_of_a_failing_view(self) -> None:
         with self.assertRaisesMessage(ValueError, "nobody orders"):
             self.client.get("/orders/", {"customer": "nobody"})
 
         self.assertEqual((Order.objects.count(), Task.objects.count()), (0, 0))
 
-    def test_a_nested_block_that_is_undone_takes_its_task_along(self) -> None:
+    def test_rolled_back_nested_block_removes_its_task(self) -> None:
         send_receipt.enqueue(order_id=1)
         with self.assertRaises(ZeroDivisionError), transaction.atomic():
             send_receipt.enqueue(order_id=2)
@@ -38,19 +38,19 @@ class Enqueued(TestCase):
 
         self.assertEqual([task.payload["order_id"] for task in Task.objects.all()], [1])
 
-    def test_a_payload_that_does_not_fit_is_refused_and_harms_nothing(self) -> None:
+    def test_invalid_payload_is_rejected_and_does_not_affect_the_transaction(self) -> None:
         with self.assertRaises(InvalidPayload):
             client.enqueue(send_receipt, {"order_id": "first"})
 
         self.assertEqual(Task.objects.count(), 0)
 
-    def test_the_client_reads_what_is_not_committed_yet(self) -> None:
+    def test_client_reads_uncommitted_tasks_of_the_transaction(self) -> None:
         stored = client.enqueue(send_receipt, order_id=1)
 
         self.assertEqual(client.get(stored).status, "ready")
         self.assertEqual(client.cancel(stored.id), {stored.id: "cancelled"})
 
-    def test_models_of_the_pool_are_written_by_nobody(self) -> None:
+    def test_models_of_tasks_and_schedules_are_read_only(self) -> None:
         client.enqueue(send_receipt, order_id=1)
         [task] = Task.objects.all()
 
@@ -60,7 +60,7 @@ class Enqueued(TestCase):
         with self.assertRaisesMessage(TypeError, "these rows are read-only"):
             Task.objects.update(role="mine")
 
-    def test_a_call_after_the_commit_is_djangos(self) -> None:
+    def test_after_commit_call_is_a_django_on_commit_callback(self) -> None:
         heard: list[str] = []
         with self.captureOnCommitCallbacks(execute=True), client.transaction() as psycopgs:
             psycopgs.execute("select 1")
@@ -68,7 +68,7 @@ class Enqueued(TestCase):
 
         self.assertEqual(heard, ["committed"])
 
-    def test_a_handler_that_is_declared_too_late_for_workers_is_refused(self) -> None:
+    def test_handler_declared_too_late_for_workers_is_rejected(self) -> None:
         with self.assertRaisesMessage(InvalidDeclaration, "make declarations before that"):
             app.task(name="late")(lambda: None)
 
@@ -76,7 +76,7 @@ class Enqueued(TestCase):
 class EnqueuedAwaited(TestCase):
     """The same in a coroutine, by the thread of Django's connections."""
 
-    async def test_a_task_is_enqueued_in_the_tests_transaction(self) -> None:
+    async def test_task_is_enqueued_in_the_tests_transaction(self) -> None:
         stored = await send_receipt.aenqueue(order_id=7)
 
         self.assertEqual((await Task.objects.aget()).id, stored.id)
@@ -85,7 +85,7 @@ class EnqueuedAwaited(TestCase):
 class Run(TestCase):
     """Tasks of a test run in its transaction."""
 
-    def test_a_plain_handler_finds_the_tests_rows_and_the_test_what_it_wrote(self) -> None:
+    def test_plain_handler_and_test_see_each_others_rows(self) -> None:
         order = Order.objects.create(customer="Ada")
         send_receipt.enqueue(order_id=order.pk)
 
@@ -94,35 +94,35 @@ class Run(TestCase):
         order.refresh_from_db()
         self.assertEqual((task.result, order.receipt), ("for Ada", "for Ada"))
 
-    def test_an_async_handler_finds_the_tests_rows(self) -> None:
+    def test_async_handler_sees_the_rows_of_the_test(self) -> None:
         send_reminder.enqueue(order_id=Order.objects.create(customer="Ada").pk)
 
         self.assertEqual([task.result for task in run_tasks()], ["remember, Ada"])
 
-    def test_what_a_task_raises_is_raised_in_the_test(self) -> None:
+    def test_exception_in_a_task_is_raised_in_the_test(self) -> None:
         refuse.enqueue()
 
         with self.assertRaisesMessage(RuntimeError, "refused 2 times"):
             run_tasks()
 
-    def test_a_failed_task_tells_of_it_where_nothing_is_to_be_raised(self) -> None:
+    def test_failed_task_contains_its_error_if_raising_is_off(self) -> None:
         refuse.enqueue()
 
         self.assertEqual([task.state for task in run_tasks(raising=False)], ["failed"])
 
-    def test_a_handler_of_a_process_is_there(self) -> None:
+    def test_process_handler_is_available(self) -> None:
         count_orders.enqueue()
 
         [task] = run_tasks()
 
         self.assertEqual(task.result["orders"], 0)
 
-    def test_a_function_that_a_handler_calls_in_a_process_finds_the_project(self) -> None:
+    def test_function_called_in_a_process_has_the_django_project(self) -> None:
         count_apart.enqueue()
 
         self.assertEqual([task.result for task in run_tasks()], [0])
 
-    def test_a_handler_uses_the_session_of_the_test(self) -> None:
+    def test_handler_uses_the_session_of_the_test(self) -> None:
         session.enqueue()
         with connection.cursor() as cursor:
             cursor.execute("select pg_backend_pid()")
