@@ -24,8 +24,9 @@ Name = Annotated[str | None, Option("--name", metavar="APP", help="The name of t
 
 
 def import_(shell: Shell, system: System, path: Code, out: Out = None, name: Name = None) -> None:
-    """The output is a module with the declarations, followed by the replacement of each call. Code without an equivalent
-    is listed with the reason. Exits with 1 if a file could not be read.
+    """The output is a module with the declarations, followed by the replacement of each call.
+
+    Code without an equivalent is listed with the reason. Exits with 1 if a file could not be read.
     """
     try:
         from rolecall_import import module_text, read_code  # noqa: PLC0415 - a distribution of its own
