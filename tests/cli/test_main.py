@@ -32,8 +32,8 @@ COMMANDS = [
 
 WRONG_APPS = [
     ("shop", "must have the form module:attribute"),
-    ("nowhere:app", "no module nowhere"),
-    ("nowhere.deep:app", "no module nowhere"),
+    ("nowhere:app", "no module named nowhere"),
+    ("nowhere.deep:app", "no module named nowhere"),
     ("shop:application", "did you mean shop:app?"),
     ("shop:number", "of type int, not a rolecall App"),
     ("shop:app.nothing", "'App' object has no attribute 'nothing'"),
