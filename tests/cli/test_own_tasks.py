@@ -27,5 +27,5 @@ def test_routes_are_served_and_unread_variables_are_reported(spawn: Spawn, dsn: 
     done = ended(server)
 
     assert done.code == 0
-    assert "Not read: SECRET_KEY." in done.err
+    assert "Ignored: SECRET_KEY." in done.err
     assert "s3cret-of-theirs" not in done.err
