@@ -176,7 +176,7 @@ async def test_connection_without_a_transaction_is_rejected(face: Face) -> None:
     chain_id = await start(face)
     async with face.transaction() as connection:
         await done(connection.set_autocommit(True))
-        with pytest.raises(ConfigError, match="in no transaction"):
+        with pytest.raises(ConfigError, match="not in a transaction"):
             async with completing(face, chain_id, connection=connection):
                 pass
 

@@ -333,7 +333,7 @@ async def test_unstorable_value_is_rejected_as_by_a_worker() -> None:
     with pytest.raises(InvalidTask, match="info"):
         await ctx.info({"what": object()})
     ctx.continue_with(send.task(order=1))
-    with pytest.raises(InvalidTask, match="continued once"):
+    with pytest.raises(InvalidTask, match="continued only once"):
         ctx.continue_with(send.task(order=2))
 
 

@@ -178,7 +178,7 @@ async def test_second_transaction_of_a_completed_claim_is_rolled_back_and_logged
     assert bench.ask("select array_agg(turn) from ledger") == [0]
     assert [(each.task_id, each.reason) for each in told] == [(task_id, LostReason.COMPLETED)]
     assert bench.ask("select count(*) from rolecall.task_events") == 0, "it is a good end"
-    assert f"Task {task_id} had completed" in caplog.text
+    assert f"Task {task_id} was already completed" in caplog.text
 
 
 async def test_catching_the_rejection_inside_the_transaction_still_commits_nothing(bench: Bench) -> None:

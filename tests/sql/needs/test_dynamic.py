@@ -126,7 +126,7 @@ def test_blocked_outcome_without_needs_is_rejected(engine: Engine, needs: object
     """The task would be claimed again immediately, endlessly."""
     engine.enqueue()
 
-    with refused("RC042", "not by what"):
+    with refused("RC042", "it names no needs"):
         engine.report(engine.claim_one(), "blocked", needs=needs)
 
 

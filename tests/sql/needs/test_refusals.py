@@ -54,7 +54,7 @@ def test_missing_need_is_rejected(engine: Engine, kind: str) -> None:
 
 def test_task_of_a_batch_can_need_only_earlier_ones(engine: Engine) -> None:
     """This prevents circles within a batch."""
-    with refused("RC040", "only what was enqueued before it"):
+    with refused("RC040", "can only need tasks that were enqueued before it"):
         engine.enqueue_many([{**WORK, "needs": [{"item": 1}]}, WORK])
     with refused("RC043", "would wait for itself"):
         engine.enqueue_many([{**WORK, "needs": [{"item": 0}]}])
@@ -63,7 +63,7 @@ def test_task_of_a_batch_can_need_only_earlier_ones(engine: Engine) -> None:
 
 
 def test_future_id_as_need_is_rejected(engine: Engine) -> None:
-    with refused("RC040", "only what was enqueued before it"):
+    with refused("RC040", "can only need tasks that were enqueued before it"):
         engine.enqueue(needs=[10**6])
 
 
