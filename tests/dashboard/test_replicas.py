@@ -57,7 +57,7 @@ async def test_card_shows_the_replicas_and_the_next_one_to_be_removed(pool: Engi
     assert "Replicas of rolecall-worker" in page
     assert "between 1 and 8" in page
     assert "<dt>Ready</dt><dd>3</dd>" in page
-    assert "rolecall-worker-3 (runs 2 tasks) leaves" in page
+    assert "rolecall-worker-3 (runs 2 tasks) stops" in page
 
 
 @pytest.mark.parametrize(("button", "replicas"), [("One fewer", 3), ("One more", 5)])
@@ -80,7 +80,7 @@ async def test_target_is_previewed_before_it_is_applied(
 ) -> None:
     page = (await scaled.get("/admin/workers?replicas=2")).text
 
-    assert "rolecall-worker-3 (no worker on the roll), rolecall-worker-2 (no worker on the roll) leave" in page
+    assert "rolecall-worker-3 (no registered worker), rolecall-worker-2 (no registered worker) stop" in page
     assert "Scale to 2" in page
     assert cluster.desired == 4
 

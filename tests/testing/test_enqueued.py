@@ -204,5 +204,5 @@ def test_option_that_is_not_stored_is_rejected(database: str) -> None:
         assert_enqueued(database, bill, {}, retry=None)
     with pytest.raises(ValueError, match="scheduled_for needs a time zone"):
         assert_enqueued(database, bill, scheduled_for=datetime(2026, 1, 1))  # noqa: DTZ001 - on purpose
-    with pytest.raises(TypeError, match="not a int"):
+    with pytest.raises(TypeError, match="expected a handler, its name or a task, got int"):
         assert_enqueued(database, 7)  # type: ignore[call-overload]  # on purpose
