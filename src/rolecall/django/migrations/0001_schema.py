@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
     initial = True
     atomic = False
     operations = (
-        BringSchema("0087_declarations"),
+        BringSchema("0001_schema"),
         shown("Task", "all_tasks", "-id"),
         shown("Schedule", "schedules", "name"),
         shown("Worker", "all_workers", "-heartbeat_at"),
