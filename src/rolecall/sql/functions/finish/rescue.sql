@@ -240,7 +240,7 @@ begin
         return;
     end if;
     update rolecall.workers as worker
-    set stopped_at = rolecall.clock(), idle = false, held = 0, unseen_since = null
+    set stopped_at = rolecall.clock(), held = 0, unseen_since = null
     where worker.id = any(v_struck);
     perform rolecall.set_idle_mark(struck.id, false), rolecall.notify('rolecall_command', struck.id::text)
     from unnest(v_struck) as struck (id);
