@@ -205,7 +205,7 @@ async def lose_sessions(bench: Bench, session: DatabaseSession, *wanted: NewTask
     theirs = DatabaseSessions(bench.dsn, deadline=5, mark="abcdef")
     claiming = theirs.open("claim")
     worker_id = await claiming.run(workers.register(info))
-    await claiming.run(workers.tell_process(worker_id, None, theirs.known_by))
+    await claiming.run(workers.tell_process(worker_id, None, theirs.session_suffix))
     ids = bench.enqueue(*wanted)
     await claiming.run(claims.claim(worker_id, [], ["work", "free"], len(ids)))
     bench.ask("update rolecall.server_epoch set seen_at = seen_at - interval '1 hour' returning 1")

@@ -36,7 +36,7 @@ from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.registration import declare
 from rolecall.worker.session import DatabaseSession, DatabaseSessions
-from rolecall.worker.signals import heeding_signals
+from rolecall.worker.signals import handling_signals
 
 __all__ = [
     "Server",
@@ -98,7 +98,7 @@ class Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Stop the server on a stop signal. The signal is not raised again afterwards."""
-        with heeding_signals(lambda number: self.handle_exit(number, None)):
+        with handling_signals(lambda number: self.handle_exit(number, None)):
             yield
 
 

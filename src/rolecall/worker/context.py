@@ -122,14 +122,14 @@ class Context(TaskContext):
     @property
     def aborted(self) -> LostReason | None:
         """Why this handler must stop; None while it may continue."""
-        return self._held.aborted
+        return self._held.abort_reason
 
     def check(self) -> None:
         """Raise HandlerAborted if this handler must stop. Handlers in threads should call it regularly."""
         if failpoints.ARMED:
             failpoints.hit(failpoints.MID_HANDLER)
-        if self._held.aborted is not None:
-            raise HandlerAborted(reason=self._held.aborted)
+        if self._held.abort_reason is not None:
+            raise HandlerAborted(reason=self._held.abort_reason)
 
     @property
     def parent_id(self) -> int | None:
@@ -288,7 +288,7 @@ class Context(TaskContext):
         `tx` is your own connection or session: psycopg, psycopg2, SQLAlchemy, SQLModel or Django.
         """
         connection = join(tx)
-        if self._held.after is not None:
+        if self._held.predecessor is not None:
             self.wait(self._services.in_flight.wait_for_turn(self._held))
         stored, next_tasks = self._checked(result)
         next_tasks = self._services.large.detach_now(next_tasks)
@@ -310,16 +310,16 @@ class Context(TaskContext):
             id=task.id,
             fence=task.fence,
             result_json=None if result is None else self._encoded(result),
-            ran=held.ran,
+            ran=held.run_seconds,
             next_tasks=next_tasks,
         )
         surrounding = AfterCommit.of(self)
         if surrounding is None or surrounding.connection is not tx:
             held.unseen_completion = report
             return report, None
-        held.finishing = True
+        held.is_finishing = True
         held.report = report
-        if self._services.events.asks_for_ends:
+        if self._services.events.needs_end_events:
             held.collector = self._services.events.collector([held])
         return report, held.collector
 
@@ -334,10 +334,10 @@ class Context(TaskContext):
             self.log.warning(
                 "Task %d was already completed: the repeated transaction of its handler is rolled back", task.id
             )
-            held.committed = True
+            held.is_committed = True
             return AlreadyCompleted(task_id=task.id)
-        held.aborted = LostReason(verdict)
-        return HandlerAborted(reason=held.aborted)
+        held.abort_reason = LostReason(verdict)
+        return HandlerAborted(reason=held.abort_reason)
 
     async def in_process(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function in a child process, which is killed if this handler must stop.

@@ -12,7 +12,7 @@ from rolecall.maintenance.periodic import Periodic
 from rolecall.model.outcomes import Returned
 from rolecall.model.states import LostReason
 from rolecall.sql import claims
-from rolecall.worker.in_flight import LOOKS_PER_LEASE, HeldTask, InFlight, by_worker
+from rolecall.worker.in_flight import RENEWALS_PER_LEASE, HeldTask, InFlight, by_worker
 from rolecall.worker.leases import LeaseKeeper
 from rolecall.worker.local_queue import LocalQueue
 from rolecall.worker.registration import Registration
@@ -109,31 +109,33 @@ class LagWatch:
         self._in_flight = in_flight
         self._queue = local_queue
         self._session = session
-        self._asked_at: float | None = None
+        self._pinged_at: float | None = None
         self._warned = False
 
     def lag(self) -> float:
-        asked_at = self._asked_at
-        return 0.0 if asked_at is None else monotonic() - asked_at
+        sent_at = self._pinged_at
+        return 0.0 if sent_at is None else monotonic() - sent_at
 
     async def look(self) -> None:
-        if self._asked_at is None:
-            self._asked_at = monotonic()
+        if self._pinged_at is None:
+            self._pinged_at = monotonic()
             self._loop.call_soon_threadsafe(self._answer)
             return
-        lag = monotonic() - self._asked_at
+        lag = monotonic() - self._pinged_at
         if not self._warned:
             self._judge(lag)
-        if begun := [held for held in self._in_flight.all() if held.began_at and not (held.started or held.ended)]:
+        if begun := [
+            held for held in self._in_flight.all() if held.began_at and not (held.is_started or held.has_ended)
+        ]:
             await self._record_starts(begun)
         if lag > BLOCKED_AFTER and (waiting := self._queue.clear()):
             await self._give_back(waiting, lag)
 
     def _judge(self, lag: float) -> None:
         held_tasks = self._in_flight.all()
-        if lag > min((held.task.lease_seconds for held in held_tasks), default=USUAL_LEASE) / LOOKS_PER_LEASE:
+        if lag > min((held.task.lease_seconds for held in held_tasks), default=USUAL_LEASE) / RENEWALS_PER_LEASE:
             self._warned = True
-            culprits = {held.task.handler for held in held_tasks if held.slot is not None and not held.ended}
+            culprits = {held.task.handler for held in held_tasks if held.slot is not None and not held.has_ended}
             names = ", ".join(sorted(culprits)) or "something"
             log.warning("The loop has not turned for %.1f s: %s blocks it (make it a plain `def`)", lag, names)
 
@@ -144,12 +146,12 @@ class LagWatch:
             )
             for held in group:
                 if held.task.id not in answers:
-                    held.has_started()
+                    held.record_started()
 
     async def _give_back(self, waiting: Sequence[HeldTask], lag: float) -> None:
         log.warning("The loop has not turned for %.1f s: %d tasks are returned before their start", lag, len(waiting))
         for held in waiting:
-            held.aborted = LostReason.SHUTDOWN  # its lease is no longer renewed
+            held.abort_reason = LostReason.SHUTDOWN  # its lease is no longer renewed
         try:
             for worker_id, group in by_worker(waiting):
                 reports = [Returned(id=held.task.id, fence=held.task.fence) for held in group]
@@ -158,5 +160,5 @@ class LagWatch:
             self._loop.call_soon_threadsafe(self._in_flight.drop, waiting)
 
     def _answer(self) -> None:
-        self._asked_at = None
+        self._pinged_at = None
         self._warned = False

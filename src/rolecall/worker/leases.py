@@ -66,12 +66,12 @@ class LeaseKeeper:
         self._all = False
         self._closing = False
 
-    def watch(self, held_tasks: Sequence[HeldTask], asked_at: float) -> None:
-        """Watch newly claimed tasks, which must be in flight already. `asked_at` is the time of the claim."""
-        if asked_at <= self._heard_at:
+    def watch(self, held_tasks: Sequence[HeldTask], sent_at: float) -> None:
+        """Watch newly claimed tasks, which must be in flight already. `sent_at` is the time of the claim."""
+        if sent_at <= self._heard_at:
             # A notification that arrived during the claim may concern these tasks.
             self.look_now()
-        elif min(held.look_at for held in held_tasks) < self._planned:
+        elif min(held.renew_at for held in held_tasks) < self._planned:
             self._nudge()
 
     def look_now(self) -> None:
@@ -110,7 +110,7 @@ class LeaseKeeper:
     def _until_next(self) -> float:
         # During a renewal only the end of a deadline or lease matters.
         moments = (
-            self._stops_at(held) if self._renewal or held.is_safe else min(held.look_at, self._stops_at(held))
+            self._stops_at(held) if self._renewal or held.is_safe else min(held.renew_at, self._stops_at(held))
             for held in self._watched()
         )
         self._planned = min(moments, default=math.inf)
@@ -123,18 +123,18 @@ class LeaseKeeper:
             self._reported = {*self._reported.intersection(self._in_flight.all()), *overdue}
             lost = [(held, _why_overdue(held, now)) for held in overdue]
             self._on_lost(lost)
-            self._events.renewed((), [held for held, reason in lost if reason is LostReason.DATABASE])
+            self._events.emit_renewals((), [held for held, reason in lost if reason is LostReason.DATABASE])
 
     def _stops_at(self, held: HeldTask) -> float:
         deadline = math.inf if held.deadline is None or held.is_safe else held.deadline
-        if self._stop_when_cut_off or not held.started:
+        if self._stop_when_cut_off or not held.is_started:
             return min(deadline, held.stop_at(self._grace))
         return deadline
 
     def _take_due(self) -> list[HeldTask]:
         before = monotonic() + SLACK
         everything, self._all = self._all, False
-        return [held for held in self._watched() if not held.is_safe and (everything or held.look_at <= before)]
+        return [held for held in self._watched() if not held.is_safe and (everything or held.renew_at <= before)]
 
     async def _renew_each(self, due: Iterable[HeldTask]) -> None:
         try:
@@ -149,7 +149,7 @@ class LeaseKeeper:
             self._backoff.reset()
 
     async def _renew(self, worker_id: int, portion: Sequence[HeldTask]) -> None:
-        asked_at = monotonic()
+        sent_at = monotonic()
         reasons = await self._session.run(
             claims.renew(worker_id, [(held.task.id, held.task.fence) for held in portion])
         )
@@ -158,11 +158,11 @@ class LeaseKeeper:
         answered = [held for held in portion if reasons.get(held.task.id) != BUSY]
         for held in busy:
             # Another transaction has locked the row, so the lease was not renewed.
-            held.look_at = now + AGAIN_AFTER
+            held.renew_at = now + AGAIN_AFTER
         expired = [held for held in answered if held.lease_ran_out(now)]
         for held in answered:
-            held.look_again(asked_at)
-        self._events.renewed([held for held in answered if held.task.id not in reasons], expired)
+            held.plan_renewal(sent_at)
+        self._events.emit_renewals([held for held in answered if held.task.id not in reasons], expired)
         lost = [(held, LostReason(reasons[held.task.id])) for held in answered if held.task.id in reasons]
         if lost:
             self._on_lost(lost)
@@ -171,7 +171,7 @@ class LeaseKeeper:
         return (
             held
             for held in self._in_flight.all()
-            if held.aborted is None and not held.committed and held not in self._reported
+            if held.abort_reason is None and not held.is_committed and held not in self._reported
         )
 
 
@@ -202,30 +202,30 @@ class Aborter:
             self.abort(held, reason)
 
     def abort(self, held: HeldTask, reason: LostReason) -> None:
-        if held.ended or held.aborted is not None:
+        if held.has_ended or held.abort_reason is not None:
             return
         if reason is LostReason.COMPLETED and (held.is_safe or held.unseen_completion):
             # The handler completed its task in its own transaction and may continue.
             return
-        held.aborted = reason
+        held.abort_reason = reason
         log.info("Task %d (%s) must stop: %s", held.task.id, held.task.handler, reason)
         if self._queue.withdraw(held) or held.slot is None:
-            self._outcomes.aborted(held)
+            self._outcomes.report_abort(held)
             return
         held.slot.interrupt()
         asyncio.get_running_loop().call_later(self._grace, self._overdue, held)
 
     def _overdue(self, held: HeldTask) -> None:
-        if held.slot is None or held not in held.slot.running:
+        if held.slot is None or held not in held.slot.running_tasks:
             return
-        if not held.ended:
+        if not held.has_ended:
             log.warning(
                 "The handler of task %d (%s) did not stop within %g s; its slot stays occupied until it does",
                 held.task.id,
                 held.task.handler,
                 self._grace,
             )
-            self._outcomes.aborted(held)
+            self._outcomes.report_abort(held)
         # A handler may have suppressed the cancellation: repeat it until the handler ends.
         held.slot.interrupt()
         asyncio.get_running_loop().call_later(self._grace, self._overdue, held)

@@ -12,7 +12,7 @@ from time import monotonic
 
 from rolecall.wake.waker import Waker
 from rolecall.worker.in_flight import HeldTask
-from rolecall.worker.places import Places
+from rolecall.worker.places import Sequences
 
 NO_CALL = -1
 HORIZON = 0.15
@@ -26,16 +26,16 @@ log = logging.getLogger("rolecall.worker")
 class LocalQueue:
     """Held tasks that have not started, in claim order.
 
-    Of each sequence (tasks that share a permit), only the next task is in `ready`; the others wait in `places`. Slots
-    take from the left. The producer is woken when the queue is as short as `call_at` or a slot finds it empty. Tasks
-    that may not start any more are passed to `give_back`. The heartbeat thread takes tasks while the worker's loop is
-    blocked.
+    Of each sequence (tasks that share a permit), only the next task is in `ready`; the others wait in `sequences`.
+    Slots take from the left. The producer is woken when the queue is as short as `call_at` or a slot finds it
+    empty. Tasks that may not start any more are passed to `give_back`. The heartbeat thread takes tasks while the
+    worker's loop is blocked.
     """
 
     def __init__(self, give_back: Callable[[list[HeldTask]], None]) -> None:
         self._give_back = give_back
         self.ready: deque[HeldTask] = deque()
-        self.places = Places()
+        self.sequences = Sequences()
         self._lock = threading.Lock()
         self.room = Waker()
         self.call_at = NO_CALL
@@ -47,8 +47,8 @@ class LocalQueue:
         return len(self._waiting)
 
     @property
-    def waiting(self) -> int:
-        return len(self.ready) + self.places.behind
+    def waiting_count(self) -> int:
+        return len(self.ready) + self.sequences.waiting_count
 
     def take(self) -> HeldTask | None:
         """Take the next task that may start. Tasks before it that may not start any more are given back."""
@@ -66,7 +66,9 @@ class LocalQueue:
 
     def put(self, held_tasks: Iterable[HeldTask]) -> None:
         with self._lock:
-            self.ready.extend(held for held in held_tasks if held.place is None or self.places.admit(held, held.place))
+            self.ready.extend(
+                held for held in held_tasks if held.permit is None or self.sequences.admit(held, held.permit)
+            )
         self._wake(len(self.ready))
 
     def let_next(self, held: HeldTask) -> None:
@@ -77,9 +79,9 @@ class LocalQueue:
         """
         others: list[HeldTask] = []
         with self._lock:
-            if held.ends_its_line:
-                others = self.places.close(held)
-            elif (next_one := self.places.leave(held)) is not None:
+            if held.ends_sequence:
+                others = self.sequences.close(held)
+            elif (next_one := self.sequences.leave(held)) is not None:
                 self.ready.appendleft(next_one)
         if others:
             self._give_back(others)
@@ -90,8 +92,8 @@ class LocalQueue:
             try:
                 self.ready.remove(held)
             except ValueError:
-                return held.began_at == 0 and self.places.withdraw(held)
-            if (next_one := self.places.leave(held)) is not None:
+                return held.began_at == 0 and self.sequences.withdraw(held)
+            if (next_one := self.sequences.leave(held)) is not None:
                 self.ready.appendleft(next_one)
         return True
 
@@ -105,7 +107,7 @@ class LocalQueue:
                 rest = [other for other in self.ready if other not in taken]
                 self.ready.clear()
                 self.ready.extend(rest)
-        if self.waiting <= self.call_at:
+        if self.waiting_count <= self.call_at:
             self.call_producer()
         now = monotonic()
         if late := [other for other in alike if not other.may_begin(now)]:
@@ -118,16 +120,16 @@ class LocalQueue:
         with self._lock:
             while self.ready and self.ready[0].delivered_at <= before:
                 held = self.ready.popleft()
-                older += [held, *self.places.close(held)]
-            behind = self.places.take_late(before)
-        self.places.learn(late=bool(behind))
+                older += [held, *self.sequences.close(held)]
+            behind = self.sequences.take_late(before)
+        self.sequences.adapt_length(late=bool(behind))
         return older + behind
 
     def clear(self) -> list[HeldTask]:
         with self._lock:
-            unbegun = [*self.ready, *self.places.take_all()]
+            unbegun = [*self.ready, *self.sequences.take_all()]
             for held in self.ready:
-                self.places.leave(held)
+                self.sequences.leave(held)
             self.ready.clear()
         return unbegun
 
@@ -152,7 +154,7 @@ class LocalQueue:
     def _give_back_late(self, late: list[HeldTask]) -> None:
         # The tasks expired, the process was frozen, or the answer to the claim was late. Another worker may have them.
         with self._lock:
-            late += [other for held in late for other in self.places.close(held)]
+            late += [other for held in late for other in self.sequences.close(held)]
         log.warning(
             "%d tasks are returned before their start: they were claimed too long ago, or have expired", len(late)
         )
@@ -244,7 +246,7 @@ class ClaimLimit:
         self._backing_off = on
         self._changed()
 
-    def most(self, *, busy: bool) -> int:
+    def max_claims(self, *, busy: bool) -> int:
         """Return how many tasks may be claimed now; `busy`: whether the worker runs any."""
         if self._drained:
             return 0

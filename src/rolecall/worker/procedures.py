@@ -37,7 +37,7 @@ class ProcedureRunner:
     """
 
     interruptible = True
-    most = 1
+    max_tasks = 1
 
     def __init__(
         self,
@@ -61,15 +61,15 @@ class ProcedureRunner:
                 if held.must_record_start:
                     await slot.record_starts((held,))
                 if not slot.begin((held,)):
-                    self._outcomes.aborted(held)
+                    self._outcomes.report_abort(held)
                     return
                 result = await self._call(context, held, connection)
         except BaseException as error:  # noqa: BLE001 - whatever happens there belongs to the task
             report_error(self._outcomes, slot, error)
             return
-        if held.aborted is not None:
+        if held.abort_reason is not None:
             slot.absorb()
-        self._outcomes.returned(held, result, context.next_tasks)
+        self._outcomes.report_result(held, result, context.next_tasks)
 
     @asynccontextmanager
     async def _lent_connection(self, held: HeldTask) -> AsyncIterator[Connection]:
@@ -79,18 +79,18 @@ class ProcedureRunner:
                     await self._services.pool.open()
                     connection = await stack.enter_async_context(self._services.pool.connection())
             except DatabaseUnavailable:
-                held.aborted = held.aborted or LostReason.DATABASE
+                held.abort_reason = held.abort_reason or LostReason.DATABASE
                 raise
             yield connection
 
     async def _run(self, context: Context, held: HeldTask, connection: Connection) -> None:
         end = await self._end_of(held, context, connection)
         if end.lost is not None and end.lost != ACCEPTED_BEFORE:
-            held.aborted = LostReason(end.lost)
-            raise HandlerAborted(reason=held.aborted)
-        held.committed = True
+            held.abort_reason = LostReason(end.lost)
+            raise HandlerAborted(reason=held.abort_reason)
+        held.is_committed = True
         if end.error is not None:
-            held.report = Failed(id=held.task.id, fence=held.task.fence, error=end.error, ran=held.ran)
+            held.report = Failed(id=held.task.id, fence=held.task.fence, error=end.error, ran=held.run_seconds)
             raise ProcedureFailed(end.error)
 
     async def _end_of(self, held: HeldTask, context: Context, connection: Connection) -> ProcedureEnd:
@@ -99,14 +99,14 @@ class ProcedureRunner:
             with translated(), _notices_logged(connection, context):
                 if self._procedure.has_before:
                     await run_async(connection, roles.run_before_hook(*claim))
-                if self._services.events.asks_for_ends:
+                if self._services.events.needs_end_events:
                     held.collector = self._services.events.collector([held])
                 return await run_async(connection, roles.run_procedure(*claim), held.collector)
         except DatabaseUnavailable as error:
             if undoes_transaction(error.sqlstate):
                 # The task did nothing wrong, and its work was rolled back.
                 held.began_at = 0.0
-                held.aborted = held.aborted or LostReason.DATABASE
+                held.abort_reason = held.abort_reason or LostReason.DATABASE
             raise
 
 

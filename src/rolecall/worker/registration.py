@@ -29,7 +29,7 @@ async def declare(session: DatabaseSession, app: Program) -> None:
 
     Raises SchemaMissing, SchemaTooNew and SchemaDrift, also for the app's own tables.
     """
-    await session.ask(lambda connection: check_async(connection, ROLECALL, *app.migrations))
+    await session.run_all(lambda connection: check_async(connection, ROLECALL, *app.migrations))
     await declare_unchecked(session, app)
 
 
@@ -55,7 +55,7 @@ class Registration:
     """The worker's entry in the worker registry, with the id under which new claims are made.
 
     Tasks that were claimed under an earlier id keep it. Each heartbeat sends `condition` and passes the stored
-    command to `on_command`. `known_by` returns the suffix of the worker's session names, if it identifies them.
+    command to `on_command`. `session_suffix` returns the suffix of the worker's session names, if it identifies them.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class Registration:
         *,
         condition: Callable[[], Condition],
         on_command: Callable[[WorkerCommand | None], None],
-        known_by: Callable[[], str | None],
+        session_suffix: Callable[[], str | None],
     ) -> None:
         self.info = info
         self._app = app
-        self._known_by = known_by
+        self._known_by = session_suffix
         self._taken_for_dead = False
         self._condition = condition
         self._on_command = on_command

@@ -159,7 +159,7 @@ class Worker:
             if watching is not None:
                 watching.cancel()
             for wiring in wirings:
-                wiring.events.of_worker(EventType.WORKER_STOPPING, wiring.registration.worker_id)
+                wiring.events.emit_worker_event(EventType.WORKER_STOPPING, wiring.registration.worker_id)
             await asyncio.gather(*map(self._end, wirings, working))
             self._working = False
 
@@ -171,8 +171,8 @@ class Worker:
 
     async def _end(self, wiring: Wiring, working: Mapping[str, asyncio.Task[None]]) -> None:
         await Shutdown(wiring, working, self._now, grace=self._options.grace).run()
-        wiring.events.of_worker(EventType.WORKER_STOPPED, wiring.registration.worker_id)
-        wiring.events.hand_over()
+        wiring.events.emit_worker_event(EventType.WORKER_STOPPED, wiring.registration.worker_id)
+        wiring.events.flush()
 
     def _watch_for_idleness(self, wiring: Wiring) -> asyncio.Task[None]:
         watch = IdleWatch(wiring.maintenance_session, wiring.registration, self._options.served, self.stop)
@@ -182,8 +182,8 @@ class Worker:
         served = wiring.registration.info.roles
         way = {"by": "hand-off"} if self._options.handoff.on else {}
         facts = {"roles": list(served), "slots": len(wiring.slots), **way}
-        wiring.events.of_worker(EventType.WORKER_STARTED, wiring.registration.worker_id, **facts)
-        wiring.events.hand_over()
+        wiring.events.emit_worker_event(EventType.WORKER_STARTED, wiring.registration.worker_id, **facts)
+        wiring.events.flush()
         if wiring.transport.reach is Reach.NOTHING:
             log.info("Polling for work every %g s, without notifications", self._options.poll_interval)
         known = {handler.role for handler in self._app.handlers.values()}

@@ -35,7 +35,7 @@ from rolecall.telemetry.tracing import Arrives
 from rolecall.worker.in_flight import fresh_context
 from rolecall.worker.outcomes import judge, require_awaited, unstored_failure
 from rolecall.worker.session import ForkGuard
-from rolecall.worker.signals import die_with, heeded_signals
+from rolecall.worker.signals import end_with_parent, handled_signals
 from rolecall.worker.subprocess.context import ProcessContext
 from rolecall.worker.subprocess.messages import (
     Address,
@@ -62,7 +62,7 @@ Variables = list[tuple[Any, object]]
 def serve(connection: Connection, *, parent: int, log_level: int) -> None:
     os.environ[MARK] = str(os.getpid())
     del sys.argv[1:]
-    die_with(parent)
+    end_with_parent(parent)
     _leave_stopping_to_the_worker()
     fork_guard = ForkGuard()
     wire = Wire(connection)
@@ -190,7 +190,7 @@ def _definition(address: Address, handler: str, *, strict: bool) -> HandlerDefin
 def _leave_stopping_to_the_worker() -> None:
     # A terminal or service manager signals the whole process group, but the worker lets its handlers finish. Not
     # SIG_IGN, which programs started by a handler would inherit.
-    for number in heeded_signals():
+    for number in handled_signals():
         signal.signal(number, lambda *_: None)
 
 
