@@ -76,7 +76,7 @@ def hold(bench: Bench, process: ProcessIdentity | None, host: str | None = None)
     pid = process.pid if process else 1
     info = WorkerInfo(name="w", roles=(), handlers=("work",), slots=1, host=where, pid=pid, version="0")
     worker_id = run(bench.connection, workers.register(info))
-    run(bench.connection, workers.tell_process(worker_id, process, None))
+    run(bench.connection, workers.record_process(worker_id, process, None))
     run(bench.connection, claims.claim(worker_id, [], ["work"], 1))
     return task_id
 
@@ -205,7 +205,7 @@ async def lose_sessions(bench: Bench, session: DatabaseSession, *wanted: NewTask
     theirs = DatabaseSessions(bench.dsn, deadline=5, mark="abcdef")
     claiming = theirs.open("claim")
     worker_id = await claiming.run(workers.register(info))
-    await claiming.run(workers.tell_process(worker_id, None, theirs.session_suffix))
+    await claiming.run(workers.record_process(worker_id, None, theirs.session_suffix))
     ids = bench.enqueue(*wanted)
     await claiming.run(claims.claim(worker_id, [], ["work", "free"], len(ids)))
     bench.ask("update rolecall.server_epoch set seen_at = seen_at - interval '1 hour' returning 1")

@@ -16,7 +16,7 @@ from rolecall.maintenance.duties import Duty
 from rolecall.maintenance.runner import MaintenanceRunner, rest_after
 from rolecall.maintenance.runs import Runs
 from rolecall.model.doctor import DutyState
-from rolecall.model.workers import DutyLook, WorkerInfo
+from rolecall.model.workers import DutyStatus, WorkerInfo
 from rolecall.sql import claims, doctor, keys, retention, roles, schedules, workers
 from rolecall.sql.statement import Statement
 from rolecall.worker.session import DatabaseSession, DatabaseSessions
@@ -239,7 +239,7 @@ async def test_duty_runs_once_per_period_and_moves_to_another_process(
 def test_last_runner_checks_at_the_due_time_and_others_less_often(
     due: list[str], next_in: float | None, did_last: bool, workers: int, least: float, most: float
 ) -> None:
-    look = DutyLook(due, next_in, did_last=did_last, workers=workers, latest_worker=7)
+    look = DutyStatus(due, next_in, did_last=did_last, workers=workers, latest_worker=7)
 
     assert all(least <= rest_after(look) <= most for _ in range(50))
 

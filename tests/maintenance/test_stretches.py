@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from rolecall.maintenance.cron import stretches
-from rolecall.model.schedules import StoredSchedule, Stretch
+from rolecall.model.schedules import FireTimeRange, StoredSchedule
 
 NOON = datetime(2026, 3, 28, 12, tzinfo=UTC)
 DAY, GRAIN = timedelta(days=1), timedelta(minutes=3)
@@ -16,7 +16,7 @@ SCHEDULE = StoredSchedule(
 )
 
 
-def of(cron: str, zone: str = "UTC") -> list[Stretch]:
+def of(cron: str, zone: str = "UTC") -> list[FireTimeRange]:
     schedule = replace(SCHEDULE, every=None, cron=cron, zone=zone, next_run_at=NOON)
     return stretches(schedule, NOON, NOON + DAY, GRAIN)
 

@@ -220,7 +220,7 @@ class HandlerDefinition(Generic[P, R_co]):
 
     def secrets_in(self, payload_json: str | bytes) -> Sequence[str]:
         """Return the redacted texts and numbers of a payload."""
-        return Redaction(self.signature.schema).texts(json.loads(payload_json))
+        return Redaction(self.signature.schema).hidden_texts(json.loads(payload_json))
 
     def require_entry(self, asked_by: str) -> None:
         """Raise ContractBroken (not_entry_point) if its tasks cannot start a chain."""

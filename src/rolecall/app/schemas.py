@@ -9,7 +9,7 @@ import msgspec
 
 from rolecall.app.shapes import flags_in
 from rolecall.model.codecs import DoesNotFit, codec_for
-from rolecall.model.redaction import WRITE_ONLY, Redaction, untold
+from rolecall.model.redaction import WRITE_ONLY, Redaction, hidden_problem
 
 __all__ = ["Redacted", "schema_of", "told"]
 
@@ -99,5 +99,5 @@ def told(error: Exception, schema: dict[str, Any]) -> str:
     hidden, hides_some = redaction.hides_place(place)
     told_by_codec = error.__cause__ is not None or not isinstance(error, msgspec.ValidationError)
     if hidden or (hides_some and told_by_codec and not isinstance(error.__cause__, DoesNotFit)):
-        return untold(f"`{place}`")
+        return hidden_problem(f"`{place}`")
     return str(error)

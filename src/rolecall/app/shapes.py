@@ -14,7 +14,7 @@ from typing import Any, get_origin
 import msgspec
 from msgspec import inspect as known
 
-from rolecall.model.codecs import read, written
+from rolecall.model.codecs import decode_value, encode_value
 from rolecall.sql.encoding import to_plain
 
 __all__ = ["JsonType", "flags_in", "require_storable"]
@@ -61,7 +61,7 @@ class JsonType:
 
     def __init__(self, shape: Any, *, is_payload: bool = False) -> None:
         self.shape = shape
-        self.decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape, dec_hook=read)
+        self.decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape, dec_hook=decode_value)
         self._node = known.type_info(shape)
         self._exact = shape if shape in EXACT else None
         nodes = [node for node in _nodes(self._node) if not _is_unset(node)]
@@ -72,7 +72,7 @@ class JsonType:
             if isinstance(node, (*CLASSES, known.CustomType)) and not (is_payload and node is self._node)
         )
 
-    def write(self, value: Any, hook: Callable[[Any], object] = written) -> Any:
+    def write(self, value: Any, hook: Callable[[Any], object] = encode_value) -> Any:
         """Return a value as JSON values; `hook` writes the types that msgspec does not support.
 
         Raises msgspec.ValidationError for a value of another type; NotStorable, TypeError, ValueError and
@@ -96,7 +96,7 @@ class JsonType:
 
     def _checked(self, value: Any, hook: Callable[[Any], object]) -> Any:
         plain = to_plain(value, hook, has_plain_keys=self._has_plain_keys)
-        msgspec.convert(plain, self.shape, str_keys=True, dec_hook=read)
+        msgspec.convert(plain, self.shape, str_keys=True, dec_hook=decode_value)
         return plain
 
 

@@ -25,7 +25,7 @@ import msgspec
 from rolecall.app.results import ResultType, cause_of, loosened, read_result
 from rolecall.app.schemas import schema_of, told
 from rolecall.app.shapes import JsonType, require_storable
-from rolecall.model.codecs import codec_for, revealed
+from rolecall.model.codecs import codec_for, encode_revealed
 from rolecall.model.errors import InvalidDeclaration, InvalidPayload
 from rolecall.model.redaction import Redaction, hides
 
@@ -119,7 +119,7 @@ class Signature:
     def check(self, payload: Mapping[str, object]) -> dict[str, object]:
         """Return the payload as JSON values. Raises InvalidPayload if it does not match."""
         try:
-            plain: dict[str, object] = self.json.write(dict(payload), revealed)
+            plain: dict[str, object] = self.json.write(dict(payload), encode_revealed)
         except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
             problem = told(error, self.schema)
             raise InvalidPayload(problem, handler=self.handler) from cause_of(error, problem)

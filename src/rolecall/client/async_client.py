@@ -30,7 +30,7 @@ from rolecall.client.transactions import require_block, tell_workers
 from rolecall.client.typed_calls import AsyncTypedCalls
 from rolecall.db.after_commit import AfterCommit, Call, make_calls_async
 from rolecall.db.joined import AsyncAnyConnection, join_async
-from rolecall.db.run import run_all_async, run_async, translated
+from rolecall.db.run import run_all_async, run_async, translating_errors
 from rolecall.model.chains import Chain, ChainFilter
 from rolecall.model.errors import TaskNotFound, WaitTimeout
 from rolecall.model.insight import RoleCount
@@ -138,13 +138,13 @@ class AsyncClient(AsyncTypedCalls):
                 yield here
             return
         async with AsyncExitStack() as stack:
-            with translated():
+            with translating_errors():
                 here = await stack.enter_async_context(self._pools.connection())
                 block = await stack.enter_async_context(here.transaction())
             after_commit = AfterCommit(here, [self])
             with after_commit.surround():
                 yield here
-        await make_calls_async(after_commit.ended(block))
+        await make_calls_async(after_commit.close(block))
 
     def after_commit(self, call: Call) -> None:
         """Call a function after the commit of the surrounding `transaction()`.
@@ -290,7 +290,7 @@ class AsyncClient(AsyncTypedCalls):
             if connection is not None:
                 here = await require_transaction_async(join_async(connection))
             else:
-                with translated():
+                with translating_errors():
                     here = await stack.enter_async_context(self._pools.connection())
                     await stack.enter_async_context(here.transaction())
             yield await AsyncHeldChain(here, chain_id, self._app, collector).hold()
@@ -352,9 +352,9 @@ class AsyncClient(AsyncTypedCalls):
     @asynccontextmanager
     async def _connection(self, joined: AsyncJoinable | None) -> AsyncIterator[AsyncAnyConnection]:
         if joined is not None:
-            with translated():
+            with translating_errors():
                 yield join_async(joined)
             return
-        with translated():
+        with translating_errors():
             async with self._pools.connection() as connection:
                 yield connection

@@ -59,7 +59,7 @@ class HeldChain:
         self.hold()
 
     def _run(self, statement: Statement[T]) -> T:
-        return run(self._connection, statement, self._collector if statement.tells else None)
+        return run(self._connection, statement, self._collector if statement.event_kinds else None)
 
 
 class AsyncHeldChain:
@@ -97,7 +97,7 @@ class AsyncHeldChain:
         await self.hold()
 
     async def _run(self, statement: Statement[T]) -> T:
-        return await run_async(self._connection, statement, self._collector if statement.tells else None)
+        return await run_async(self._connection, statement, self._collector if statement.event_kinds else None)
 
 
 def require_transaction(connection: AnyConnection) -> AnyConnection:

@@ -71,7 +71,7 @@ class Pools:
             if process not in self._own:
                 self._dsn = self._source.attach()
                 require_answer(self._dsn)
-                own = pool(self._dsn, "client", Pooler(told=self._source.pooled()))
+                own = pool(self._dsn, "client", Pooler(configured=self._source.pooled()))
                 own.open()
                 self._own[process] = own
             return self._own[process]
@@ -115,7 +115,7 @@ class AsyncPools:
             if self._own is None:
                 self._dsn = await asyncio.to_thread(self._source.attach)
                 await require_answer_async(self._dsn)
-                own = async_pool(self._dsn, "client", Pooler(told=self._source.pooled()))
+                own = async_pool(self._dsn, "client", Pooler(configured=self._source.pooled()))
                 await own.open()
                 self._own = own
             return self._own

@@ -325,7 +325,7 @@ class Teller:
 
         Also emits an event if the database does not answer.
         """
-        return self._collecting(joined, *(statement.tells for statement in statements))
+        return self._collecting(joined, *(statement.event_kinds for statement in statements))
 
     def of_ends(self, joined: object) -> AbstractContextManager[EventCollector | None]:
         """Do the same for statements that may finish tasks."""
@@ -353,9 +353,9 @@ class Teller:
             self._tell(EventType.STATE_ADAPTER_ERROR, error)
             raise
         if collector is not None and surrounding is not None:
-            surrounding.add(partial(self.emitter.emit, collector.told))
+            surrounding.add(partial(self.emitter.emit, collector.events))
         elif collector is not None:
-            self.emitter.emit(collector.told)
+            self.emitter.emit(collector.events)
 
     def _tell(self, kind: EventType, error: Exception, task: SomeTask | None = None) -> None:
         if kind in self.emitter.wanted:

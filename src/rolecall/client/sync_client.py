@@ -31,7 +31,7 @@ from rolecall.client.typed_calls import TypedCalls
 from rolecall.db.after_commit import AfterCommit, Call, make_calls
 from rolecall.db.foreign import Foreign
 from rolecall.db.joined import AnyConnection, join
-from rolecall.db.run import run, run_all, translated
+from rolecall.db.run import run, run_all, translating_errors
 from rolecall.model.chains import Chain, ChainFilter
 from rolecall.model.errors import TaskNotFound, WaitTimeout
 from rolecall.model.insight import RoleCount
@@ -140,13 +140,13 @@ class Client(TypedCalls):
                 yield here
             return
         with ExitStack() as stack:
-            with translated():
+            with translating_errors():
                 here = stack.enter_context(self._pools.connection())
                 block = stack.enter_context(here.transaction())
             after_commit = AfterCommit(here, [self])
             with after_commit.surround():
                 yield here
-        make_calls(after_commit.ended(block))
+        make_calls(after_commit.close(block))
 
     def after_commit(self, call: Call) -> None:
         """Call a function after the commit of the surrounding `transaction()`.
@@ -284,7 +284,7 @@ class Client(TypedCalls):
             if connection is not None:
                 here = require_transaction(join(connection))
             else:
-                with translated():
+                with translating_errors():
                     here = stack.enter_context(self._pools.connection())
                     stack.enter_context(here.transaction())
             yield HeldChain(here, chain_id, self._app, collector).hold()
@@ -345,8 +345,8 @@ class Client(TypedCalls):
     @contextmanager
     def _connection(self, joined: Joinable | None) -> Iterator[AnyConnection]:
         if joined is not None:
-            with translated():
+            with translating_errors():
                 yield join(joined)
             return
-        with translated(), self._pools.connection() as connection:
+        with translating_errors(), self._pools.connection() as connection:
             yield connection

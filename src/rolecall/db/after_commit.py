@@ -67,7 +67,7 @@ class AfterCommit:
             own.update(outer)
             SURROUNDING.set(before)
 
-    def ended(self, transaction: AnyTransaction) -> list[Call]:
+    def close(self, transaction: AnyTransaction) -> list[Call]:
         """Close this and return the calls to make; none if the transaction was rolled back."""
         self._forget_since(0, transaction)
         self._open = False

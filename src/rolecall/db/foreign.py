@@ -78,7 +78,7 @@ def find_foreign(connection: object) -> Foreign | None:
     if _is_a(connection, "sqlalchemy.orm", "Session"):
         return _SqlalchemySession(connection)
     if _is_a(connection, "sqlalchemy.orm", "scoped_session"):
-        return _SqlalchemySession(_called(connection))
+        return _SqlalchemySession(_current_session(connection))
     if _is_a(connection, "sqlalchemy", "Connection"):
         return _SqlalchemyConnection(connection)
     if _is_a(connection, "psycopg2.extensions", "connection"):
@@ -93,7 +93,7 @@ def find_async_foreign(connection: object) -> AsyncForeign | None:
     if _is_a(connection, "sqlalchemy.ext.asyncio", "AsyncSession"):
         return _SqlalchemyAsyncSession(connection)
     if _is_a(connection, "sqlalchemy.ext.asyncio", "async_scoped_session"):
-        return _SqlalchemyAsyncSession(_called(connection))
+        return _SqlalchemyAsyncSession(_current_session(connection))
     if _is_a(connection, "sqlalchemy.ext.asyncio", "AsyncConnection"):
         return _SqlalchemyAsyncConnection(connection)
     return None
@@ -236,7 +236,7 @@ def _find_django(connection: object) -> Foreign | None:
     return None
 
 
-def _called(registry: object) -> Any:
+def _current_session(registry: object) -> Any:
     return registry() if callable(registry) else registry
 
 

@@ -43,8 +43,8 @@ from rolecall.db.migrations import (
 )
 from rolecall.db.privileges import are_granted, grant, needing_the_owner, roles_text
 from rolecall.db.register import REGISTER, exists, read_register, read_state, record
-from rolecall.db.run import run, run_async, translated
-from rolecall.db.trying import BRIEFLY, insist
+from rolecall.db.run import run, run_async, translating_errors
+from rolecall.db.trying import BRIEFLY, retry_until_locked
 from rolecall.model.errors import DatabaseUnavailable, MigrationFailed, SchemaTooNew
 from rolecall.sql import retention
 from rolecall.sql.statement import Statement, single
@@ -117,11 +117,11 @@ def migrate(
     InvalidDeclaration for files that cannot be applied.
     """
     release, done = migrations.read(), list[str]()
-    with translated(), _unprepared(conn):
+    with translating_errors(), _unprepared(conn):
         while steps := _pending_steps(conn, release):
             with _named(release, steps[0]):
                 _make_register(conn)
-            applied = insist(conn, steps[0].label, lambda: _apply_next(conn, release, patience), patience)
+            applied = retry_until_locked(conn, steps[0].label, lambda: _apply_next(conn, release, patience), patience)
             if applied is None:
                 sleep(BETWEEN_LOOKS * random.uniform(0.5, 1.0))
             else:
@@ -136,7 +136,7 @@ def grant_roles(conn: Connection) -> None:
 
     Commits: the connection must not be in a transaction. Raises ConfigError for a user who may not make them.
     """
-    with translated(), _unprepared(conn):
+    with translating_errors(), _unprepared(conn):
         while not _try_to_grant(conn):
             sleep(BETWEEN_LOOKS)
 
@@ -323,7 +323,7 @@ def _apply_alone(conn: Connection, step: Migration, patience: float) -> None:
         for statement in statements(step.sql):
             for piece in pieces(other, statement):
                 if piece.briefly:
-                    insist(other, step.label, partial(_execute_briefly, other, piece.sql), patience)
+                    retry_until_locked(other, step.label, partial(_execute_briefly, other, piece.sql), patience)
                 else:
                     _execute(other, piece.sql)
 

@@ -21,7 +21,7 @@ from rolecall.handoff.lanes import REFILL
 from rolecall.maintenance.runs import Runs
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable
 from rolecall.sql import handoff as sql
-from rolecall.sql.statement import prepared
+from rolecall.sql.statement import compiled
 
 __all__ = [
     "ANYBODY",
@@ -82,7 +82,7 @@ class WorkerBeat(msgspec.Struct, frozen=True, kw_only=True):
     alive: bool = True
 
 
-_DECODER = msgspec.json.Decoder(prepared(WorkerBeat))
+_DECODER = msgspec.json.Decoder(compiled(WorkerBeat))
 
 
 async def beat(link: RedisLink, name: str, said: WorkerBeat) -> None:

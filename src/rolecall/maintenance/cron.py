@@ -19,7 +19,7 @@ from itertools import islice, takewhile
 from cronsim import CronSim, CronSimError
 
 from rolecall.model.errors import InvalidSchedule
-from rolecall.model.schedules import CronPlan, DueCron, Schedule, StoredSchedule, Stretch
+from rolecall.model.schedules import CronPlan, DueCron, FireTimeRange, Schedule, StoredSchedule
 from rolecall.model.zones import find_zone, known_zones
 
 __all__ = [
@@ -107,13 +107,13 @@ def plan(due: DueCron) -> CronPlan:
     number = 0
     for slot in islice(slots, MOST_COUNTED):
         if slot > due.present:
-            return CronPlan(due=due, slots=tuple(come), come=number, next=slot)
+            return CronPlan(due=due, slots=tuple(come), due_count=number, next=slot)
         come.append(slot)
         number += 1
     latest = _latest(cron, due.present) if number == MOST_COUNTED else come
     following = next(cron.slots(due.present + INSTANT), None)
     end = None if following else f"cron {due.cron!r} does not match any more"
-    return CronPlan(due=due, slots=tuple(latest), come=number, next=following, error=end)
+    return CronPlan(due=due, slots=tuple(latest), due_count=number, next=following, error=end)
 
 
 def upcoming(schedule: StoredSchedule, present: datetime) -> Iterator[datetime]:
@@ -184,7 +184,7 @@ def _zone(name: str) -> tzinfo:
     raise InvalidSchedule(f"there is no time zone {name!r}; {hint}")
 
 
-def stretches(schedule: StoredSchedule, present: datetime, end: datetime, grain: timedelta) -> list[Stretch]:
+def stretches(schedule: StoredSchedule, present: datetime, end: datetime, grain: timedelta) -> list[FireTimeRange]:
     """Return the fire times until `end`, with those closer than `grain` combined into stretches.
 
     Overdue fire times are omitted. A schedule with an invalid expression or zone has none.
@@ -198,18 +198,18 @@ def stretches(schedule: StoredSchedule, present: datetime, end: datetime, grain:
         return []
 
 
-def _put_together(slots: Iterable[datetime], grain: timedelta) -> list[Stretch]:
-    found: list[Stretch] = []
+def _put_together(slots: Iterable[datetime], grain: timedelta) -> list[FireTimeRange]:
+    found: list[FireTimeRange] = []
     for slot in slots:
         if found and slot - found[-1].last < grain:
-            found[-1] = Stretch(first=found[-1].first, last=slot, slots=found[-1].slots + 1)
+            found[-1] = FireTimeRange(first=found[-1].first, last=slot, slots=found[-1].slots + 1)
         else:
-            found.append(Stretch(first=slot, last=slot, slots=1))
+            found.append(FireTimeRange(first=slot, last=slot, slots=1))
     return found
 
 
-def _evenly(first: datetime, end: datetime, every: timedelta) -> list[Stretch]:
+def _evenly(first: datetime, end: datetime, every: timedelta) -> list[FireTimeRange]:
     if first >= end:
         return []
     more = (end - first - timedelta(microseconds=1)) // every
-    return [Stretch(first=first, last=first + more * every, slots=more + 1)]
+    return [FireTimeRange(first=first, last=first + more * every, slots=more + 1)]

@@ -37,7 +37,7 @@ log = logging.getLogger("rolecall.maintenance")
 
 async def rescue_unseen(session: Runs) -> None:
     """Release those tasks of workers without a session that may safely run twice."""
-    unseen = await session.run(workers.unseen())
+    unseen = await session.run(workers.sessionless())
     if not unseen:
         return
     became = await rescue_in_batches(session, partial(claims.rescue_harmless, unseen), MOST_RESCUED)
@@ -55,7 +55,7 @@ async def rescue_neighbours(session: Runs) -> list[Neighbour]:
     process = own_process()
     if process is None:
         return []
-    beside = await session.run(workers.beside(socket.gethostname(), process.space))
+    beside = await session.run(workers.neighbours(socket.gethostname(), process.space))
     gone = [worker.worker_id for worker in beside if has_gone(worker.pid, worker.started)]
     await _rescue(session, gone)
     return beside

@@ -17,7 +17,7 @@ from rolecall.maintenance.duties import DUTIES, Duty
 from rolecall.maintenance.periodic import LONGEST_BACKOFF, Periodic, complain
 from rolecall.maintenance.runs import NotOurTurn, Runs, Turn, UntilStopped
 from rolecall.model.errors import RolecallError
-from rolecall.model.workers import DutyLook
+from rolecall.model.workers import DutyStatus
 from rolecall.sql import duties as turns
 from rolecall.wake.waker import SHORTEST, Backoff
 
@@ -60,14 +60,14 @@ class MaintenanceRunner:
         self._session.stop()
 
     async def _look(self) -> float:
-        look = await self._session.run(turns.look(tuple(self._duties), self._by))
+        look = await self._session.run(turns.read_status(tuple(self._duties), self._by))
         self._neighbours.latest = look.latest_worker
         for name in look.due:
             self._duties[name].begin(self._tasks)
         return rest_after(look)
 
 
-def rest_after(look: DutyLook) -> float:
+def rest_after(look: DutyStatus) -> float:
     """Return the seconds until the next check: a random time, unless this process did the last duty."""
     if look.due or look.did_last:
         return AT_IT if look.next_in is None else min(AT_IT, max(SHORTEST, look.next_in))

@@ -66,7 +66,7 @@ class Chains:
         parts = await shown_parts(self._database, found)
         ids = [part.task.id for part in parts]
         needs = await self._database.run(chains.needs(ids, PAGE + 1))
-        dependents = await self._database.run(chains.blocking(chain_id, None, PAGE + 1))
+        dependents = await self._database.run(chains.dependents(chain_id, None, PAGE + 1))
         children = await self._database.run(outlines.children(ids, chain.created_at))
         return ChainOutline(
             chain=chain,
@@ -96,7 +96,7 @@ class Chains:
         """
         require_page(limit)
         await self.get(chain_id)
-        return await self._database.run(chains.blocking(chain_id, after, limit))
+        return await self._database.run(chains.dependents(chain_id, after, limit))
 
     async def delete(self, ids: Iterable[int], *, cascade: bool = False) -> dict[int, int]:
         """Delete chains including everything below them, all or none; `cascade` also deletes what they need.

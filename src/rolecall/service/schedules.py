@@ -118,7 +118,7 @@ class Schedules:
             raise ConfigError(problem, variable="number", value=number)
         schedule = await self.get(which)
         slots = upcoming(schedule, await self._database.run(schedules.present()))
-        return await self._database.run(schedules.planned(schedule, list(islice(slots, number))))
+        return await self._database.run(schedules.plan_runs(schedule, list(islice(slots, number))))
 
     async def ahead(self, hours: float = 24) -> Sequence[ScheduleAhead]:
         """Return the fire times of all schedules in the next hours. Those in quick succession are merged. Raises
@@ -198,9 +198,9 @@ def _kept(hidden: Redactions, handler: str | None, payload: Any, standing: Store
     same = standing is not None and standing.handler == handler
     if (problem := kept_elsewhere(payload)) is not None:
         raise InvalidSchedule(f"payload: {problem}")
-    whole, place = hidden.of_payload(handler).kept(payload, standing.payload if standing and same else {})
+    whole, place = hidden.of_payload(handler).restore(payload, standing.payload if standing and same else {})
     if place is None and standing is not None and not same:
-        _, place = hidden.of_payload(standing.handler).kept(payload, {})
+        _, place = hidden.of_payload(standing.handler).restore(payload, {})
     if place is not None:
         raise InvalidSchedule(f"payload: {not_said(place)}")
     return whole

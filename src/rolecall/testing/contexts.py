@@ -306,7 +306,7 @@ async def open_block(connection: Any, contexts: Sequence[FakeContext[..., Any]])
                 async with tx.transaction() as block:
                     with after_commit.surround():
                         yield tx
-                contexts[0].calls += after_commit.ended(block)
+                contexts[0].calls += after_commit.close(block)
                 committed = block.status is block.Status.COMMITTED
             else:
                 yield tx

@@ -226,7 +226,7 @@ class Context(TaskContext):
         task = self._held.task
         with step(self._services.tracing, "prepare"):
             async with self.transaction() as tx:
-                lost = await run_async(tx, claims.lost(self._held.worker_id, [task.claim]))
+                lost = await run_async(tx, claims.find_lost(self._held.worker_id, [task.claim]))
                 if task.id in lost:
                     raise HandlerAborted(reason=LostReason(lost[task.id]))
                 yield tx

@@ -85,7 +85,7 @@ class WorkerEvents:
         self, held_tasks: Sequence[HeldTask], verdicts: Mapping[int, str], collector: EventCollector | None
     ) -> None:
         """Emit the ends of attempts whose reports were answered; those with a verdict were not stored."""
-        collected = [] if collector is None else collector.told
+        collected = [] if collector is None else collector.events
         settled = {each.task.id for each in collected if isinstance(each, Event) and each.task and each.type in SETTLED}
         at = time()
         events: list[Told] = []

@@ -36,5 +36,5 @@ async def open_transaction(services: HandlerServices, held_by: Mapping[Any, Held
     for held in held_tasks:
         held.is_finishing = held.is_finishing and committed
         held.is_committed = held.is_committed or held.is_finishing
-    if calls := after_commit.ended(block):
+    if calls := after_commit.close(block):
         await make_calls_async(calls)

@@ -26,7 +26,7 @@ from rolecall.model.outcomes import (
     Snoozed,
     WaitFor,
 )
-from rolecall.model.redaction import without
+from rolecall.model.redaction import redact_text
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import ClaimedTask, NextTasks
 from rolecall.sql.documents import encode_result
@@ -148,7 +148,7 @@ class Outcomes:
         secrets_in = self._secrets.get(together[0].task.handler)
         if secrets_in is None:
             return text
-        return without((secret for held in together for secret in secrets_in(held.task.payload_json)), text)
+        return redact_text((secret for held in together for secret in secrets_in(held.task.payload_json)), text)
 
     def _emit_if_invalid(self, held: HeldTask, error: BaseException) -> None:
         if isinstance(error, ContractBroken) or (isinstance(error, RaisedElsewhere) and error.verdict.invalid):

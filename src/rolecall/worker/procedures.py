@@ -9,9 +9,9 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from psycopg.errors import Diagnostic
 
 from rolecall.app.handlers import Middleware
-from rolecall.db.run import run_async, translated
+from rolecall.db.run import run_async, translating_errors
 from rolecall.model.errors import DatabaseUnavailable, HandlerAborted, HandlerError
-from rolecall.model.handlers import ProcedureEnd, StoredProcedure
+from rolecall.model.handlers import ProcedureResult, StoredProcedure
 from rolecall.model.outcomes import Failed
 from rolecall.model.sqlstates import undoes_transaction
 from rolecall.model.states import LostReason
@@ -75,7 +75,7 @@ class ProcedureRunner:
     async def _lent_connection(self, held: HeldTask) -> AsyncIterator[Connection]:
         async with AsyncExitStack() as stack:
             try:
-                with translated():
+                with translating_errors():
                     await self._services.pool.open()
                     connection = await stack.enter_async_context(self._services.pool.connection())
             except DatabaseUnavailable:
@@ -93,10 +93,10 @@ class ProcedureRunner:
             held.report = Failed(id=held.task.id, fence=held.task.fence, error=end.error, ran=held.run_seconds)
             raise ProcedureFailed(end.error)
 
-    async def _end_of(self, held: HeldTask, context: Context, connection: Connection) -> ProcedureEnd:
+    async def _end_of(self, held: HeldTask, context: Context, connection: Connection) -> ProcedureResult:
         claim = (held.worker_id, held.task.id, held.task.fence)
         try:
-            with translated(), _notices_logged(connection, context):
+            with translating_errors(), _notices_logged(connection, context):
                 if self._procedure.has_before:
                     await run_async(connection, roles.run_before_hook(*claim))
                 if self._services.events.needs_end_events:

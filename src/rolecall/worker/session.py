@@ -175,7 +175,7 @@ class DatabaseSessions:
         self._mark = mark
         self._on_silence = on_silence
         self._deadline = deadline
-        self._pooler = Pooler(told=pooled)
+        self._pooler = Pooler(configured=pooled)
 
     def open(self, name: str) -> DatabaseSession:
         """Return a session with durable commits."""
@@ -212,7 +212,7 @@ class DatabaseSessions:
     async def _connect_relaxed(self, name: str) -> Connection:
         connection = await self.connect(name)
         try:
-            if not self._pooler.stands:
+            if not self._pooler.is_present:
                 await run_async(connection, RELAX)
         except BaseException:
             await connection.close()

@@ -50,8 +50,8 @@ def handled_signals() -> tuple[signal.Signals, ...]:
 
 
 @contextmanager
-def handling_signals(heed: Callable[[signal.Signals], object]) -> Iterator[None]:
-    """Let the running loop call `heed` for each new stop signal (see `SignalFilter`).
+def handling_signals(on_signal: Callable[[signal.Signals], object]) -> Iterator[None]:
+    """Let the running loop call `on_signal` for each new stop signal (see `SignalFilter`).
 
     The previous handlers are restored afterwards.
     """
@@ -60,7 +60,7 @@ def handling_signals(heed: Callable[[signal.Signals], object]) -> Iterator[None]
 
     def hear(number: signal.Signals) -> None:
         if signal_filter.is_new():
-            heed(number)
+            on_signal(number)
 
     before = {number: signal.getsignal(number) for number in handled_signals()}
     for number in before:

@@ -145,7 +145,7 @@ class EmbeddedServer:
 
 
 @contextmanager
-def kept_running(server: EmbeddedServer) -> Iterator[None]:
+def keep_running(server: EmbeddedServer) -> Iterator[None]:
     """Revive the attached server in a thread of its own whenever it ends, during the block.
 
     Meanwhile only that thread may use `server`. Every attached process may do this: one of them starts the server,

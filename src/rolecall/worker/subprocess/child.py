@@ -28,7 +28,7 @@ from typing import Any
 from rolecall.app.handlers import Extra, HandlerDefinition, HandlerSettings, define
 from rolecall.model.error_text import Scrub
 from rolecall.model.outcomes import NoResult
-from rolecall.model.redaction import without
+from rolecall.model.redaction import redact_text
 from rolecall.sql.documents import encode_result
 from rolecall.telemetry.context import current
 from rolecall.telemetry.tracing import Arrives
@@ -153,7 +153,7 @@ def run_task(request: RunTask) -> Answer:
 
 
 def _without_secrets(definition: HandlerDefinition[..., Any], payload_json: str | bytes, text: str) -> str:
-    return without(definition.secrets_in(payload_json), text)
+    return redact_text(definition.secrets_in(payload_json), text)
 
 
 class Wire:
