@@ -52,8 +52,8 @@ async def test_cancellation_received_during_a_claim_reaches_the_claimed_tasks(be
     sent_at = monotonic()
     held = HeldTask(claim(bench, worker_id), Idle(), worker_id, monotonic())
     bench.cancel(held.task.id)
-    keeper.look_now()
-    await until(lambda: not keeper._all)
+    keeper.renew_all_now()
+    await until(lambda: not keeper._renews_all)
 
     in_flight.take([held])
     keeper.watch([held], sent_at)

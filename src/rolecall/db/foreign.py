@@ -133,21 +133,21 @@ class _OfSqlalchemy(AnyForeign):
 class _SqlalchemyConnection(_OfSqlalchemy, Foreign):
     @property
     def binds_on_client(self) -> bool:
-        return bool(self._started().dialect.driver == "psycopg2")
+        return bool(self._active_connection().dialect.driver == "psycopg2")
 
     def is_free(self) -> bool:
-        return _commits_by_itself(self._started())
+        return _commits_by_itself(self._active_connection())
 
     def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
-        connection = self._started()
+        connection = self._active_connection()
         return _rows(connection.exec_driver_sql(_for_dialect(connection.dialect, query), tuple(params)))
 
-    def _started(self) -> Any:
+    def _active_connection(self) -> Any:
         return self.connection
 
 
 class _SqlalchemySession(_SqlalchemyConnection):
-    def _started(self) -> Any:
+    def _active_connection(self) -> Any:
         # Begins the session's transaction if there is none.
         return self.connection.connection()
 
@@ -193,23 +193,23 @@ class _AsyncpgConnection(AsyncForeign):
         return not self.connection.is_in_transaction()
 
     async def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
-        return [tuple(row) for row in await self.connection.fetch(_numbered(query), *params)]
+        return [tuple(row) for row in await self.connection.fetch(_number_parameters(query), *params)]
 
 
 class _SqlalchemyAsyncConnection(_OfSqlalchemy, AsyncForeign):
     async def is_free(self) -> bool:
-        return _commits_by_itself((await self._started()).sync_connection)
+        return _commits_by_itself((await self._active_connection()).sync_connection)
 
     async def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
-        connection = await self._started()
+        connection = await self._active_connection()
         return _rows(await connection.exec_driver_sql(_for_dialect(connection.dialect, query), tuple(params)))
 
-    async def _started(self) -> Any:
+    async def _active_connection(self) -> Any:
         return self.connection
 
 
 class _SqlalchemyAsyncSession(_SqlalchemyAsyncConnection):
-    async def _started(self) -> Any:
+    async def _active_connection(self) -> Any:
         # Begins the session's transaction if there is none.
         return await self.connection.connection()
 
@@ -255,11 +255,11 @@ def _rows(result: Any) -> list[Row]:
 
 def _for_dialect(dialect: Any, query: str) -> str:
     _require_postgres(dialect.name)
-    return _numbered(query) if dialect.paramstyle == "numeric_dollar" else query
+    return _number_parameters(query) if dialect.paramstyle == "numeric_dollar" else query
 
 
 @cache
-def _numbered(query: str) -> str:
+def _number_parameters(query: str) -> str:
     """Write parameters as $1, $2; JSON is passed as text, so that no codec of the connection encodes it again."""
     number = 0
 

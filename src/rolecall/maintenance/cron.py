@@ -25,9 +25,9 @@ from rolecall.model.zones import find_zone, known_zones
 __all__ = [
     "Cron",
     "check_schedule",
+    "fire_time_ranges",
+    "fire_times_from",
     "plan",
-    "slots_from",
-    "stretches",
     "upcoming",
 ]
 
@@ -59,16 +59,16 @@ class Cron:
 
     def check(self) -> None:
         """Raise InvalidSchedule for an invalid expression, an unknown zone, or an expression that never matches."""
-        if next(self.slots(LONG_AGO), None) is None:
+        if next(self.fire_times(LONG_AGO), None) is None:
             raise InvalidSchedule(f"cron {self.expression!r} never matches")
 
     def words(self) -> str:
         """Return an English description of the expression. Raises InvalidSchedule."""
         return self._matches(LONG_AGO).explain()
 
-    def slots(self, start: datetime) -> Iterator[datetime]:
+    def fire_times(self, start: datetime) -> Iterator[datetime]:
         """Yield the fire times from `start` on (inclusive), in UTC. Raises InvalidSchedule."""
-        return _increasing(self._matches(start - INSTANT), start)
+        return _without_repeats(self._matches(start - INSTANT), start)
 
     def _matches(self, after: datetime) -> CronSim:
         zone = _zone(self.zone)
@@ -100,31 +100,31 @@ def plan(due: DueCron) -> CronPlan:
     """Return the past fire times of a due schedule, and its next one."""
     cron = Cron(due.cron, due.zone)
     try:
-        slots = cron.slots(due.next_run_at)
+        slots = cron.fire_times(due.next_run_at)
     except InvalidSchedule as error:
         return CronPlan(due=due, error=str(error))
-    come: deque[datetime] = deque(maxlen=MOST_SLOTS)
+    fire_times: deque[datetime] = deque(maxlen=MOST_SLOTS)
     number = 0
     for slot in islice(slots, MOST_COUNTED):
         if slot > due.present:
-            return CronPlan(due=due, slots=tuple(come), due_count=number, next=slot)
-        come.append(slot)
+            return CronPlan(due=due, slots=tuple(fire_times), due_count=number, next=slot)
+        fire_times.append(slot)
         number += 1
-    latest = _latest(cron, due.present) if number == MOST_COUNTED else come
-    following = next(cron.slots(due.present + INSTANT), None)
+    latest = _latest(cron, due.present) if number == MOST_COUNTED else fire_times
+    following = next(cron.fire_times(due.present + INSTANT), None)
     end = None if following else f"cron {due.cron!r} does not match any more"
     return CronPlan(due=due, slots=tuple(latest), due_count=number, next=following, error=end)
 
 
 def upcoming(schedule: StoredSchedule, present: datetime) -> Iterator[datetime]:
     """Yield the next fire times of a stored schedule. For a disabled one, those that it would have if enabled."""
-    return slots_from(schedule, schedule.next_run_at if schedule.enabled else max(schedule.next_run_at, present))
+    return fire_times_from(schedule, schedule.next_run_at if schedule.enabled else max(schedule.next_run_at, present))
 
 
-def slots_from(schedule: StoredSchedule, start: datetime) -> Iterator[datetime]:
+def fire_times_from(schedule: StoredSchedule, start: datetime) -> Iterator[datetime]:
     """Yield the fire times of a stored schedule from `start` on, which must not be before its next one."""
     if schedule.cron is not None:
-        return Cron(schedule.cron, schedule.zone).slots(start)
+        return Cron(schedule.cron, schedule.zone).fire_times(start)
     return _grid(schedule, start)
 
 
@@ -141,12 +141,12 @@ def _latest(cron: Cron, present: datetime) -> list[datetime]:
     reach = timedelta(hours=1)
     found: list[datetime] = []
     while len(found) < MOST_SLOTS:
-        found = list(takewhile(lambda slot: slot <= present, cron.slots(present - reach)))
+        found = list(takewhile(lambda slot: slot <= present, cron.fire_times(present - reach)))
         reach *= 4
     return found[-MOST_SLOTS:]
 
 
-def _increasing(matches: CronSim, start: datetime) -> Iterator[datetime]:
+def _without_repeats(matches: CronSim, start: datetime) -> Iterator[datetime]:
     # If the start is within an hour that occurs twice, the library returns to its first occurrence.
     latest = start - INSTANT
     try:
@@ -184,13 +184,15 @@ def _zone(name: str) -> tzinfo:
     raise InvalidSchedule(f"there is no time zone {name!r}; {hint}")
 
 
-def stretches(schedule: StoredSchedule, present: datetime, end: datetime, grain: timedelta) -> list[FireTimeRange]:
+def fire_time_ranges(
+    schedule: StoredSchedule, present: datetime, end: datetime, grain: timedelta
+) -> list[FireTimeRange]:
     """Return the fire times until `end`, with those closer than `grain` combined into stretches.
 
     Overdue fire times are omitted. A schedule with an invalid expression or zone has none.
     """
     try:
-        slots = slots_from(schedule, max(schedule.next_run_at, present))
+        slots = fire_times_from(schedule, max(schedule.next_run_at, present))
         if schedule.every is not None and schedule.every < grain.total_seconds():
             return _evenly(next(slots), end, timedelta(seconds=schedule.every))
         return _put_together(takewhile(lambda slot: slot < end, slots), grain)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rolecall.client.requests import until_async
+from rolecall.client.requests import poll_until_async
 from rolecall.model.audit import AuditEvent
 from rolecall.model.chains import Chain, ChainFilter, ChainSummary
 from rolecall.model.details import ChainOutline
@@ -81,7 +81,7 @@ class Chains:
     async def wait(self, chain_id: int, seconds: float) -> Chain:
         """Return the chain once its last task has finished. Raises WaitTimeout, ChainNotFound."""
         late = WaitTimeout(task_id=chain_id, seconds=seconds, chain=True)
-        return await until_async(lambda: self.get(chain_id), lambda chain: not chain.open, late)
+        return await poll_until_async(lambda: self.get(chain_id), lambda chain: not chain.open, late)
 
     async def complete(self, chain_id: int, result: object = None) -> str:
         """Complete the chain's open task without a worker. Return completed, finished (it was already) or missing."""

@@ -9,7 +9,7 @@ from datetime import timedelta
 from itertools import islice
 from typing import Any
 
-from rolecall.maintenance.cron import Cron, check_schedule, stretches, upcoming
+from rolecall.maintenance.cron import Cron, check_schedule, fire_time_ranges, upcoming
 from rolecall.maintenance.duties import fire_cron
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ConfigError, InvalidSchedule, ScheduleNotFound, UnknownRole
@@ -134,7 +134,7 @@ class Schedules:
                 schedule_id=schedule.id,
                 name=schedule.name,
                 enabled=schedule.enabled,
-                stretches=stretches(schedule, present, present + span, span / STRETCHES),
+                stretches=fire_time_ranges(schedule, present, present + span, span / STRETCHES),
             )
             for schedule in await self.list()
         ]

@@ -41,7 +41,7 @@ async def perform(what: Performed[P, R], /, *args: P.args, **payload: P.kwargs) 
     if definition.batch is not None:
         raise TypeError(f"{definition.name!r} takes batches: give perform_batch a list of payloads")
     step = definition.gather if context.step and definition.gather else definition
-    arguments = step.decode(_json(definition, definition.signature.named(args, payload)))
+    arguments = step.decode(_json(definition, definition.signature.assign_names(args, payload)))
     context.loop = asyncio.get_running_loop()
 
     async def call(ctx: Any, arguments: dict[str, Any]) -> Any:

@@ -69,13 +69,13 @@ class Completer:
         self._log_throttle = LogThrottle()
         self._recording: dict[HeldTask, asyncio.Future[str | None]] = {}
         self._bell = Waker()
-        self._resting = True
-        self._closing = False
-        self._busy = False
+        self._is_resting = True
+        self._is_closing = False
+        self._is_busy = False
 
     def add(self, held: HeldTask) -> None:
         self._reports.append(held)
-        if self._resting:
+        if self._is_resting:
             self._bell.nudge()
 
     def store_own_completion(self, held: HeldTask) -> None:
@@ -92,7 +92,7 @@ class Completer:
     def queue_start(self, held: HeldTask) -> None:
         """Queue the start of a task. It is recorded unless the task finishes at once."""
         self._unrecorded_starts.append(held)
-        if self._resting:
+        if self._is_resting:
             self._bell.nudge()
 
     async def record_start(self, held: HeldTask) -> str | None:
@@ -117,25 +117,25 @@ class Completer:
         self._bell.nudge()
 
     def close(self) -> None:
-        self._closing = True
+        self._is_closing = True
         self._bell.nudge()
 
     @property
-    def unwritten(self) -> int:
+    def unwritten_count(self) -> int:
         return len(self._reports) + len(self._interrupted_tasks) + len(self._kept_reports)
 
     async def run(self) -> None:
         """Flush until closed. Raises DatabaseUnavailable only if the session has given up."""
-        while not (self._closing and not self.unwritten):
+        while not (self._is_closing and not self.unwritten_count):
             await self._rest()
             await self._flush()
 
     async def _rest(self) -> None:
-        if self._interrupted_tasks or (self._closing and not self._kept_reports):
+        if self._interrupted_tasks or (self._is_closing and not self._kept_reports):
             return
         if not self._reports:
             await self._nap(self._until_next())
-        elif self._busy and len(self._reports) < GATHER_UP_TO:
+        elif self._is_busy and len(self._reports) < GATHER_UP_TO:
             # Under load, waiting a few milliseconds makes batches larger and outcomes several times cheaper.
             await asyncio.sleep(GATHER_FOR)
 
@@ -145,10 +145,10 @@ class Completer:
         return max(0.0, self._send_again_at - monotonic()) if self._kept_reports else None
 
     async def _nap(self, seconds: float | None) -> None:
-        self._resting = True
+        self._is_resting = True
         self._bell.forget()
         await self._bell.wait(seconds)
-        self._resting = False
+        self._is_resting = False
 
     async def _flush(self) -> None:
         batch = self._reports[:MOST_REPORTS]
@@ -166,7 +166,7 @@ class Completer:
         interrupted, self._interrupted_tasks = self._interrupted_tasks, []
         for worker_id, group in by_worker(interrupted):
             await self._release(worker_id, group)
-        self._busy = len(self._reports) >= GATHER_FROM
+        self._is_busy = len(self._reports) >= GATHER_FROM
 
     async def _finish_in_order(self, worker_id: int, group: Sequence[HeldTask]) -> bool:
         """Store outcomes, but keep those of tasks whose predecessor in a sequence is kept."""
@@ -339,7 +339,7 @@ class Completer:
             log.warning("%d tasks could not be returned yet: %s", len(group), error)
             answers = {held.task.id: BUSY for held in group}
         # A worker that closes tries again when it deregisters.
-        busy = [] if self._closing else [held for held in group if answers.get(held.task.id) == BUSY]
+        busy = [] if self._is_closing else [held for held in group if answers.get(held.task.id) == BUSY]
         if busy:
             asyncio.get_running_loop().call_later(AGAIN_AFTER, self.give_back, busy)
         done = [held for held in group if held not in busy]

@@ -275,9 +275,9 @@ class Context(TaskContext):
         """
         connection = join_async(tx)
         await self._services.in_flight.wait_for_turn(self._held)
-        stored, next_tasks = self._checked(result)
+        stored, next_tasks = self._check_result(result)
         next_tasks = await self._services.large.detach(next_tasks)
-        report, collector = self._completed(stored, next_tasks, tx)
+        report, collector = self._build_report(stored, next_tasks, tx)
         with step(self._services.tracing, "complete"):
             statement = claims.finish_here(self._held.worker_id, [report])
             self._require_accepted(await run_async(connection, statement, collector))
@@ -290,16 +290,16 @@ class Context(TaskContext):
         connection = join(tx)
         if self._held.predecessor is not None:
             self.wait(self._services.in_flight.wait_for_turn(self._held))
-        stored, next_tasks = self._checked(result)
+        stored, next_tasks = self._check_result(result)
         next_tasks = self._services.large.detach_now(next_tasks)
-        report, collector = self._completed(stored, next_tasks, tx)
+        report, collector = self._build_report(stored, next_tasks, tx)
         with step(self._services.tracing, "complete"):
             self._require_accepted(run(connection, claims.finish_here(self._held.worker_id, [report]), collector))
 
-    def _checked(self, result: object) -> tuple[object, NextTasks | None]:
+    def _check_result(self, result: object) -> tuple[object, NextTasks | None]:
         return check_contract(self._services.contracts, self.task, result, self._next)
 
-    def _completed(
+    def _build_report(
         self, result: object, next_tasks: NextTasks | None, tx: object
     ) -> tuple[Completed, EventCollector | None]:
         self.check()
@@ -309,7 +309,7 @@ class Context(TaskContext):
         report = Completed(
             id=task.id,
             fence=task.fence,
-            result_json=None if result is None else self._encoded(result),
+            result_json=None if result is None else self._encode(result),
             ran=held.run_seconds,
             next_tasks=next_tasks,
         )
@@ -325,10 +325,10 @@ class Context(TaskContext):
 
     def _require_accepted(self, verdicts: dict[int, str]) -> None:
         if (verdict := verdicts.get(self.task_id)) is not None:
-            self._held.refusal = self._refused(verdict)
+            self._held.refusal = self._refusal(verdict)
             raise self._held.refusal from LeaseLost(task_id=self.task_id, reason=verdict)
 
-    def _refused(self, verdict: str) -> HandlerAborted:
+    def _refusal(self, verdict: str) -> HandlerAborted:
         held, task = self._held, self._held.task
         if verdict == ACCEPTED_BEFORE:
             self.log.warning(
@@ -349,7 +349,7 @@ class Context(TaskContext):
         self.check()
         return await self._services.processes.call(function, *args, **kwargs)
 
-    def _encoded(self, result: object) -> str:
+    def _encode(self, result: object) -> str:
         text, why = encode_result(result)
         if why is not None:
             if error := unstored_failure(result, why, handler=self.handler, contract=self._contract):

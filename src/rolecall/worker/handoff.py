@@ -42,7 +42,7 @@ from rolecall.model.outcomes import Returned
 from rolecall.sql import claims
 from rolecall.wake.waker import Waker
 from rolecall.worker.in_flight import HeldTask
-from rolecall.worker.producer import Claims, timed
+from rolecall.worker.producer import Claims, run_timed
 from rolecall.worker.registration import Registration
 from rolecall.worker.session import DatabaseSession
 
@@ -235,7 +235,7 @@ class DispatchedClaims:
                 by_id[entry.task_id].append(entry)
         worker_id = self._registration.worker_id
         statement = claims.claim_these(worker_id, list(by_id), start)
-        sent_at, (claimed, refused) = await self._session.run_all(lambda connection: timed(connection, statement))
+        sent_at, (claimed, refused) = await self._session.run_all(lambda connection: run_timed(connection, statement))
         for task in claimed:
             self._entries[task.id, task.fence] = by_id[task.id]
         for task_id, verdict in refused.items():

@@ -46,18 +46,18 @@ class HeartbeatThread:
         self._keeper = keeper
         self._session = session
         self._heartbeat = Periodic("Heartbeat", lambda: registration.beat(session), every=beat_every, log=log)
-        self._loops = [self._heartbeat, Periodic("Lag watch", lag.look, every=LAG_CHECK, log=log)]
+        self._loops = [self._heartbeat, Periodic("Lag watch", lag.check, every=LAG_CHECK, log=log)]
         if resource_monitor.has_threshold:
-            self._loops.append(Periodic("Watching resources", resource_monitor.look, every=RESOURCE_CHECK, log=log))
+            self._loops.append(Periodic("Watching resources", resource_monitor.check, every=RESOURCE_CHECK, log=log))
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="rolecall-heartbeat", daemon=True)
-        self._standing = threading.Event()
+        self._has_loop = threading.Event()
         self.failed = False
 
     def start(self) -> None:
         """Start the thread; return when its loop runs or has failed."""
         self._thread.start()
-        self._standing.wait()
+        self._has_loop.wait()
 
     def beat_now(self) -> None:
         """Send a heartbeat at once. Can be called from any thread."""
@@ -84,11 +84,11 @@ class HeartbeatThread:
             self.failed = True
             log.exception("Renewals and heartbeats ended; the leases of this worker will run out")
         finally:
-            self._standing.set()
+            self._has_loop.set()
 
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._loop.call_soon(self._standing.set)
+        self._loop.call_soon(self._has_loop.set)
         await asyncio.gather(self._keeper.run(), *(loop.run() for loop in self._loops))
         await self._session.close()
         self._loop = None
@@ -116,7 +116,7 @@ class LagWatch:
         sent_at = self._pinged_at
         return 0.0 if sent_at is None else monotonic() - sent_at
 
-    async def look(self) -> None:
+    async def check(self) -> None:
         if self._pinged_at is None:
             self._pinged_at = monotonic()
             self._loop.call_soon_threadsafe(self._answer)

@@ -32,7 +32,7 @@ class LeaseKeeper:
     """Renews all due leases in one statement, when a quarter of a lease has passed since its last renewal.
 
     Runs in the heartbeat thread, so leases are renewed while a handler blocks the worker's loop. `watch` and
-    `look_now` can be called from any thread; `on_lost` is called in the heartbeat thread. Deadlines are enforced
+    `renew_all_now` can be called from any thread; `on_lost` is called in the heartbeat thread. Deadlines are enforced
     without the database.
 
     While the database does not answer, a worker with `stop_when_cut_off` aborts handlers `grace` seconds before
@@ -57,49 +57,49 @@ class LeaseKeeper:
         self._stop_when_cut_off = stop_when_cut_off
         self._grace = grace
         self._renewal: asyncio.Task[None] | None = None
-        self._reported: set[HeldTask] = set()
+        self._reported_tasks: set[HeldTask] = set()
         self._waker = Waker()
         self._backoff = Backoff(0.1, 5.0)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._planned = math.inf
-        self._heard_at = -math.inf
-        self._all = False
-        self._closing = False
+        self._next_renewal_at = math.inf
+        self._notified_at = -math.inf
+        self._renews_all = False
+        self._is_closing = False
 
     def watch(self, held_tasks: Sequence[HeldTask], sent_at: float) -> None:
         """Watch newly claimed tasks, which must be in flight already. `sent_at` is the time of the claim."""
-        if sent_at <= self._heard_at:
+        if sent_at <= self._notified_at:
             # A notification that arrived during the claim may concern these tasks.
-            self.look_now()
-        elif min(held.renew_at for held in held_tasks) < self._planned:
+            self.renew_all_now()
+        elif min(held.renew_at for held in held_tasks) < self._next_renewal_at:
             self._nudge()
 
-    def look_now(self) -> None:
+    def renew_all_now(self) -> None:
         """Renew all leases at once, because a held task may have been cancelled."""
-        self._heard_at = monotonic()
-        self._all = True
+        self._notified_at = monotonic()
+        self._renews_all = True
         self._nudge()
 
     def close(self) -> None:
-        self._closing = True
+        self._is_closing = True
         self._nudge()
 
     async def run(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._waker.nudge()  # for calls made before the loop started
-        while not self._closing:
+        while not self._is_closing:
             await self._waker.wait(self._until_next())
             self._report_overdue()
-            due = [] if self._renewal or self._closing else self._take_due()
+            due = [] if self._renewal or self._is_closing else self._take_due()
             if due:
                 self._renewal = asyncio.create_task(self._renew_each(due))
-                self._renewal.add_done_callback(self._renewed)
+                self._renewal.add_done_callback(self._on_renewal_done)
         if self._renewal:
             await self._renewal
         # A listener may call later, when the loop is already closed.
         self._loop = None
 
-    def _renewed(self, _renewal: asyncio.Task[None]) -> None:
+    def _on_renewal_done(self, _renewal: asyncio.Task[None]) -> None:
         self._renewal = None
         self._waker.nudge()
 
@@ -111,16 +111,16 @@ class LeaseKeeper:
         # During a renewal only the end of a deadline or lease matters.
         moments = (
             self._stops_at(held) if self._renewal or held.is_safe else min(held.renew_at, self._stops_at(held))
-            for held in self._watched()
+            for held in self._watched_tasks()
         )
-        self._planned = min(moments, default=math.inf)
-        return max(0.0, min(self._planned - monotonic(), LONGEST_NAP))
+        self._next_renewal_at = min(moments, default=math.inf)
+        return max(0.0, min(self._next_renewal_at - monotonic(), LONGEST_NAP))
 
     def _report_overdue(self) -> None:
         now = monotonic()
-        overdue = [held for held in self._watched() if self._stops_at(held) <= now]
+        overdue = [held for held in self._watched_tasks() if self._stops_at(held) <= now]
         if overdue:
-            self._reported = {*self._reported.intersection(self._in_flight.all()), *overdue}
+            self._reported_tasks = {*self._reported_tasks.intersection(self._in_flight.all()), *overdue}
             lost = [(held, _why_overdue(held, now)) for held in overdue]
             self._on_lost(lost)
             self._events.emit_renewals((), [held for held, reason in lost if reason is LostReason.DATABASE])
@@ -133,15 +133,15 @@ class LeaseKeeper:
 
     def _take_due(self) -> list[HeldTask]:
         before = monotonic() + SLACK
-        everything, self._all = self._all, False
-        return [held for held in self._watched() if not held.is_safe and (everything or held.renew_at <= before)]
+        everything, self._renews_all = self._renews_all, False
+        return [held for held in self._watched_tasks() if not held.is_safe and (everything or held.renew_at <= before)]
 
     async def _renew_each(self, due: Iterable[HeldTask]) -> None:
         try:
             for worker_id, portion in _portions(due):
                 await self._renew(worker_id, portion)
         except Exception as error:
-            if not self._closing:
+            if not self._is_closing:
                 expected = isinstance(error, RolecallError)
                 log.warning("Leases could not be renewed: %s", error, exc_info=None if expected else error)
                 await asyncio.sleep(self._backoff.next())
@@ -167,11 +167,11 @@ class LeaseKeeper:
         if lost:
             self._on_lost(lost)
 
-    def _watched(self) -> Iterable[HeldTask]:
+    def _watched_tasks(self) -> Iterable[HeldTask]:
         return (
             held
             for held in self._in_flight.all()
-            if held.abort_reason is None and not held.is_committed and held not in self._reported
+            if held.abort_reason is None and not held.is_committed and held not in self._reported_tasks
         )
 
 

@@ -39,12 +39,12 @@ class LocalQueue:
         self._lock = threading.Lock()
         self.room = Waker()
         self.call_at = NO_CALL
-        self.closed = False
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self.is_closed = False
+        self._idle_futures: deque[asyncio.Future[None]] = deque()
 
     @property
     def free_slots(self) -> int:
-        return len(self._waiting)
+        return len(self._idle_futures)
 
     @property
     def waiting_count(self) -> int:
@@ -127,15 +127,15 @@ class LocalQueue:
 
     def clear(self) -> list[HeldTask]:
         with self._lock:
-            unbegun = [*self.ready, *self.sequences.take_all()]
+            waiting_tasks = [*self.ready, *self.sequences.take_all()]
             for held in self.ready:
                 self.sequences.leave(held)
             self.ready.clear()
-        return unbegun
+        return waiting_tasks
 
     def close(self) -> None:
-        self.closed = True
-        self._wake(len(self._waiting))
+        self.is_closed = True
+        self._wake(len(self._idle_futures))
 
     def call_producer(self) -> None:
         self.call_at = NO_CALL
@@ -143,13 +143,13 @@ class LocalQueue:
 
     async def wait_for_work(self) -> None:
         waiting = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiting)
+        self._idle_futures.append(waiting)
         self.call_producer()
         try:
             await waiting
         finally:
-            if waiting in self._waiting:
-                self._waiting.remove(waiting)
+            if waiting in self._idle_futures:
+                self._idle_futures.remove(waiting)
 
     def _give_back_late(self, late: list[HeldTask]) -> None:
         # The tasks expired, the process was frozen, or the answer to the claim was late. Another worker may have them.
@@ -161,8 +161,8 @@ class LocalQueue:
         self._give_back(late)
 
     def _wake(self, slots: int) -> None:
-        while slots and self._waiting:
-            waiting = self._waiting.popleft()
+        while slots and self._idle_futures:
+            waiting = self._idle_futures.popleft()
             if not waiting.done():
                 waiting.set_result(None)
                 slots -= 1
@@ -177,35 +177,45 @@ class Demand:
     on another worker.
     """
 
-    __slots__ = ("_before", "_cap", "_clock", "_done", "_rested", "_resting", "_resting_since", "_since", "_slots")
+    __slots__ = (
+        "_cap",
+        "_clock",
+        "_finished_count",
+        "_idle_seconds",
+        "_idle_since",
+        "_idle_slots",
+        "_previous_span",
+        "_since",
+        "_slots",
+    )
 
     def __init__(self, cap: int, slots: int, clock: Callable[[], float] = monotonic) -> None:
         self._cap = cap
         self._slots = slots
         self._clock = clock
-        self._before = (0, 0.0)
-        self._done = 0
-        self._since = self._resting_since = clock()
-        self._rested = 0.0
-        self._resting = slots
+        self._previous_span = (0, 0.0)
+        self._finished_count = 0
+        self._since = self._idle_since = clock()
+        self._idle_seconds = 0.0
+        self._idle_slots = slots
 
     def rest(self) -> None:
-        self._resting += 1
-        if self._resting == self._slots:
-            self._resting_since = self._clock()
+        self._idle_slots += 1
+        if self._idle_slots == self._slots:
+            self._idle_since = self._clock()
 
     def work(self) -> None:
-        if self._resting == self._slots:
-            self._rested += self._clock() - self._resting_since
-        self._resting -= 1
+        if self._idle_slots == self._slots:
+            self._idle_seconds += self._clock() - self._idle_since
+        self._idle_slots -= 1
 
     def note(self, tasks: int = 1) -> None:
-        self._done += tasks
+        self._finished_count += tasks
 
     def prefetch(self) -> int:
         busy = self._busy()
-        done_before, busy_before = self._before
-        done, seconds = done_before + self._done, busy_before + busy
+        done_before, busy_before = self._previous_span
+        done, seconds = done_before + self._finished_count, busy_before + busy
         if busy >= SPAN:
             self._begin_span(busy)
         if seconds <= 0:
@@ -214,42 +224,42 @@ class Demand:
 
     def _busy(self) -> float:
         now = self._clock()
-        idle = now - self._resting_since if self._resting == self._slots else 0.0
-        return now - self._since - self._rested - idle
+        idle = now - self._idle_since if self._idle_slots == self._slots else 0.0
+        return now - self._since - self._idle_seconds - idle
 
     def _begin_span(self, busy: float) -> None:
-        self._before = (self._done, busy)
-        self._done = 0
+        self._previous_span = (self._finished_count, busy)
+        self._finished_count = 0
         self._since = self._clock()
-        self._rested = 0.0
-        if self._resting == self._slots:
-            self._resting_since = self._since
+        self._idle_seconds = 0.0
+        if self._idle_slots == self._slots:
+            self._idle_since = self._since
 
 
 class ClaimLimit:
-    """Limits how many tasks may be claimed now. `changed` is called with every change.
+    """Limits how many tasks may be claimed now. `on_change` is called with every change.
 
     A worker that backs off still runs one task at a time. Otherwise its tasks would wait forever on a machine that
     other programs keep busy.
     """
 
-    def __init__(self, changed: Callable[[], None]) -> None:
-        self._changed = changed
-        self._drained = False
-        self._backing_off = False
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
+        self._is_drained = False
+        self._is_backing_off = False
 
     def drain(self, *, on: bool) -> None:
-        self._drained = on
-        self._changed()
+        self._is_drained = on
+        self._on_change()
 
     def back_off(self, *, on: bool) -> None:
-        self._backing_off = on
-        self._changed()
+        self._is_backing_off = on
+        self._on_change()
 
     def max_claims(self, *, busy: bool) -> int:
         """Return how many tasks may be claimed now; `busy`: whether the worker runs any."""
-        if self._drained:
+        if self._is_drained:
             return 0
-        if self._backing_off:
+        if self._is_backing_off:
             return 0 if busy else 1
         return NO_LIMIT

@@ -55,7 +55,7 @@ class ProcedureRunner:
         slot.occupy((held,))
         context = Context(held, self._services)
         try:
-            async with self._lent_connection(held) as connection:
+            async with self._lend_connection(held) as connection:
                 # The outcome commits with the procedure, and must not be stored before its predecessor's.
                 await self._services.in_flight.wait_for_turn(held)
                 if held.must_record_start:
@@ -72,7 +72,7 @@ class ProcedureRunner:
         self._outcomes.report_result(held, result, context.next_tasks)
 
     @asynccontextmanager
-    async def _lent_connection(self, held: HeldTask) -> AsyncIterator[Connection]:
+    async def _lend_connection(self, held: HeldTask) -> AsyncIterator[Connection]:
         async with AsyncExitStack() as stack:
             try:
                 with translating_errors():
@@ -84,7 +84,7 @@ class ProcedureRunner:
             yield connection
 
     async def _run(self, context: Context, held: HeldTask, connection: Connection) -> None:
-        end = await self._end_of(held, context, connection)
+        end = await self._call_procedure(held, context, connection)
         if end.lost is not None and end.lost != ACCEPTED_BEFORE:
             held.abort_reason = LostReason(end.lost)
             raise HandlerAborted(reason=held.abort_reason)
@@ -93,10 +93,10 @@ class ProcedureRunner:
             held.report = Failed(id=held.task.id, fence=held.task.fence, error=end.error, ran=held.run_seconds)
             raise ProcedureFailed(end.error)
 
-    async def _end_of(self, held: HeldTask, context: Context, connection: Connection) -> ProcedureResult:
+    async def _call_procedure(self, held: HeldTask, context: Context, connection: Connection) -> ProcedureResult:
         claim = (held.worker_id, held.task.id, held.task.fence)
         try:
-            with translating_errors(), _notices_logged(connection, context):
+            with translating_errors(), _logging_notices(connection, context):
                 if self._procedure.has_before:
                     await run_async(connection, roles.run_before_hook(*claim))
                 if self._services.events.needs_end_events:
@@ -111,7 +111,7 @@ class ProcedureRunner:
 
 
 @contextmanager
-def _notices_logged(connection: Connection, context: Context) -> Iterator[None]:
+def _logging_notices(connection: Connection, context: Context) -> Iterator[None]:
     """Log the procedure's notices. A hook that fails only causes a warning."""
 
     def log_notice(notice: Diagnostic) -> None:

@@ -76,7 +76,7 @@ class Producer:
         self._backoff = Backoff(0.1, 10.0)
         self._full_claims = 0
         self._is_chosen = False
-        self._closing = False
+        self._is_closing = False
         self._continues_at = math.inf
 
     def lateness(self) -> float:
@@ -103,17 +103,17 @@ class Producer:
             self._queue.room.nudge()
 
     def close(self) -> None:
-        self._closing = True
+        self._is_closing = True
         self._reconsider()
 
     async def run(self) -> None:
         """Claim and deliver tasks until closed. Errors are logged and the claim is retried."""
-        while not self._closing:
+        while not self._is_closing:
             self._continues_at = monotonic()
             try:
                 await self._claim_or_wait()
             except RolecallError as error:
-                if not self._closing:
+                if not self._is_closing:
                     log.warning("Claiming failed, trying again later: %s", error)
                     await self._wait_for_nudge(self._backoff.next())
         self._continues_at = math.inf
@@ -184,7 +184,7 @@ class Producer:
 
     async def _wait_for_work(self) -> None:
         asks = False
-        while not self._closing:
+        while not self._is_closing:
             now = self._continues_at = monotonic()
             asked, asks = asks, self._claims.polls_due_times and self._pace.is_slow(now)
             due = await self._claims.next_due() if asks else None
@@ -313,11 +313,11 @@ class Claims:
     ) -> tuple[list[HeldTask], bool]:
         worker_id = self._registration.worker_id
         statement = claims.claim_what_fits(worker_id, self._roles, handlers, limit, start, run)
-        sent_at, (claimed, held_back) = await self._session.run_all(lambda connection: timed(connection, statement))
+        sent_at, (claimed, held_back) = await self._session.run_all(lambda connection: run_timed(connection, statement))
         return await self.hold(claimed, worker_id, sent_at), held_back
 
 
-async def timed(connection: Connection, statement: Statement[T]) -> tuple[float, T]:
+async def run_timed(connection: Connection, statement: Statement[T]) -> tuple[float, T]:
     """Run a claim; return the time before it was sent, with its answer."""
     # Leases begin with the claim and the answer may be late, so only the time before the statement is safe.
     sent_at = monotonic()

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from rolecall.db.migrations import ROLECALL
 from rolecall.db.migrator import check_async
 from rolecall.maintenance.processes import own_process
-from rolecall.maintenance.runs import Runs
+from rolecall.maintenance.runs import DutySession
 from rolecall.model.workers import Condition, HeartbeatAnswer, WorkerCommand, WorkerInfo
 from rolecall.sql import keys, roles, schedules, workers
 from rolecall.worker.in_flight import InFlight
@@ -33,7 +33,7 @@ async def declare(session: DatabaseSession, app: Program) -> None:
     await declare_unchecked(session, app)
 
 
-async def declare_unchecked(session: Runs, app: Program) -> None:
+async def declare_unchecked(session: DutySession, app: Program) -> None:
     """Declare the app without checking the schema."""
     await session.run(roles.declare(*app.declaration()))
     await session.run(keys.declare(app.key_capacities))

@@ -36,7 +36,7 @@ Call = Callable[..., Awaitable[Any]]
 class HandlerRegistry:
     """Maps claimed tasks to runners; `names` are the handlers to claim for.
 
-    Procedures that are created while the worker runs are added by `look`. A handler of the program takes precedence
+    Procedures that are created while the worker runs are added by `refresh`. A handler of the program takes precedence
     over a procedure of the same name.
     """
 
@@ -51,7 +51,7 @@ class HandlerRegistry:
         self._runner_for = runner_for
         # Runners are added and replaced, never removed: a claim in progress may still return their tasks.
         self._runners = dict(own)
-        self._known: dict[str, StoredProcedure] = {}
+        self._procedures: dict[str, StoredProcedure] = {}
         self.names = self._own
 
     def runner(self, task: ClaimedTask) -> Runner:
@@ -61,16 +61,16 @@ class HandlerRegistry:
 
     @property
     def procedures(self) -> Mapping[str, StoredProcedure]:
-        return MappingProxyType(self._known)
+        return MappingProxyType(self._procedures)
 
-    async def look(self, session: DatabaseSession) -> bool:
+    async def refresh(self, session: DatabaseSession) -> bool:
         """Read the stored procedures; return whether the names have changed."""
         stored = await session.run(roles.known_procedures())
         known = {procedure.name: procedure for procedure in stored if procedure.name not in self._own}
         for name, procedure in known.items():
-            if self._known.get(name) != procedure:
+            if self._procedures.get(name) != procedure:
                 self._runners[name] = self._runner_for(procedure)
-        before, self._known, self.names = self.names, known, (*self._own, *known)
+        before, self._procedures, self.names = self.names, known, (*self._own, *known)
         return self.names != before
 
 
@@ -191,7 +191,7 @@ class ProcessRunner:
         try:
             if ELSEWHERE in held.task.payload_json:
                 await self._services.large.attach(held)
-            async with self._processes.lent() as process:
+            async with self._processes.lend() as process:
                 await self._handler.prepare(process, context)
                 await slot.record_starts((held,))
                 if not slot.begin((held,)):
@@ -221,16 +221,16 @@ class BatchRunner:
         self.max_tasks = handler.batch or 1
 
     async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
-        together = [held, *slot.take_like(held, self.max_tasks - 1)]
-        slot.occupy(together)
+        held_tasks = [held, *slot.take_like(held, self.max_tasks - 1)]
+        slot.occupy(held_tasks)
         try:
-            fetched = await self._fetch(together)
+            fetched = await self._fetch(held_tasks)
             await slot.record_starts(each for each in fetched if each.must_record_start)
-            begun = slot.begin(fetched)
-            for unbegun in fetched:
-                if unbegun not in begun:
-                    self._outcomes.report_abort(unbegun)
-            items = self._decode(begun)
+            started = slot.begin(fetched)
+            for aborted_task in fetched:
+                if aborted_task not in started:
+                    self._outcomes.report_abort(aborted_task)
+            items = self._decode(started)
         except asyncio.CancelledError as error:
             report_error(self._outcomes, slot, error)
             return
@@ -248,9 +248,9 @@ class BatchRunner:
         for held_task, context, outcome in zip(fit, contexts, outcomes, strict=True):
             await report_return(self._outcomes, slot, held_task, outcome, context.next_tasks, self._services.large)
 
-    async def _fetch(self, together: Sequence[HeldTask]) -> list[HeldTask]:
+    async def _fetch(self, held_tasks: Sequence[HeldTask]) -> list[HeldTask]:
         fetched = []
-        for held in together:
+        for held in held_tasks:
             try:
                 if ELSEWHERE in held.task.payload_json:
                     await self._services.large.attach(held)

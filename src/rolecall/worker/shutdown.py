@@ -78,8 +78,8 @@ class Shutdown:
         wiring.finish_session.give_up()
         if not completer_task.done():
             await asyncio.wait({completer_task}, timeout=FINISH_NOW_WITHIN)
-        if wiring.completer.unwritten:
-            log.warning("%d outcomes could not be stored; their leases will run out", wiring.completer.unwritten)
+        if wiring.completer.unwritten_count:
+            log.warning("%d outcomes could not be stored; their leases will run out", wiring.completer.unwritten_count)
 
     async def _leave(self) -> None:
         wiring = self._wiring

@@ -59,7 +59,7 @@ class Slot:
         queue = self._queue
         self._demand.work()
         try:
-            while not queue.closed:
+            while not queue.is_closed:
                 if queue.ready:
                     await run_isolated(self._work())
                 else:

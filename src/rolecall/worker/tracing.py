@@ -12,12 +12,12 @@ from rolecall.telemetry.tracing import Tracing
 from rolecall.worker.in_flight import HeldTask, Runner, RunnerSlot
 from rolecall.worker.session import DatabaseSession
 
-__all__ = ["TraceLookup", "TracedRunner", "traced"]
+__all__ = ["TraceLookup", "TracedRunner", "trace_runner"]
 
 log = logging.getLogger("rolecall.worker")
 
 
-def traced(runner: Runner, tracing: Tracing | None) -> Runner:
+def trace_runner(runner: Runner, tracing: Tracing | None) -> Runner:
     return runner if tracing is None else TracedRunner(runner, tracing)
 
 

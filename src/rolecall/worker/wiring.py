@@ -13,7 +13,7 @@ from typing import Any
 from rolecall.maintenance.duties import withdraw_undeclared
 from rolecall.maintenance.periodic import Periodic
 from rolecall.maintenance.runner import MaintenanceRunner
-from rolecall.maintenance.runs import Telling
+from rolecall.maintenance.runs import EmittingSession
 from rolecall.model.workers import Condition, WorkerCommand, WorkerInfo
 from rolecall.telemetry import EventType
 from rolecall.telemetry.tracing import tracing_of
@@ -259,7 +259,7 @@ class Wiring:
             session=self.renew_session,
             beat_every=options.heartbeat_interval,
         )
-        self.maintenance = MaintenanceRunner(Telling(self.maintenance_session, self._app.emitter))
+        self.maintenance = MaintenanceRunner(EmittingSession(self.maintenance_session, self._app.emitter))
         self.summary = Periodic("Summary", self.log_reporter.summarize, every=SUMMARY_EVERY, log=log)
         self.procedure_check = Periodic("Checking for procedures", self._look_for_procedures, every=LOOK_EVERY, log=log)
 
@@ -285,7 +285,7 @@ class Wiring:
     def _catch_up(self) -> None:
         # Notifications were missed: of new tasks, of tasks that must stop, and of a command.
         self._nudge_producer()
-        self.keeper.look_now()
+        self.keeper.renew_all_now()
         self.procedure_check.nudge()
         self.heartbeat.beat_now()
 
@@ -296,7 +296,7 @@ class Wiring:
 
     def _on_cancel_notification(self, worker_id: str) -> None:
         if worker_id in {"", str(self.registration.worker_id)}:
-            self.keeper.look_now()
+            self.keeper.renew_all_now()
 
     def _on_command_notification(self, worker_id: str) -> None:
         if worker_id == str(self.registration.worker_id):
@@ -321,7 +321,7 @@ class Wiring:
         self.procedure_check.nudge()
 
     async def _look_for_procedures(self) -> None:
-        if await self.handler_registry.look(self.maintenance_session):
+        if await self.handler_registry.refresh(self.maintenance_session):
             await self.registration.serve(self.maintenance_session, self.handler_registry.names)
             self._nudge_producer()
 

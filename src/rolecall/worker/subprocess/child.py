@@ -41,9 +41,9 @@ from rolecall.worker.subprocess.messages import (
     Address,
     Answer,
     CallFunction,
+    ErrorAnswer,
     Go,
     NoTaskResult,
-    Raised,
     Ready,
     Request,
     ReturnValue,
@@ -86,7 +86,7 @@ def answer(request: Request, requested: RunTask | None) -> Answer:
         if not isinstance(request, Go) and request.address not in IMPORTED:
             _import(request.address, carried)
     except BaseException as error:  # noqa: BLE001 - an import runs the user's code
-        return Raised(verdict=judge(error))
+        return ErrorAnswer(verdict=judge(error))
     if isinstance(request, RunTask):
         return Ready()
     return fresh_context().run(_run, request, requested, carried)
@@ -106,7 +106,7 @@ def _run(request: Go | CallFunction, requested: RunTask | None, carried: Variabl
     try:
         _accept(carried)
     except Exception as error:  # noqa: BLE001 - it is reported to the worker
-        return Raised(verdict=judge(error))
+        return ErrorAnswer(verdict=judge(error))
     if isinstance(request, CallFunction):
         return call_function(request)
     if requested is None:
@@ -125,7 +125,7 @@ def call_function(call: CallFunction) -> Answer:
     try:
         return ReturnValue(pickled=pickle.dumps(function_at(call.address)(*call.arguments, **call.named)))
     except BaseException as error:  # noqa: BLE001 - whatever a function raises belongs to the task
-        return Raised(verdict=judge(error))
+        return ErrorAnswer(verdict=judge(error))
 
 
 def run_task(request: RunTask) -> Answer:
@@ -141,14 +141,14 @@ def run_task(request: RunTask) -> Answer:
             require_awaited(result, request.task.handler)
             result = definition.returns.write(result)
     except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
-        return Raised(verdict=judge(error, scrub))
+        return ErrorAnswer(verdict=judge(error, scrub))
     if isinstance(result, NoResult):
         return NoTaskResult(outcome=result)
     if isinstance(result, BaseException):
-        return Raised(verdict=judge(result, scrub))
+        return ErrorAnswer(verdict=judge(result, scrub))
     text, why = encode_result(result)
     if why is not None and (failure := unstored_failure(result, why, handler=request.task.handler, contract=None)):
-        return Raised(verdict=judge(failure))
+        return ErrorAnswer(verdict=judge(failure))
     return TaskResult(result_json=text)
 
 
